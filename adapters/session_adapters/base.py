@@ -1,0 +1,210 @@
+"""What an adapter is: the one class to subclass to add an agent.
+
+Reading goes in steps, each asked for only when needed:
+
+    roots → sources (stat only) → summaries (ends of a file, or one query) → transcript or session (everything)
+
+An adapter keeps no state between calls and may be called from several threads at once.
+"""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import msgspec
+
+from session_adapters.model import Problem, Session, SessionSummary
+
+if TYPE_CHECKING:
+    from session_adapters.transcript import Transcript
+
+__all__ = [
+    "Adapter",
+    "Capabilities",
+    "Environment",
+    "Liveness",
+    "NativeCommand",
+    "Report",
+    "Root",
+    "SessionMissing",
+    "SessionUnreadable",
+    "Source",
+]
+
+Report = Callable[[Problem], None]
+"""Where an adapter says what it could not read."""
+
+
+class SessionMissing(LookupError):
+    """The session is not in the store (any more)."""
+
+
+class SessionUnreadable(ValueError):
+    """The session is there and nothing of it can be read. The text is one sentence: what, where, why."""
+
+
+class Environment(msgspec.Struct, frozen=True, kw_only=True):
+    """The part of the machine that decides where stores are. Taken anew for every refresh, so that a test or a
+    demo can give another home (checklist R-3)."""
+
+    home: Path
+    variables: Mapping[str, str] = msgspec.field(default_factory=dict)
+    proc: Path = Path("/proc")
+
+    @classmethod
+    def current(cls) -> Environment:
+        """This process's own."""
+        return cls(home=Path.home(), variables=dict(os.environ))
+
+    def path(self, variable: str, *default: str) -> Path:
+        """The directory that `variable` names, else `home` joined with `default`. `~` means `home`."""
+        value = self.variables.get(variable, "").strip()
+        return self.expand(value) if value else self.home.joinpath(*default)
+
+    def expand(self, value: str) -> Path:
+        """`value` with a leading `~` replaced by `home`."""
+        if value == "~" or value.startswith("~/"):
+            return self.home / value[2:]
+        return Path(value)
+
+
+class Root(msgspec.Struct, frozen=True, kw_only=True):
+    """A place where an agent's sessions may be."""
+
+    path: Path
+    layout: str = ""
+    """Which of the agent's layouts is expected there, for `doctor`."""
+    profile: str | None = None
+    exists: bool = False
+
+
+class Source(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing on disk that holds sessions: a session file, or a database of many. Made from `stat` alone."""
+
+    agent: str
+    path: str
+    stamp: tuple[int, ...]
+    """Changes when the content may have changed: inode, size and mtime in ns; for a database those of its
+    `-wal` too."""
+    session_id: str = ""
+    """Native id, where the path alone tells it."""
+    root: str = ""
+    layout: str = ""
+    profile: str | None = None
+    size: int = 0
+    """Bytes on disk."""
+    modified: float = 0.0
+    """Newest mtime, seconds since the epoch: the order in which to read."""
+
+
+class Liveness(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that has a session open now."""
+
+    pid: int
+    status: str | None = None
+    """busy, idle, waiting … as the agent names it."""
+
+
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What the agent itself can do with its sessions (spec 004 §10.1)."""
+
+    session_persistence: Literal["file", "sqlite", "none", "in-memory"]
+    can_resume: bool = False
+    can_fork: bool = False
+
+
+class NativeCommand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How to hand the terminal to the agent's own program. Never a shell string."""
+
+    argv: tuple[str, ...]
+    cwd: str | None = None
+    env: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Variables to set on top of the environment."""
+    warning: str | None = None
+    """A known hazard of this agent, one sentence, to be shown before starting."""
+
+
+class Adapter(ABC):
+    """Reads one agent's stores. Subclass, set the class variables, implement the abstract methods."""
+
+    name: ClassVar[str]
+    """Agent name in unified ids and on the command line, e.g. `claude`."""
+    label: ClassVar[str]
+    """Name for people, e.g. `Claude Code`."""
+    badge: ClassVar[str]
+    """Two letters for narrow columns, e.g. `cc`."""
+    capabilities: ClassVar[Capabilities]
+
+    def __init__(self, environment: Environment) -> None:
+        self.environment = environment
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def roots(self) -> Sequence[Root]:
+        """Every place that is looked at, whether it exists or not. Opens nothing."""
+
+    @abstractmethod
+    def sources(self, report: Report) -> Iterator[Source]:
+        """Everything under the roots that holds sessions; directory reading and `stat` only. Each once, also
+        when two roots are the same directory. An unreadable directory is reported, its neighbours are listed."""
+
+    @abstractmethod
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """The sessions in `source`; empty when it holds none or nothing of it can be read (reported).
+
+        Without `exact` only the ends of a large file are read and such a summary is marked `partial`; with it
+        the whole file is read once, in bounded memory, and counts and tokens are true.
+        """
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """Fill in what only the comparison of sessions shows: forks by shared history, parents, lineage.
+        Gets all of this agent's summaries; reads no file. Drops copies that are the same session."""
+        return summaries
+
+    def live(self) -> Mapping[str, Liveness]:
+        """Native ids of the sessions open in a running process now. Never takes a lock."""
+        return {}
+
+    def find(self, session_id: str) -> Source | None:
+        """The source that holds `session_id`, without reading any other session. `session_id` is untrusted:
+        it is compared with names that were listed, never made into a path."""
+        for source in self.sources(lambda problem: None):
+            if source.session_id == session_id:
+                return source
+        return None
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """The conversation, newest part first, ready to follow. Raises `SessionMissing`, `SessionUnreadable`."""
+
+    @abstractmethod
+    def session(self, source: Source, session_id: str) -> Session:
+        """Everything. Raises `SessionMissing` or `SessionUnreadable`; some damaged records among good ones are
+        no error but counted in `warnings`."""
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """How the agent itself resumes the session, or None where it cannot."""
+        return None
+
+    def fork_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """How the agent itself forks the session, or None where it cannot."""
+        return None
+
+
+def unique(sources: Iterable[Source]) -> Iterator[Source]:
+    """Each file once, told apart by device and inode, in the given order."""
+    seen: set[tuple[int, ...]] = set()
+    for source in sources:
+        key = source.stamp[:2]
+        if key not in seen:
+            seen.add(key)
+            yield source

@@ -1,0 +1,262 @@
+"""Reading files without touching them: opened for reading only, in bounded memory, lines split on `\\n` alone.
+
+Nothing of a store is trusted: a path may have become a pipe, a line may be 200 MB long, hold NULs, half a
+record, or two records glued together.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
+
+import msgspec
+
+from session_adapters.text import scrub_json
+
+__all__ = [
+    "LINE_LIMIT",
+    "METER",
+    "Decoder",
+    "Ends",
+    "Line",
+    "Meter",
+    "file_stamp",
+    "lines",
+    "open_file",
+    "read_at",
+    "read_ends",
+    "read_small",
+]
+
+T = TypeVar("T")
+
+BLOCK = 1 << 20
+LINE_LIMIT = 32 << 20
+"""Bytes. A longer line is passed over and reported; it is never held in memory as a whole."""
+
+_JUNK = b"\x00 \t\r\n\xef\xbb\xbf"
+"""What may stand around a record: NUL runs after a power cut, blanks, a byte order mark."""
+
+
+class Meter:
+    """Counts what is read, so that tests can hold the program to its laziness."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+        self.bytes = 0
+
+    def reset(self) -> None:
+        """Start again at zero."""
+        self.opened = self.bytes = 0
+
+
+METER = Meter()
+
+
+class Line(NamedTuple):
+    """One line of a file."""
+
+    offset: int
+    data: bytes
+    """Without the newline; empty when `too_long`."""
+    complete: bool = True
+    """It ends with a newline. Only the last one may not: a writer is in the middle of it."""
+    too_long: bool = False
+
+
+class Ends(NamedTuple):
+    """The beginning and the end of a file."""
+
+    head: list[Line]
+    tail: list[Line]
+    """Empty when `whole`: everything is in `head` then."""
+    whole: bool
+
+
+def file_stamp(status: os.stat_result) -> tuple[int, ...]:
+    """Changes when the content may have changed: device, inode, size, mtime in ns."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+@contextmanager
+def open_file(path: str | Path) -> Iterator[int]:
+    """A descriptor of a regular file, for reading; its access time is left alone where the system allows it.
+
+    Raises `OSError` (also for a directory, a pipe or a device, which are never waited for).
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        fd = os.open(path, flags | getattr(os, "O_NOATIME", 0))
+    except PermissionError:  # O_NOATIME is for the owner only
+        fd = os.open(path, flags)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise OSError(f"not a regular file: {path}")
+        METER.opened += 1
+        yield fd
+    finally:
+        os.close(fd)
+
+
+def read_at(fd: int, offset: int, size: int) -> bytes:
+    """Up to `size` bytes at `offset`; fewer only at the end of the file."""
+    parts: list[bytes] = []
+    while size > 0 and (part := os.pread(fd, min(size, BLOCK), offset)):
+        parts.append(part)
+        offset += len(part)
+        size -= len(part)
+    data = b"".join(parts)
+    METER.bytes += len(data)
+    return data
+
+
+def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
+    """A whole small file. Raises `OSError`, also when it is larger than `limit` bytes."""
+    with open_file(path) as fd:
+        size = os.fstat(fd).st_size
+        if size > limit:
+            raise OSError(f"larger than expected ({size} bytes): {path}")
+        return read_at(fd, 0, limit)
+
+
+def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
+    """The lines from `start`, which must be the beginning of one, up to the byte `stop` (the end of the file if
+    None). Blank lines are left out. A line over `LINE_LIMIT` comes as `too_long`, in bounded memory."""
+    offset = start
+    pending: list[bytes] = []
+    held = 0
+    skipping = False
+    position = start
+    while stop is None or position < stop:
+        block = read_at(fd, position, BLOCK if stop is None else min(BLOCK, stop - position))
+        if not block:
+            break
+        position += len(block)
+        at = 0
+        while (end := block.find(b"\n", at)) >= 0:
+            if skipping:
+                yield Line(offset, b"", too_long=True)
+            else:
+                data = b"".join((*pending, block[at:end])) if pending else block[at:end]
+                if data.strip(_JUNK):
+                    yield Line(offset, data)
+            pending, held, skipping = [], 0, False
+            at = end + 1
+            offset = position - len(block) + at
+        held += len(block) - at
+        if held > LINE_LIMIT:
+            pending, skipping = [], True
+        elif not skipping and at < len(block):
+            pending.append(block[at:])
+    if skipping:
+        yield Line(offset, b"", complete=False, too_long=True)
+    elif (data := b"".join(pending)).strip(_JUNK):
+        yield Line(offset, data, complete=False)
+
+
+def read_ends(fd: int, size: int, head: int, tail: int) -> Ends:
+    """The whole lines in the first `head` and the last `tail` bytes of a file of `size` bytes; everything when
+    the two meet."""
+    if size <= head + tail:
+        return Ends(list(lines(fd, 0, size)), [], whole=True)
+    first = [line for line in lines(fd, 0, head) if line.complete]
+    data = read_at(fd, size - tail, tail)
+    at = data.find(b"\n") + 1
+    if not at:
+        return Ends(first, [], whole=False)
+    base = size - tail
+    last: list[Line] = []
+    while at < len(data):
+        end = data.find(b"\n", at)
+        complete = end >= 0
+        part = data[at:end] if complete else data[at:]
+        if part.strip(_JUNK):
+            last.append(Line(base + at, part, complete))
+        at = end + 1 if complete else len(data)
+    return Ends(first, last, whole=False)
+
+
+class Decoder(Generic[T]):
+    """Decodes lines into one record type: fast and typed first, then forgiving.
+
+    A line that the typed decoder refuses (lone surrogates, NaN, a byte order mark, a field of another type) is
+    tried again with the standard library; glued and half records are taken apart.
+    """
+
+    def __init__(self, record: type[T]) -> None:
+        self._type = record
+        self._decode = msgspec.json.Decoder(record, strict=False).decode
+
+    def one(self, data: bytes) -> T:
+        """The record in `data`. Raises `ValueError` when there is none, or more than one."""
+        try:
+            return self._decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return self._convert(_load(data))
+
+    def all(self, data: bytes) -> tuple[list[T], bool]:
+        """Every record that can be had from a line, and whether something in it was lost."""
+        try:
+            return [self._decode(data)], False
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            values, lost = _take_apart(data)
+        records: list[T] = []
+        for value in values:
+            try:
+                records.append(self._convert(value))
+            except ValueError:
+                lost = True
+        return records, lost
+
+    def _convert(self, value: object) -> T:
+        try:
+            return msgspec.convert(scrub_json(value), self._type, strict=False)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise ValueError(str(error)) from error
+
+
+def _text(data: bytes) -> str:
+    return data.strip(_JUNK).decode("utf-8", "replace")
+
+
+def _load(data: bytes) -> object:
+    try:
+        return json.loads(_text(data))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _take_apart(data: bytes) -> tuple[list[object], bool]:
+    """The JSON objects in a damaged line: whole ones glued together, or a whole one after half of another."""
+    text = _text(data)
+    decode = json.JSONDecoder().raw_decode
+    values: list[object] = []
+    lost = False
+    at = tries = 0
+    while at < len(text):
+        try:
+            value, end = decode(text, at)
+        except (ValueError, RecursionError):
+            lost = True
+            tries += 1
+            at = text.find('{"', at + 1)
+            if at < 0 or tries > 64:
+                break
+            continue
+        # After half a record an inner object decodes too, but then something is left behind it.
+        rest = text[end:].lstrip("\x00 \t\r")
+        if isinstance(value, dict) and (not rest or rest.startswith("{")):
+            values.append(value)
+            at = len(text) - len(rest)
+        else:
+            lost = True
+            tries += 1
+            at = text.find('{"', at + 1)
+            if at < 0 or tries > 64:
+                break
+    return values, lost

@@ -1,0 +1,258 @@
+"""The normalised types: what a session is, whichever agent wrote it.
+
+Field names follow spec 004 section 3 (camelCase in JSON); what that document does not have is marked «ours».
+All times are aware datetimes in UTC. All types are frozen; change one with `msgspec.structs.replace`.
+`msgspec.json.encode` gives the document's JSON: required fields are always there, optional ones absent
+rather than null.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+import msgspec
+from msgspec import field
+
+__all__ = [
+    "EPOCH",
+    "Attachment",
+    "Cost",
+    "Message",
+    "MessageKind",
+    "Problem",
+    "Role",
+    "Session",
+    "SessionKind",
+    "SessionSummary",
+    "TokenUsage",
+    "ToolCall",
+    "ToolResult",
+    "Visibility",
+    "unified_id",
+]
+
+EPOCH = datetime.fromtimestamp(0, UTC)
+"""Stands for «no time known»; sorts before every real one."""
+
+Role = Literal["user", "assistant", "system", "tool"]
+
+MessageKind = Literal["message", "notice", "command", "compaction", "summary", "error"]
+"""«ours». `message`: said by the human or the model. `notice`: put into the conversation by the program
+(reminders, task notifications, «interrupted»). `command`: a slash or shell command and its echo.
+`compaction`: the point above which the agent no longer sees the conversation. `summary`: the text that
+replaced it. `error`: a call that failed."""
+
+Visibility = Literal["live", "rewound", "compacted"]
+"""«ours». `rewound`: undone by the user; `compacted`: summarised away in place. Both are still in the store."""
+
+SessionKind = Literal["session", "fork", "continuation", "subagent"]
+"""«ours». How a session came from its parent: not at all; by a fork or branch; as the next part of the same
+conversation (compression); as a helper's own conversation."""
+
+
+def unified_id(agent: str, session_id: str) -> str:
+    """`<agent>:<native id>`; pure, no check that either exists (spec 004 §5.2)."""
+    return f"{agent}:{session_id}"
+
+
+class _Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """JSON rule: a plain default is left out when it holds, a `default_factory` is always written."""
+
+
+# Factories that msgspec does not recognise as «empty», so that the field is written even then.
+def _empty_object() -> dict[str, Any]:
+    return {}
+
+
+def _empty_list() -> tuple[Any, ...]:
+    return ()
+
+
+class TokenUsage(_Record, frozen=True):
+    """Tokens with one meaning for every agent: each token is in exactly one of the first, second, third or
+    fourth field; `thinking_tokens` is the part of `output_tokens` spent on reasoning."""
+
+    input_tokens: int = field(default_factory=int)
+    """Fresh input: neither read from nor written to a cache."""
+    output_tokens: int = field(default_factory=int)
+    """Everything the model wrote, reasoning included."""
+    cached_tokens: int = 0
+    """Input read from a cache."""
+    cache_write_tokens: int = 0
+    """Input written to a cache. «ours»"""
+    thinking_tokens: int = 0
+
+    def __add__(self, other: TokenUsage) -> TokenUsage:
+        return TokenUsage(
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
+            cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
+            thinking_tokens=self.thinking_tokens + other.thinking_tokens,
+        )
+
+    @property
+    def total(self) -> int:
+        """All tokens, each once."""
+        return self.input_tokens + self.output_tokens + self.cached_tokens + self.cache_write_tokens
+
+
+class Cost(_Record, frozen=True):
+    """Money in US dollars. Unknown cost is an absent `Cost`, never zero (checklist C-9)."""
+
+    total_usd: float
+    input_tokens: int = field(default_factory=int)
+    output_tokens: int = field(default_factory=int)
+    thinking_tokens: int = 0
+    cached_tokens: int = 0
+    estimated: bool = False
+    """Computed from a price list rather than recorded by the agent. «ours»"""
+
+
+class ToolCall(_Record, frozen=True):
+    """One call of a tool by the model, with its result once there is one."""
+
+    tool_call_id: str
+    tool_name: str
+    input: Any = None
+    """The arguments, decoded where they were JSON."""
+    output: Any = None
+    """The result as text or JSON; None while there is none."""
+    is_error: bool = False
+    """«ours»"""
+    duration_ms: int | None = None
+    subagent_id: str | None = None
+    """Native session id of the helper that this call started. «ours»"""
+
+
+class ToolResult(_Record, frozen=True):
+    """What a `tool` message carries."""
+
+    tool_call_id: str
+    tool_name: str = field(default_factory=str)
+    output: Any = None
+    is_error: bool = False
+    """«ours»"""
+    linked: bool = False
+    """The call is in the same session and shows this output already. «ours»"""
+
+
+class Attachment(_Record, frozen=True):
+    """Something in a message that is not text; never its bytes. «ours»"""
+
+    media_type: str
+    name: str = ""
+    size: int = 0
+    """Bytes, decoded; 0 when unknown."""
+
+
+class Message(_Record, frozen=True):
+    """One message in conversation order."""
+
+    role: Role
+    content: str = field(default_factory=str)
+    """Text only; empty for messages that carry only tool calls."""
+    id: str = ""
+    """The agent's own id of the message, or a stable one made from its place. «ours»"""
+    kind: MessageKind = "message"
+    timestamp: datetime | None = None
+    thinking: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_result: ToolResult | None = None
+    token_usage: TokenUsage | None = None
+    cost: Cost | None = None
+    model: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+    visibility: Visibility = "live"
+    inherited: bool = False
+    """Copied from the parent session: shown, but not counted again. «ours»"""
+    usage_key: str = ""
+    """Identity of the model call that `token_usage` belongs to. The same call can stand in several files
+    (forks, resumes): count it once per key over all of them. «ours»"""
+
+    @property
+    def is_prompt(self) -> bool:
+        """Said by the human: what a turn starts with (checklist L-15)."""
+        return self.role == "user" and self.kind == "message"
+
+
+class SessionSummary(_Record, frozen=True):
+    """A session without its messages: what a list shows (spec 004 §3.1)."""
+
+    agent: str
+    session_id: str
+    unified_id: str = field(default_factory=str)
+    """Always `agent:session_id`; set here, whatever is passed."""
+    title: str = field(default_factory=str)
+    """The agent's own title, else the first prompt; one line, at most 100 characters (checklist L-14)."""
+    created_at: datetime = field(default_factory=lambda: EPOCH)
+    updated_at: datetime = field(default_factory=lambda: EPOCH)
+    """Time of the newest message, not of the file."""
+    turn_count: int = field(default_factory=int)
+    message_count: int = field(default_factory=int)
+    model: str | None = None
+    """The most used one; ties go to the latest."""
+    cost: Cost | None = None
+    tags: tuple[str, ...] = field(default_factory=_empty_list)
+    cwd: str | None = None
+    forked_from: str | None = None
+    relevance_score: float | None = None
+    # The rest is ours.
+    kind: SessionKind = "session"
+    parent_id: str | None = None
+    """Native id of the session this one came from, whatever the kind."""
+    lineage_id: str | None = None
+    """Native id of the first session of the same conversation; None when it is this one."""
+    models: tuple[str, ...] = ()
+    """Every model used, most used first."""
+    tokens: TokenUsage | None = None
+    """Sum over the model calls in this session's own record, each call once."""
+    tool_call_count: int = 0
+    git_branch: str | None = None
+    source: str | None = None
+    """Where the conversation was held (cli, telegram, cron …), as the agent names it."""
+    profile: str | None = None
+    preview: str = ""
+    """The first prompt; one line, at most 200 characters."""
+    live: bool = False
+    """A process has the session open now."""
+    status: str | None = None
+    """What that process says of itself (busy, waiting …)."""
+    error: bool = False
+    """It ended in a failed call."""
+    end_reason: str | None = None
+    archived: bool = False
+    gone: bool = False
+    """It was here and its store no longer has it."""
+    partial: bool = False
+    """Counts and tokens are lower bounds: only the ends of a large file were read so far."""
+    path: str = ""
+    """The file or database that holds it."""
+    size: int = 0
+    """Bytes of its own file; 0 for a row in a database."""
+    warnings: int = 0
+    """Records that could not be read."""
+    raw: dict[str, Any] = field(default_factory=_empty_object)
+    """Agent-specific facts that have no field of their own."""
+
+    def __post_init__(self) -> None:
+        msgspec.structs.force_setattr(self, "unified_id", unified_id(self.agent, self.session_id))
+
+
+class Session(SessionSummary, frozen=True):
+    """A session with all its messages (spec 004 §3.2)."""
+
+    messages: tuple[Message, ...] = field(default_factory=_empty_list)
+
+
+class Problem(_Record, frozen=True):
+    """Something that could not be read (law 4: nothing hidden)."""
+
+    agent: str
+    path: str
+    reason: str
+    """One sentence, ending without a full stop."""
+    place: str = ""
+    """Where in the file: `line 12`, `byte 4096`, `table messages`."""
+    session_id: str = ""

@@ -1,0 +1,47 @@
+"""Which adapters exist: the built-in ones, and third-party ones by the entry point group `hermes_tui.adapters`.
+
+Names are known without importing anything; a module is imported when its agent is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+
+from session_adapters.base import Adapter
+
+__all__ = ["BUILT_IN", "GROUP", "adapter_class", "agent_names"]
+
+GROUP = "hermes_tui.adapters"
+
+BUILT_IN: Mapping[str, str] = {
+    "claude": "session_adapters.claude:ClaudeAdapter",
+    "hermes": "session_adapters.hermes:HermesAdapter",
+}
+"""Agent name → where its class is. A third-party adapter cannot take a built-in name."""
+
+
+def agent_names() -> tuple[str, ...]:
+    """All agents that could be read, sorted. Imports no adapter."""
+    return tuple(sorted({*BUILT_IN, *_third_party()}))
+
+
+def adapter_class(name: str) -> type[Adapter]:
+    """The class for agent `name`.
+
+    Raises `KeyError` for an unknown name, `TypeError` when a third-party entry point is not an adapter, and
+    whatever importing a third-party module raises.
+    """
+    if name in BUILT_IN:
+        module, _, attribute = BUILT_IN[name].partition(":")
+        loaded = getattr(import_module(module), attribute)
+    else:
+        loaded = _third_party()[name].load()
+    if not (isinstance(loaded, type) and issubclass(loaded, Adapter)):
+        raise TypeError(f"entry point {name!r} of {GROUP} is not a session_adapters.base.Adapter")
+    return loaded
+
+
+def _third_party() -> dict[str, EntryPoint]:
+    return {entry.name: entry for entry in entry_points(group=GROUP) if entry.name not in BUILT_IN}

@@ -1,0 +1,73 @@
+"""Text as it comes out of a store: made valid, made one line, cut without breaking a character.
+
+Making it safe for a terminal is the faces' business (`hermes_tui.display`); here control characters stay, so
+that an export keeps what was said.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+__all__ = ["TITLE_LENGTH", "cut", "one_line", "scrub", "scrub_json"]
+
+TITLE_LENGTH = 100
+"""Characters (checklist L-14)."""
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_JOINERS = frozenset("\u200d\ufe0f\ufe0e")
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+def scrub(text: str) -> str:
+    """`text` with lone surrogates replaced by U+FFFD, so that it can be encoded."""
+    return _SURROGATE.sub("\ufffd", text) if not text.isascii() else text
+
+
+def scrub_json(value: Any) -> Any:
+    """`scrub` for every string in a decoded JSON value, keys included."""
+    if isinstance(value, str):
+        return scrub(value)
+    if isinstance(value, list):
+        return [scrub_json(item) for item in value]
+    if isinstance(value, dict):
+        return {scrub(key): scrub_json(item) for key, item in value.items()}
+    return value
+
+
+def one_line(text: str, length: int = TITLE_LENGTH) -> str:
+    """`text` on one line, white space and control characters collapsed, at most `length` characters."""
+    # Only so much of a long prompt can reach the first `length` characters of an ordinary one.
+    head = _BLANKS.sub(" ", text[: length * 20]).strip()
+    return cut(scrub(head), length)
+
+
+def cut(text: str, length: int) -> str:
+    """The first `length` characters of `text`, never ending inside a character made of several (emoji with
+    joiners, flags, combining marks)."""
+    if len(text) <= length:
+        return text
+    end = length
+    while end > 0 and _continues(text, end):
+        end -= 1
+    return text[:end].rstrip() if end else text[:length]
+
+
+def _continues(text: str, at: int) -> bool:
+    """Whether `text[at]` belongs to the same visible character as the one before it."""
+    char = text[at]
+    if char in _JOINERS or text[at - 1] == "\u200d" or unicodedata.combining(char):
+        return True
+    if "\U0001f3fb" <= char <= "\U0001f3ff" or "\U000e0020" <= char <= "\U000e007f":  # skin tone, tag
+        return True
+    if _regional(char):
+        before = 0
+        while at - before > 0 and _regional(text[at - before - 1]):
+            before += 1
+        return before % 2 == 1
+    return False
+
+
+def _regional(char: str) -> bool:
+    return "\U0001f1e6" <= char <= "\U0001f1ff"

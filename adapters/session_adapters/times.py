@@ -1,0 +1,53 @@
+"""Times as agents write them, turned into aware datetimes in UTC."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+__all__ = ["from_epoch", "from_iso", "from_millis", "parse_time"]
+
+_LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+_EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
+"""Older than any agent: zero values and year-1 placeholders mean «no time»."""
+
+
+def from_epoch(seconds: float | None) -> datetime | None:
+    """Seconds since the epoch; None for anything that is no plausible time."""
+    if seconds is None:
+        return None
+    try:
+        moment = datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError, TypeError):
+        return None
+    return moment if moment >= _EARLIEST else None
+
+
+def from_millis(millis: float | None) -> datetime | None:
+    """Milliseconds since the epoch."""
+    return None if millis is None else from_epoch(millis / 1000)
+
+
+def from_iso(text: str | None) -> datetime | None:
+    """ISO 8601, with any number of fractional digits; a time without a zone is taken as UTC."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", text.strip()))
+        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment >= _EARLIEST else None
+
+
+def parse_time(value: Any) -> datetime | None:
+    """Whatever a record calls a time: ISO text, or a number in seconds, milliseconds, micro- or nanoseconds."""
+    if isinstance(value, str):
+        return from_iso(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    number = float(value)
+    while number > 1e11:  # the year 5138 in seconds
+        number /= 1000
+    return from_epoch(number)

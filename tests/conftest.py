@@ -11,11 +11,7 @@ import pytest
 
 from session_adapters.base import Environment
 from session_adapters.model import Problem
-
-SHARED = Path(os.environ.get("HERMES_TUI_SHARED") or Path(__file__).parents[2] / "shared")
-"""The folder with the sample stores, beside the checkout."""
-
-STORES = SHARED / "stores"
+from support import STORES
 
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "HERMES_TUI_SHARED", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
 

@@ -1,0 +1,66 @@
+# Everything a newcomer or the CI needs. Only git, make and Python 3.11 or newer with its venv module are presumed.
+#   make demo PYTHON=python3.12     picks another interpreter
+#   make test PYTEST_ARGS="-k help" passes arguments to pytest
+PYTHON ?=
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+PYTEST_ARGS ?=
+CORPUS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo run test lint types check screenshots bench build clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
+		printf '  make %-12s %s\n' "$$name" "$$text"; done
+
+demo: $(STAMP)  ## set everything up and run the program on demo data
+	$(BIN)/hermes-tui demo
+
+run: $(STAMP)  ## run the program on this machine's own sessions
+	$(BIN)/hermes-tui
+
+test: $(STAMP)  ## set everything up and run all tests
+	$(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
+
+lint: $(STAMP)  ## formatting, lint rules and the direction of imports
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/lint-imports
+
+types: $(STAMP)  ## static types, strict
+	$(BIN)/mypy
+
+check: lint types test  ## everything that must hold before a commit
+
+screenshots: $(STAMP)  ## make screenshots/*.svg anew from the static demo
+	$(BIN)/python -m hermes_tui.demo.screenshots screenshots
+
+bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated sessions there)
+	PYTHONPATH=tests $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS))
+
+build: $(STAMP)  ## wheel and source archive in dist/
+	$(BIN)/python -m build
+
+clean:  ## remove what was built and set up
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+# The stamp is newer than pyproject.toml when the environment has what it asks for.
+$(STAMP): pyproject.toml
+	@set -eu; \
+	fits() { command -v "$$1" >/dev/null 2>&1 && "$$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }; \
+	python=""; \
+	for name in $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11); do \
+		if fits "$$name"; then python="$$name"; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "Python 3.11 or newer is needed and was not found as: $(or $(PYTHON),python3 python3.14 python3.13 python3.12 python3.11)." >&2; \
+		echo "Install it, or name it: make PYTHON=/path/to/python3.12 $(MAKECMDGOALS)" >&2; exit 1; \
+	fi; \
+	if ! "$$python" -c 'import venv, ensurepip' 2>/dev/null; then \
+		echo "$$python lacks the venv module; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; \
+	fi; \
+	[ -x $(BIN)/python ] || "$$python" -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@

@@ -1,0 +1,159 @@
+"""Text of a store made safe for a terminal, and figures in the few characters a column has.
+
+Every byte of a transcript is untrusted (law 5). After `safe` nothing is left that a terminal acts on: colours are
+taken out, other control characters are shown as a picture of themselves, what is invisible and changes how the rest is
+read (bidi overrides, zero-width characters, tags) is replaced or taken out.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime, timedelta
+
+from session_adapters.model import EPOCH, Cost
+
+__all__ = ["age", "cell_width", "count", "duration", "fit", "money", "safe", "size"]
+
+_COLOUR = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
+_NEWLINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
+_TOO_MANY_MARKS = re.compile(
+    "([\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{3})"
+    "[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+"
+)
+
+_REPLACED = "\ufffd"
+
+
+def _table() -> dict[int, str | None]:
+    table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
+    table[0x7F] = "\u2421"
+    table.update(dict.fromkeys(range(0x80, 0xA0), _REPLACED))  # C1: 0x9b alone begins a sequence
+    table.update(dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x2070)), _REPLACED))  # bidi
+    table.update(dict.fromkeys(range(0xD800, 0xE000), _REPLACED))
+    table.update(dict.fromkeys(range(0xFFF9, 0xFFFC), _REPLACED))  # interlinear annotation
+    invisible = (
+        *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x3164, 0xFEFF, 0xFFA0),
+        *range(0x180B, 0x1810),
+        *range(0x200B, 0x2010),  # zero width, joiners, direction marks
+        *range(0x2060, 0x2066),
+        *range(0xFE00, 0xFE10),  # variation selectors: terminals disagree on the width of what they change
+        *range(0x1BCA0, 0x1BCA4),
+        *range(0x1D173, 0x1D17B),
+        *range(0xE0000, 0xE1000),  # tags and more selectors: text that people cannot see
+    )
+    table.update(dict.fromkeys(invisible))
+    return table
+
+
+_TABLE = _table()
+_LINES = {**_TABLE, 0x0A: "\n"}
+
+
+def safe(text: str, *, keep_newlines: bool = False) -> str:
+    """`text` without anything that a terminal would act on or that deceives the eye.
+
+    Line ends of every kind become a space, or with `keep_newlines` a newline; tabs become spaces. Not Rich markup:
+    give the result to `Text` or `Content`, never to `from_markup`.
+    """
+    if text.isprintable() and text.isascii():
+        return text
+    if "\x1b" in text or "\x9b" in text:
+        text = _COLOUR.sub("", text)
+    if keep_newlines:
+        text = _NEWLINE.sub("\n", text).expandtabs(8)
+        text = text.translate(_LINES)
+    else:
+        text = _NEWLINE.sub(" ", text).replace("\t", " ").translate(_TABLE)
+    return text if text.isascii() else _TOO_MANY_MARKS.sub(r"\1", text)
+
+
+# Figures ---------------------------------------------------------------------------------------------------------
+
+
+def age(moment: datetime | None, now: datetime) -> str:
+    """How long ago, in three characters: ` 3m`, `12h`, `99d`, `14w`, ` 2y`; `now` under a minute; `  —` if unknown."""
+    if moment is None or moment <= EPOCH:
+        return "  —"
+    minutes = int((now - moment).total_seconds() // 60)
+    if minutes < 1:
+        return "now"
+    days = minutes // 1440
+    if minutes < 60:
+        return f"{minutes:2}m"
+    if days < 1:
+        return f"{minutes // 60:2}h"
+    if days < 100:
+        return f"{days:2}d"
+    return f"{days // 7:2}w" if days < 700 else f"{days // 365:2}y"
+
+
+def duration(span: timedelta) -> str:
+    """The two largest units: `3d 4h`, `5m 10s`, `42s`."""
+    seconds = max(0, int(span.total_seconds()))
+    parts = (("d", seconds // 86400), ("h", seconds // 3600 % 24), ("m", seconds // 60 % 60), ("s", seconds % 60))
+    first = next((index for index, (_, value) in enumerate(parts) if value), 3)
+    return " ".join(f"{value}{unit}" for unit, value in parts[first : first + 2] if value) or "0s"
+
+
+def count(number: int) -> str:
+    """A whole number in at most four characters below 1,000 billion: `999`, `1.2k`, `31k`, `1.2M`."""
+    if abs(number) < 1000:
+        return str(number)
+    value = float(number)
+    for unit in "kMBT":
+        value /= 1000
+        if abs(value) < 9.95:
+            return f"{value:.1f}{unit}"
+        if abs(value) < 999.5 or unit == "T":
+            break
+    return f"{value:.0f}{unit}"
+
+
+def size(octets: int) -> str:
+    """Bytes as `812 B`, `1.2 kB`, `31 MB`."""
+    return f"{octets} B" if octets < 1000 else f"{count(octets)[:-1]} {count(octets)[-1]}B".replace("BB", "GB")
+
+
+def money(cost: Cost | None) -> str:
+    """US dollars without the sign: `1.83`, `~1.83` when estimated, `<0.01`; empty when unknown."""
+    if cost is None:
+        return ""
+    mark = "~" if cost.estimated else ""
+    if 0 < cost.total_usd < 0.005:
+        return f"{mark}<0.01"
+    return f"{mark}{cost.total_usd:,.2f}"
+
+
+# Widths ----------------------------------------------------------------------------------------------------------
+
+
+def cell_width(text: str) -> int:
+    """Terminal cells that `text` (already `safe`) takes."""
+    return len(text) if text.isascii() else sum(map(_cells, text))
+
+
+def fit(text: str, width: int, *, right: bool = False) -> str:
+    """`text` (already `safe`) in exactly `width` cells: padded, or cut with an ellipsis."""
+    have = cell_width(text)
+    if have > width:
+        kept: list[str] = []
+        have = 0
+        for char in text:
+            step = _cells(char)
+            if have + step > width - 1:
+                break
+            kept.append(char)
+            have += step
+        text = "".join(kept) + "…" if width else ""
+        have += 1 if width else 0
+    padding = " " * (width - have)
+    return padding + text if right else text + padding
+
+
+def _cells(char: str) -> int:
+    if char < "\u0300":
+        return 1
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1

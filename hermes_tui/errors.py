@@ -1,0 +1,54 @@
+"""Everything this program raises on purpose.
+
+    HermesTuiError
+    ├── AgentNotFound       AGENT_NOT_FOUND     exit 3   no adapter of that name
+    ├── SessionNotFound     SESSION_NOT_FOUND   exit 8   the agent has no such session (any more)
+    ├── ParseError          PARSE_ERROR         exit 1   the session is there and cannot be read
+    └── ValidationError     VALIDATION_ERROR    exit 2   an option or argument makes no sense
+
+Codes are those of spec 004 §8.1; exit codes those of the program that the document describes. The text of each is
+one sentence that says what, where, why and, if anything can be done, what to do.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+__all__ = ["AgentNotFound", "HermesTuiError", "ParseError", "SessionNotFound", "ValidationError"]
+
+
+class HermesTuiError(Exception):
+    """The base: catch this to catch every error that is not a bug."""
+
+    code: ClassVar[str] = "INTERNAL_ERROR"
+    """Stable name for programs (spec 004 §8.1)."""
+    exit_code: ClassVar[int] = 1
+    """What the command line ends with."""
+
+
+class AgentNotFound(HermesTuiError):
+    """No adapter has that name."""
+
+    code = "AGENT_NOT_FOUND"
+    exit_code = 3
+
+
+class SessionNotFound(HermesTuiError):
+    """The agent's store has no such session, or no longer."""
+
+    code = "SESSION_NOT_FOUND"
+    exit_code = 8
+
+
+class ParseError(HermesTuiError):
+    """The session exists and nothing of it can be read."""
+
+    code = "PARSE_ERROR"
+    exit_code = 1
+
+
+class ValidationError(HermesTuiError):
+    """An option or argument is outside what it may be."""
+
+    code = "VALIDATION_ERROR"
+    exit_code = 2

@@ -1,0 +1,1 @@
+"""What decides over the life of a Hermes conversation: gateways, lanes, resets."""

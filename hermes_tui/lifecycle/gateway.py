@@ -1,0 +1,104 @@
+"""Is a Hermes gateway alive? Found out without touching anything it owns.
+
+A gateway holds an exclusive flock on `<home>/gateway.lock` for as long as it lives; the kernel frees it even after
+SIGKILL, while its pid and state files stay behind. The lock is looked up in `/proc/locks` and never taken: a gateway
+that is just starting exits when somebody else holds it for an instant (facts on Hermes, section 4.1).
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from session_adapters.files import read_small
+from session_adapters.times import from_epoch
+
+__all__ = ["Gateway", "gateway_of"]
+
+
+class Gateway(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What is known of the gateway of one Hermes home (the default profile's or another's)."""
+
+    home: str
+    state: Literal["running", "stopped", "unknown"]
+    pid: int | None = None
+    since: datetime | None = None
+    """When the process started."""
+    reason: str = ""
+    """Why the state is unknown."""
+
+
+class _PidRecord(msgspec.Struct):
+    """The body of `gateway.pid` and `gateway.lock`."""
+
+    pid: int
+
+
+class _Held(NamedTuple):
+    """One line of /proc/locks for the inode in question."""
+
+    pid: int
+    device: tuple[int, int]
+
+
+def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
+    """The gateway that serves the Hermes home `home`; `proc` is where the process table is mounted."""
+    lock = home / "gateway.lock"
+    try:
+        status = lock.stat()
+    except FileNotFoundError:
+        return Gateway(home=str(home), state="stopped")
+    except OSError as error:
+        return Gateway(home=str(home), state="unknown", reason=f"cannot look at {lock}: {error.strerror}")
+    try:
+        held = _held(proc / "locks", status.st_ino)
+    except OSError as error:
+        reason = f"this system does not list its file locks in {proc / 'locks'} ({error.strerror})"
+        return Gateway(home=str(home), state="unknown", reason=reason)
+    device = (os.major(status.st_dev), os.minor(status.st_dev))
+    named = _named_pid(home)
+    for one in held:
+        # Overlay and btrfs show another device number there than `stat` gives: the pid then tells.
+        if one.device == device or (one.pid > 0 and one.pid == named):
+            pid = one.pid if one.pid > 0 else named  # 0: a process of another pid namespace
+            return Gateway(home=str(home), state="running", pid=pid, since=_started(proc, one.pid))
+    return Gateway(home=str(home), state="stopped")
+
+
+def _held(locks: Path, inode: int) -> list[_Held]:
+    """The exclusive flocks on files of that inode number. A waiting one (`->`) is not held."""
+    found: list[_Held] = []
+    for line in locks.read_text().splitlines():
+        fields = line.split()
+        # 1: FLOCK  ADVISORY  WRITE 4127 08:01:131090 0 EOF
+        if len(fields) < 6 or fields[1:4:2] != ["FLOCK", "WRITE"]:
+            continue
+        major, minor, number = fields[5].split(":")
+        if int(number) == inode:
+            found.append(_Held(int(fields[4]), (int(major, 16), int(minor, 16))))
+    return found
+
+
+def _named_pid(home: Path) -> int | None:
+    """The pid that the gateway wrote down, in its pid file or else in the lock file."""
+    for name in ("gateway.pid", "gateway.lock"):
+        try:
+            return msgspec.json.decode(read_small(home / name, limit=65536), type=_PidRecord).pid
+        except (OSError, ValueError):
+            continue  # an old version, or one that is just writing it
+    return None
+
+
+def _started(proc: Path, pid: int) -> datetime | None:
+    """Start time of a process: field 22 of its stat, in clock ticks since the boot time of `stat`."""
+    try:
+        after_name = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
+        ticks = int(after_name[19])
+        boot = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
+        return from_epoch(int(boot.split()[1]) + ticks // os.sysconf("SC_CLK_TCK"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None

@@ -1,0 +1,125 @@
+"""The health report: where was looked, what is there, what cannot be read and why. Changes nothing in a store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from hermes_tui import __version__, paths
+from hermes_tui.lifecycle.gateway import Gateway, gateway_of
+from hermes_tui.sessions.snapshot import Snapshot
+from session_adapters.base import Root
+from session_adapters.model import Problem
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.manager import SessionManager
+
+__all__ = ["AgentHealth", "Directory", "DoctorReport", "LookedAt", "examine"]
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """JSON names as in the rest of the program."""
+
+
+class LookedAt(_Part, frozen=True):
+    """One place where sessions may be."""
+
+    path: str
+    layout: str
+    exists: bool
+    profile: str | None = None
+
+
+class AgentHealth(_Part, frozen=True):
+    """One agent's stores."""
+
+    agent: str
+    label: str
+    places: tuple[LookedAt, ...]
+    sessions: int
+    messages: int
+    incomplete: int
+    """Sessions that were only read at their ends."""
+    problems: tuple[Problem, ...]
+    gateways: tuple[Gateway, ...] = ()
+    """Hermes only: one for each profile that exists."""
+
+
+class Directory(_Part, frozen=True):
+    """A directory of ours."""
+
+    purpose: str
+    path: str
+    exists: bool
+    writable: bool
+    """It, or what is there of its parents, can be written to."""
+
+
+class DoctorReport(_Part, frozen=True):
+    """All of it."""
+
+    version: str
+    agents: tuple[AgentHealth, ...]
+    directories: tuple[Directory, ...]
+    problems: tuple[Problem, ...]
+    """Those that belong to no agent."""
+
+    @property
+    def problem_count(self) -> int:
+        """Over all agents."""
+        return len(self.problems) + sum(len(one.problems) for one in self.agents)
+
+
+def examine(manager: SessionManager) -> DoctorReport:
+    """Read every session in full once and say how it went."""
+    snapshot = manager.catalogue.refresh()
+    if snapshot.partial:
+        snapshot = manager.catalogue.complete(lambda: False)
+    agents = tuple(_health(agent, snapshot, manager) for agent in manager.agents)
+    others = tuple(problem for problem in snapshot.problems if problem.agent not in manager.agents)
+    return DoctorReport(version=__version__, agents=agents, directories=_directories(), problems=others)
+
+
+def _health(agent: str, snapshot: Snapshot, manager: SessionManager) -> AgentHealth:
+    sessions = [one for one in snapshot.sessions if one.agent == agent and not one.gone]
+    roots = next((place.roots for place in snapshot.places if place.agent == agent), ())
+    return AgentHealth(
+        agent=agent,
+        label=next((place.label for place in snapshot.places if place.agent == agent), agent),
+        places=tuple(
+            LookedAt(path=str(root.path), layout=root.layout, exists=root.exists, profile=root.profile)
+            for root in roots
+        ),
+        sessions=len(sessions),
+        messages=sum(one.message_count for one in sessions),
+        incomplete=sum(one.partial for one in sessions),
+        problems=tuple(problem for problem in snapshot.problems if problem.agent == agent),
+        gateways=_gateways(roots, manager.environment.proc) if agent == "hermes" else (),
+    )
+
+
+def _gateways(roots: Sequence[Root], proc: Path) -> tuple[Gateway, ...]:
+    homes = [root.path if root.path.is_dir() else root.path.parent for root in roots if root.exists]
+    return tuple(gateway_of(home, proc) for home in dict.fromkeys(homes))
+
+
+def _directories() -> tuple[Directory, ...]:
+    ours = (
+        ("cache", paths.cache_dir()),
+        ("settings", paths.config_dir()),
+        ("state and log", paths.state_dir()),
+        ("styles", paths.styles_dir()),
+    )
+    return tuple(
+        Directory(purpose=purpose, path=str(path), exists=path.is_dir(), writable=_writable(path))
+        for purpose, path in ours
+    )
+
+
+def _writable(path: Path) -> bool:
+    nearest = next((one for one in (path, *path.parents) if one.exists()), Path("/"))
+    return os.access(nearest, os.W_OK | os.X_OK)

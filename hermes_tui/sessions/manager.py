@@ -1,0 +1,191 @@
+"""The facade over all sessions (spec 004 §2): what both faces and other programs use.
+
+Read-only. Every method may be called from any thread. Errors are those of `hermes_tui.errors`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_tui import paths
+from hermes_tui.errors import HermesTuiError, ParseError, SessionNotFound, ValidationError
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters, Label
+from hermes_tui.sessions.cache import cache_name
+from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.options import ListOptions, select
+from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
+from session_adapters.model import Session, SessionSummary, unified_id
+from session_adapters.transcript import Transcript
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.doctor import DoctorReport
+
+__all__ = ["NativeId", "SessionManager"]
+
+T = TypeVar("T")
+
+_RELATIONS = ("forked_from", "kind", "parent_id", "lineage_id", "live", "status")
+"""What only the comparison with other sessions, or a look at processes, tells."""
+
+
+class NativeId(NamedTuple):
+    """A unified id taken apart."""
+
+    agent: str
+    session_id: str
+
+
+class SessionManager:
+    """Lists, opens and reads the sessions of every agent."""
+
+    def __init__(
+        self,
+        environment: Environment | None = None,
+        *,
+        cache_dir: Path | None = None,
+        agents: Sequence[str] | None = None,
+    ) -> None:
+        """`environment` None: this process's own, looked at anew on each call. `cache_dir` None: the user's.
+        `agents` restricts what is read; raises `AgentNotFound` for a name that no adapter has."""
+        given = environment
+        self._adapters = Adapters(lambda: given or Environment.current(), agents)
+        self._cache_dir = cache_dir
+        self._catalogue: tuple[str, Catalogue] | None = None
+
+    @property
+    def agents(self) -> tuple[str, ...]:
+        """Names of all agents that are read."""
+        return self._adapters.names
+
+    @property
+    def labels(self) -> Mapping[str, Label]:
+        """How each agent is shown."""
+        return {name: self._adapters.label(name) for name in self.agents}
+
+    @property
+    def environment(self) -> Environment:
+        """The machine whose stores are read."""
+        return self._adapters.environment
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The list behind `list`, for faces that follow it."""
+        name = cache_name(self._adapters.environment)
+        current = self._catalogue
+        if current is None or current[0] != name:
+            directory = self._cache_dir or paths.cache_dir()
+            current = self._catalogue = (name, Catalogue(self._adapters, directory / name))
+        return current[1]
+
+    # Lists ---------------------------------------------------------------------------------------------------
+
+    def list(
+        self, agent: str | None = None, options: ListOptions | None = None, **changes: Any
+    ) -> list[SessionSummary]:
+        """The sessions of `agent` (of all agents if None), filtered, sorted and cut as `options` and the keywords
+        on top of it say (spec 004 §6.1). Raises `AgentNotFound`, `ValidationError`."""
+        options = _options(options, changes)
+        agents = None if agent is None else (agent,)
+        catalogue = self.catalogue
+        snapshot = catalogue.refresh(agents)
+        if options.needs_all and snapshot.partial:
+            snapshot = catalogue.complete(lambda: False, agents)
+        there = (one for one in snapshot.sessions if not one.gone and agent in (None, one.agent))
+        return select(there, options, str(self.environment.home))
+
+    def summary(self, agent: str, session_id: str) -> SessionSummary:
+        """One row of the list. Raises `AgentNotFound`, `SessionNotFound`."""
+        self._adapters.check(agent)
+        found = self.catalogue.summary(agent, session_id)
+        if found is None:
+            self.catalogue.refresh((agent,))
+            found = self.catalogue.summary(agent, session_id)
+        if found is None:
+            raise _not_found(agent, session_id)
+        return found
+
+    def matches(self, agent: str, prefix: str) -> Sequence[SessionSummary]:
+        """The sessions whose native id starts with `prefix`, newest first; the one whose id it is, if there is
+        one. Raises `AgentNotFound`."""
+        sessions = self.catalogue.refresh((agent,)).sessions
+        found = [one for one in sessions if one.agent == agent and not one.gone and one.session_id.startswith(prefix)]
+        return [one for one in found if one.session_id == prefix] or found
+
+    # One session ---------------------------------------------------------------------------------------------
+
+    def get(self, agent: str, session_id: str) -> Session:
+        """Everything in one session; no other is read (spec 004 §6.2). Raises `AgentNotFound`, `SessionNotFound`,
+        `ParseError`."""
+        session = self._read(agent, session_id, lambda adapter, source: adapter.session(source, session_id))
+        known = self._known(agent, session_id)
+        if known is None:
+            return session
+        return replace(session, **{name: getattr(known, name) for name in _RELATIONS})
+
+    def open(self, agent: str, session_id: str) -> Transcript:
+        """The conversation for reading and following, newest part first. Raises as `get` does."""
+        return self._read(agent, session_id, lambda adapter, source: adapter.open(source, session_id))
+
+    # Identifiers ---------------------------------------------------------------------------------------------
+
+    def resolve_unified_id(self, agent: str, session_id: str) -> str:
+        """`agent:session_id`. Pure: nothing is checked (spec 004 §5.2)."""
+        return unified_id(agent, session_id)
+
+    def resolve_native_id(self, unified: str) -> NativeId | None:
+        """The parts of a unified id, split at the first colon; None without one, for an empty part or an unknown
+        agent (spec 004 §5.3). Reads nothing."""
+        agent, colon, session_id = unified.partition(":")
+        if not colon or not session_id or agent not in self._adapters.names:
+            return None
+        return NativeId(agent, session_id)
+
+    # Health --------------------------------------------------------------------------------------------------
+
+    def doctor(self) -> DoctorReport:
+        """Where was looked, what is there, what cannot be read and why."""
+        from hermes_tui.sessions.doctor import examine
+
+        return examine(self)
+
+    # Inside --------------------------------------------------------------------------------------------------
+
+    def _known(self, agent: str, session_id: str) -> SessionSummary | None:
+        return self._catalogue[1].summary(agent, session_id) if self._catalogue else None
+
+    def _read(self, agent: str, session_id: str, how: Callable[[Adapter, Source], T]) -> T:
+        """Find the session and read it with `how`; whatever goes wrong becomes one of our errors."""
+        try:
+            adapter = self._adapters.get(agent)
+            source = adapter.find(session_id)
+            if source is None:
+                raise _not_found(agent, session_id)
+            return how(adapter, source)
+        except SessionMissing as error:
+            raise _not_found(agent, session_id) from error
+        except (SessionUnreadable, AdapterBroken) as error:
+            raise ParseError(f"cannot read {agent} session {session_id!r}: {error}") from error
+        except HermesTuiError:
+            raise
+        except Exception as error:
+            reason = f"the adapter failed ({type(error).__name__}: {error})"
+            raise ParseError(f"cannot read {agent} session {session_id!r}: {reason}") from error
+
+
+def _options(options: ListOptions | None, changes: Mapping[str, Any]) -> ListOptions:
+    try:
+        return replace(options, **changes) if options is not None else ListOptions(**changes)
+    except TypeError as error:
+        names = ", ".join(field.name for field in msgspec.structs.fields(ListOptions))
+        raise ValidationError(f"unknown option; the options of a list are {names}") from error
+
+
+def _not_found(agent: str, session_id: str) -> SessionNotFound:
+    return SessionNotFound(
+        f"{agent} has no session {session_id!r}; `hermes-tui sessions list {agent}` shows what it has"
+    )

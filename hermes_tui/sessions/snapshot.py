@@ -1,0 +1,37 @@
+"""What the catalogue hands out: one moment's view of all sessions, never changed afterwards."""
+
+from __future__ import annotations
+
+import msgspec
+
+from session_adapters.base import Root
+from session_adapters.model import Problem, SessionSummary
+
+__all__ = ["Place", "Snapshot", "newest_first"]
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where one agent's sessions were looked for."""
+
+    agent: str
+    label: str
+    roots: tuple[Root, ...] = ()
+
+
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
+    """All sessions as last seen."""
+
+    sessions: tuple[SessionSummary, ...] = ()
+    """Newest `updated_at` first. Sessions that this process saw and that are gone since have `gone` set."""
+    problems: tuple[Problem, ...] = ()
+    """What could not be read, by agent and path."""
+    places: tuple[Place, ...] = ()
+    partial: int = 0
+    """How many of the sessions have only been read at their ends."""
+    version: int = 0
+    """One more whenever anything in the snapshot differs from the one before."""
+
+
+def newest_first(summary: SessionSummary) -> tuple[float, str]:
+    """Sort key: last activity, newest first; the unified id makes the order total."""
+    return (-summary.updated_at.timestamp(), summary.unified_id)

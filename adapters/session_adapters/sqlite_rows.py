@@ -1,0 +1,105 @@
+"""Rows of somebody else's tables: columns found by name, values taken as they are.
+
+A schema is never inferred from its version number: which columns there are is asked, and what is missing reads as
+NULL. SQLite does not hold a column to its declared type, nor a text to valid UTF-8, so every value is converted
+on its own and one that makes no sense is None rather than the loss of its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from types import UnionType
+from typing import Any, Generic, TypeVar, get_args
+
+import apsw
+import msgspec
+
+__all__ = ["Record", "as_float", "as_int", "as_text", "columns", "select_list"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+
+def columns(connection: apsw.Connection, table: str) -> frozenset[str]:
+    """The names of a table's columns; empty when there is no such table."""
+    return frozenset(name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+
+
+def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "") -> str:
+    """Expressions for a SELECT, one for each wanted column: text as its bytes, a missing column as NULL.
+
+    `wanted` are names from our own code, never from the database. `prefix` is the table's alias with its dot.
+    """
+    parts: list[str] = []
+    for name in wanted:
+        column = f'{prefix}"{name}"'
+        if name in have:
+            parts.append(f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) ELSE {column} END")
+        else:
+            parts.append("NULL")
+    return ", ".join(parts)
+
+
+def as_text(value: Any) -> str | None:
+    """Text; bytes that are no UTF-8 are replaced, numbers written out."""
+    if value is None or isinstance(value, str):
+        return value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def as_float(value: Any) -> float | None:
+    """A finite number, also one that stands as text."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def as_int(value: Any) -> int | None:
+    """A whole number, also one that stands as text or with a fraction."""
+    if isinstance(value, int):
+        return value
+    number = as_float(value)
+    return None if number is None else int(number)
+
+
+_CONVERT: dict[Any, Callable[[Any], Any]] = {str: as_text, float: as_float, int: as_int}
+
+
+class Record(Generic[T]):
+    """Reads rows into a `msgspec.Struct` whose fields are the columns; each may be str, int or float, or None.
+
+    A field that does not allow None gets its default, or the type's empty value, in place of one.
+    """
+
+    def __init__(self, kind: type[T]) -> None:
+        self._kind = kind
+        fields = msgspec.structs.fields(kind)
+        self.names = tuple(field.encode_name for field in fields)
+        self._fields = tuple((field.name, *_conversion(field)) for field in fields)
+
+    def select(self, have: Collection[str], *, prefix: str = "") -> str:
+        """The SELECT list that `read` expects, out of the columns that there are."""
+        return select_list(have, self.names, prefix=prefix)
+
+    def read(self, row: Sequence[Any]) -> T:
+        """One row as a record."""
+        values: dict[str, Any] = {}
+        for (name, convert, empty), value in zip(self._fields, row, strict=True):
+            converted = None if value is None else convert(value)
+            values[name] = empty if converted is None else converted
+        return self._kind(**values)
+
+    def read_all(self, rows: Iterable[Sequence[Any]]) -> Iterator[T]:
+        """Each row as a record."""
+        return map(self.read, rows)
+
+
+def _conversion(field: msgspec.structs.FieldInfo) -> tuple[Callable[[Any], Any], Any]:
+    kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
+    kind = next(kind for kind in kinds if kind is not type(None))
+    if type(None) in kinds:
+        return _CONVERT[kind], None
+    return _CONVERT[kind], kind() if field.default is msgspec.NODEFAULT else field.default

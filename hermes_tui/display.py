@@ -1,8 +1,8 @@
 """Text of a store made safe for a terminal, and figures in the few characters a column has.
 
-Every byte of a transcript is untrusted (law 5). After `safe` nothing is left that a terminal acts on: colours are
-taken out, other control characters are shown as a picture of themselves, what is invisible and changes how the rest is
-read (bidi overrides, zero-width characters, tags) is replaced or taken out.
+Every byte of a transcript is untrusted (law 5). After `safe` nothing is left that a terminal acts on: colours
+are taken out, other control characters are shown as a picture of themselves, what is invisible and changes how the
+rest is read (bidi overrides, zero-width characters, tags) is replaced or taken out.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def safe(text: str, *, keep_newlines: bool = False) -> str:
 
 
 def age(moment: datetime | None, now: datetime) -> str:
-    """How long ago, in three characters: ` 3m`, `12h`, `99d`, `14w`, ` 2y`; `now` under a minute; `  —` if unknown."""
+    """How long ago, in three characters: ` 3m`, `12h`, `99d`, `14w`, ` 2y`; `now` under a minute, `  —` unknown."""
     if moment is None or moment <= EPOCH:
         return "  —"
     minutes = int((now - moment).total_seconds() // 60)

@@ -1,0 +1,19 @@
+"""The command line: `run` is the entry; one module per command, imported only when its command runs.
+
+Data goes to standard output (`output`), everything else to standard error (`narration`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+__all__ = ["run"]
+
+
+def run(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line with `arguments` (those of the process if None). Never returns."""
+    from hermes_tui.cli.edge import execute
+
+    sys.exit(execute(sys.argv[1:] if arguments is None else list(arguments)))

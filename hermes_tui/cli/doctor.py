@@ -1,0 +1,88 @@
+"""`hermes-tui doctor`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_tui.cli import output
+from hermes_tui.cli.machine import manager_of
+from hermes_tui.display import duration, safe
+
+if TYPE_CHECKING:
+    from hermes_tui.lifecycle.gateway import Gateway
+    from hermes_tui.sessions.doctor import AgentHealth, DoctorReport
+    from session_adapters.model import Problem
+
+__all__ = ["doctor"]
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.pass_context
+def doctor(context: click.Context, as_json: bool) -> None:
+    """Say where sessions are looked for, how many there are, and what cannot be read and why.
+
+    Every session is read in full once; nothing is changed.
+    """
+    manager = manager_of(context.find_root().obj.home)
+    report = manager.doctor()
+    manager.catalogue.close()
+    if as_json:
+        output.write_json(report)
+    else:
+        output.write("".join(f"{line}\n" for line in _lines(report, datetime.now(UTC))))
+
+
+def _lines(report: DoctorReport, now: datetime) -> Iterator[str]:
+    yield f"hermes-tui {report.version}"
+    for health in report.agents:
+        yield ""
+        yield from _agent(health, now)
+    yield ""
+    yield "Our own directories"
+    for directory in report.directories:
+        state = "" if directory.writable or directory.purpose == "styles" else "  (cannot be written)"
+        absent = "" if directory.exists else "  (not there yet)"
+        yield f"  {directory.purpose:14} {safe(directory.path)}{absent}{state}"
+    if report.problems:
+        yield ""
+        yield from map(_problem, report.problems)
+    yield ""
+    yield _plural(report.problem_count, "problem") if report.problem_count else "No problems."
+
+
+def _agent(health: AgentHealth, now: datetime) -> Iterator[str]:
+    incomplete = f", {health.incomplete} read only at their ends" if health.incomplete else ""
+    counts = f"{_plural(health.sessions, 'session')}, {_plural(health.messages, 'message')}{incomplete}"
+    yield f"{safe(health.label)} ({safe(health.agent)}): {counts}"
+    for place in health.places:
+        note = " · ".join(part for part in (place.layout, place.profile and f"profile {place.profile}") if part)
+        yield f"  {'found ' if place.exists else 'absent'}  {safe(place.path)}{f'  ({safe(note)})' if note else ''}"
+    for gateway in health.gateways:
+        yield f"  gateway: {_gateway(gateway, now)}  {safe(gateway.home)}"
+    yield from map(_problem, health.problems)
+
+
+def _gateway(gateway: Gateway, now: datetime) -> str:
+    if gateway.state == "unknown":
+        return f"unknown, {safe(gateway.reason)}"
+    if gateway.state == "stopped":
+        return "not running"
+    details = [f"pid {gateway.pid}"] if gateway.pid else []
+    if gateway.since:
+        since = gateway.since.astimezone().strftime("%Y-%m-%d %H:%M")
+        details.append(f"since {since}, up {duration(now - gateway.since)}")
+    return f"running ({', '.join(details)})" if details else "running"
+
+
+def _problem(problem: Problem) -> str:
+    where = ", ".join(part for part in (problem.path, problem.place) if part)
+    return f"  ! {safe(where)}: {safe(problem.reason)}" if where else f"  ! {safe(problem.reason)}"
+
+
+def _plural(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -1,0 +1,101 @@
+"""Where errors end: every way a command can finish becomes an exit code and at most one message."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import click
+
+from hermes_tui.cli import narration, output
+from hermes_tui.errors import HermesTuiError
+
+__all__ = ["execute"]
+
+_PROGRAM = "hermes-tui"
+_COMPLETION = "_HERMES_TUI_COMPLETE"
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run a command line; the exit code. Raises nothing."""
+    try:
+        code = _guarded(arguments)
+        output.finish()
+    except output.PipeClosed:
+        output.abandon()
+        return narration.CLOSED_PIPE
+    except KeyboardInterrupt:
+        output.abandon()
+        return narration.INTERRUPTED
+    return code
+
+
+def _guarded(arguments: Sequence[str]) -> int:
+    wants_json = _wants_json(arguments)
+    try:
+        return _invoke(arguments)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.Abort:
+        return narration.INTERRUPTED
+    except click.ClickException as error:
+        return _usage(error, wants_json)
+    except HermesTuiError as error:
+        if wants_json:
+            output.json_error(error.code, str(error))
+        else:
+            narration.say(f"hermes-tui: {error}")
+        return error.exit_code
+    except (output.PipeClosed, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        return _bug(error, wants_json)
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    from hermes_tui.cli.root import root
+
+    instruction = os.environ.get(_COMPLETION)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(root, {}, _PROGRAM, _COMPLETION, instruction)
+    # Not `root.main()`: that has its own ideas of closed pipes and Ctrl-C.
+    with root.make_context(_PROGRAM, list(arguments)) as context:
+        result = root.invoke(context)
+    return result if isinstance(result, int) else narration.OK
+
+
+def _usage(error: click.ClickException, wants_json: bool) -> int:
+    text = error.format_message()
+    if wants_json:
+        output.json_error("VALIDATION_ERROR", text)
+        return narration.USAGE
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    hint = f"; see `{context.command_path} --help`" if context is not None else ""
+    narration.say(f"hermes-tui: {text.rstrip('.')}{hint}")
+    return narration.USAGE
+
+
+def _bug(error: Exception, wants_json: bool) -> int:
+    from hermes_tui.log import write_failure
+
+    path = write_failure(error)
+    where = f"details are in {path}" if path else "the log cannot be written"
+    text = f"unexpected error ({type(error).__name__}); {where}"
+    if wants_json:
+        output.json_error("INTERNAL_ERROR", text)
+    else:
+        narration.say(f"hermes-tui: {text}")
+    return narration.FAILURE
+
+
+def _wants_json(arguments: Sequence[str]) -> bool:
+    """Whether errors belong on standard output as JSON; known before the arguments are understood."""
+    pairs = list(zip(arguments, [*arguments[1:], ""], strict=False))
+    return any(
+        one == "--json"
+        or one in ("--format=json", "--format=jsonl")
+        or (one == "--format" and after in ("json", "jsonl"))
+        for one, after in pairs
+    )

@@ -1,0 +1,36 @@
+"""Standard error and exit codes: what went wrong, in one sentence. The only module that writes there.
+
+| code | meaning |
+|---|---|
+| 0 | done |
+| 1 | a session cannot be read, or an unexpected error |
+| 2 | wrong usage |
+| 3 | no such agent |
+| 8 | no such session |
+| 130 | interrupted with Ctrl-C |
+| 141 | the reader of our output closed it |
+"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import suppress
+
+from hermes_tui.display import safe
+
+__all__ = ["CLOSED_PIPE", "FAILURE", "INTERRUPTED", "OK", "USAGE", "say"]
+
+OK = 0
+FAILURE = 1
+USAGE = 2
+INTERRUPTED = 130
+CLOSED_PIPE = 141
+
+
+def say(text: str) -> None:
+    """Write one line for people; text of a store in it can do no harm."""
+    if sys.stderr is None:
+        return
+    with suppress(OSError, ValueError):  # nobody is left to tell
+        sys.stderr.write(safe(text, keep_newlines=True) + "\n")
+        sys.stderr.flush()

@@ -1,0 +1,80 @@
+"""Standard output: data, and nothing but data. The only module that writes there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+__all__ = ["PipeClosed", "finish", "json_error", "terminal_width", "write", "write_json"]
+
+WIDE = 10_000
+"""Columns when the output is no terminal: nothing is cut."""
+
+
+class PipeClosed(Exception):
+    """Whoever read our output has had enough."""
+
+
+def write(text: str | bytes) -> None:
+    """Write as UTF-8, whatever the locale. Raises `PipeClosed`."""
+    data = text.encode("utf-8", "replace") if isinstance(text, str) else text
+    try:
+        if sys.stdout is None:  # started with standard output closed
+            raise PipeClosed
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
+    except BrokenPipeError as error:
+        raise PipeClosed from error
+
+
+def write_json(value: Any) -> None:
+    """Write a value as JSON with an indent of two, and a newline."""
+    if isinstance(value, list | tuple):
+        write_json_array(value)
+    else:
+        write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def write_json_array(values: Iterable[Any]) -> None:
+    """Write a JSON array, one element at a time, so that a long list needs no second copy in memory."""
+    lead = b"[\n  "
+    for value in values:
+        element = msgspec.json.format(msgspec.json.encode(value), indent=2)
+        write(lead + element.replace(b"\n", b"\n  "))
+        lead = b",\n  "
+    write(b"[]\n" if lead.startswith(b"[") else b"\n]\n")
+
+
+def json_error(code: str, message: str) -> None:
+    """Write an error for a program that asked for JSON (checklist R-5)."""
+    write_json({"error": {"code": code, "message": message}})
+
+
+def finish() -> None:
+    """Write what is still in the buffer. Raises `PipeClosed`."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError as error:
+        raise PipeClosed from error
+
+
+def abandon() -> None:
+    """Let the interpreter's own last flush go nowhere, so that it has nothing to complain about."""
+    if sys.stdout is not None:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
+
+
+def terminal_width() -> int:
+    """Columns of the terminal that reads us; `WIDE` when it is a file or a pipe, unless `COLUMNS` is set."""
+    fallback = 80 if sys.stdout is not None and sys.stdout.isatty() else WIDE
+    if fallback == WIDE and not os.environ.get("COLUMNS", "").isdigit():
+        return WIDE
+    return max(20, shutil.get_terminal_size((fallback, 24)).columns)

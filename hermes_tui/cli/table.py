@@ -1,0 +1,76 @@
+"""Sessions as a table of fixed columns for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import PurePath
+
+from hermes_tui.display import age, cell_width, count, fit, money, safe
+from session_adapters.model import SessionSummary
+
+__all__ = ["session_table"]
+
+_HEAD = ("AGENT", "SESSION", "AGE", "TURNS", "COST", "MODEL", "PROJECT", "TITLE")
+_RIGHT = {2, 3, 4}
+_MOST = (10, 44, 3, 6, 10, 22, 16, 0)
+"""Cells per column at most; 0 takes the rest of the line."""
+_GAP = "  "
+_TITLE_LEAST = 20
+
+
+def session_table(sessions: Sequence[SessionSummary], now: datetime, width: int) -> Iterator[str]:
+    """Lines of a table no wider than `width` cells, heading first; `(no sessions)` when there are none.
+
+    On a narrow terminal columns are left out, the least telling first; ids are never cut, for they are what the
+    next command needs.
+    """
+    if not sessions:
+        yield "(no sessions)"
+        return
+    rows = [_row(one, now) for one in sessions]
+    widths = [
+        max(cell_width(_HEAD[column]), *(min(cell_width(row[column]), _MOST[column] or 100) for row in rows))
+        for column in range(len(_HEAD))
+    ]
+    widths[1] = max(cell_width(row[1]) for row in rows)
+    columns = _columns(widths, width)
+    for row in (_HEAD, *rows):
+        cells = [_cell(row[column], widths[column], column) for column in columns]
+        yield _cut(_GAP.join(cells).rstrip(), width)
+
+
+def _row(one: SessionSummary, now: datetime) -> tuple[str, ...]:
+    mark = "+" if one.partial else ""
+    project = PurePath(one.cwd).name if one.cwd else ""
+    return (
+        safe(one.agent),
+        safe(one.session_id),
+        age(one.updated_at, now),
+        f"{count(one.turn_count)}{mark}",
+        money(one.cost),
+        safe(one.model or ""),
+        safe(project),
+        safe(one.title),
+    )
+
+
+def _columns(widths: list[int], width: int) -> list[int]:
+    """Which columns fit beside a readable title; sets the title's width to what is left."""
+    columns = list(range(len(_HEAD)))
+    for optional in (None, 6, 5, 4, 3):
+        if optional is not None:
+            columns.remove(optional)
+        used = sum(widths[column] + len(_GAP) for column in columns[:-1])
+        if width - used >= min(_TITLE_LEAST, widths[-1]):
+            break
+    widths[-1] = max(0, min(widths[-1], width - used))
+    return columns
+
+
+def _cell(text: str, width: int, column: int) -> str:
+    return fit(text, width, right=column in _RIGHT)
+
+
+def _cut(line: str, width: int) -> str:
+    return line if cell_width(line) <= width else fit(line, width).rstrip()

@@ -1,0 +1,37 @@
+"""Opening the terminal program, where there is a terminal."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from hermes_tui.cli.machine import environment_of
+from hermes_tui.errors import ValidationError
+
+if TYPE_CHECKING:
+    from hermes_tui.cli.root import Settings
+
+__all__ = ["open_tui", "require_terminal"]
+
+
+def open_tui(settings: Settings) -> int:
+    """Run the terminal program until the user leaves it; its exit code. Raises `ValidationError` without a
+    terminal."""
+    require_terminal()
+    environment = environment_of(settings.home)
+    from hermes_tui.app import run_app
+
+    return run_app(environment=environment, mouse=settings.mouse, theme=settings.theme)
+
+
+def require_terminal() -> None:
+    """Raise `ValidationError` unless a person sits at a terminal that can show a screen."""
+    hint = "for lists and text use `hermes-tui sessions list` and `hermes-tui sessions show`"
+    streams = (("input", sys.stdin), ("output", sys.stdout), ("error", sys.stderr))
+    for name, stream in streams:
+        if stream is None or not stream.isatty():
+            raise ValidationError(f"standard {name} is not a terminal, so there is no screen to draw on; {hint}")
+    if os.environ.get("TERM", "") in ("", "dumb", "unknown"):
+        term = os.environ.get("TERM", "")
+        raise ValidationError(f"this terminal (TERM={term!r}) cannot show a full-screen program; {hint}")

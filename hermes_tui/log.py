@@ -1,0 +1,48 @@
+"""The log of unexpected errors: what failed and where in our code, never a transcript or a secret.
+
+A file in the user's state directory, mode 0600, at most two of 256 kB. It is made when there is something to write.
+"""
+
+from __future__ import annotations
+
+import os
+import traceback
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hermes_tui import __version__, paths
+
+__all__ = ["write_failure"]
+
+_LIMIT = 256 * 1024
+
+
+def write_failure(error: BaseException) -> Path | None:
+    """Note an unexpected error; the file it was noted in, None when there is no place to write.
+
+    The exception's own text is left out: it may quote what was read. Its type and the lines of code are not data.
+    """
+    path = paths.log_file()
+    try:
+        paths.private_dir(path.parent)
+        if path.exists() and path.stat().st_size > _LIMIT:
+            path.replace(path.with_suffix(".log.1"))
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
+            file.write(_describe(error))
+    except OSError:
+        return None
+    return path
+
+
+def _describe(error: BaseException) -> str:
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    parts = [f"{when} hermes-tui {__version__}\n"]
+    current: BaseException | None = error
+    seen: set[int] = set()
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        parts.append(f"{type(current).__module__}.{type(current).__qualname__}\n")
+        parts.extend(traceback.format_tb(current.__traceback__))
+        current = current.__cause__ or current.__context__
+    return "".join(parts) + "\n"

@@ -1,0 +1,90 @@
+"""`hermes-tui demo`: the program on a made-up home, so that it can be tried without any agent.
+
+The stores are written in the agents' real formats into a directory of their own; neither the user's home nor any
+of the user's variables is read or written.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from hermes_tui.errors import HermesTuiError, ValidationError
+
+__all__ = ["STATIC_NOW", "only_home", "run_demo"]
+
+STATIC_NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
+"""When `--static` takes place."""
+
+
+def run_demo(
+    *,
+    static: bool,
+    home: Path | None,
+    open_tui: bool = True,
+    mouse: bool = True,
+    theme: str | None = None,
+) -> int:
+    """Write a demo home and open the program on it; the exit code.
+
+    Without `home` it is a temporary one that is removed at the end. With `static` nothing moves and it is always
+    the same minute; otherwise one session keeps growing. `open_tui=False` only writes `home`.
+
+    Raises `ValidationError` when `home` is neither empty nor a former demo home, `HermesTuiError` when it cannot
+    be written.
+    """
+    from hermes_tui.demo.home import prepare
+
+    if home is None and not open_tui:
+        raise ValidationError("a demo that is not shown needs a directory to stay in; name one with --home")
+    try:
+        if home is not None:
+            prepare(home)
+            return _run(home, static=static, open_tui=open_tui, mouse=mouse, theme=theme)
+        with tempfile.TemporaryDirectory(prefix="hermes-tui-demo-", ignore_cleanup_errors=True) as temporary:
+            prepare(Path(temporary))
+            return _run(Path(temporary), static=static, open_tui=open_tui, mouse=mouse, theme=theme)
+    except OSError as error:
+        raise HermesTuiError(f"cannot write the demo home {error.filename}: {error.strerror}") from error
+
+
+def _run(home: Path, *, static: bool, open_tui: bool, mouse: bool, theme: str | None) -> int:
+    from hermes_tui.demo.home import environment_of, write_home
+    from hermes_tui.demo.live import LiveWriter
+
+    now = STATIC_NOW if static else datetime.now(UTC)
+    write_home(home, now)
+    if not open_tui:
+        return 0
+    from hermes_tui.app import run_app
+
+    writer = None if static else LiveWriter(home, now)
+    with only_home(home):
+        if writer is not None:
+            writer.start()
+        try:
+            return run_app(
+                environment=environment_of(home), mouse=mouse, theme=theme, static_now=now if static else None
+            )
+        finally:
+            if writer is not None:
+                writer.stop()
+                writer.join(5)
+
+
+@contextmanager
+def only_home(home: Path) -> Iterator[None]:
+    """Our own cache, settings and log go to the demo home too, not to the user's."""
+    before = dict(os.environ)
+    for name in [name for name in os.environ if name.startswith("XDG_")]:
+        del os.environ[name]
+    os.environ["HOME"] = str(home)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(before)

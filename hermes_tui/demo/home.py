@@ -1,0 +1,71 @@
+"""A whole home for the demo: every agent's store, and the few files of `/proc` that tell which of them are live."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from hermes_tui.demo import claude, hermes
+from hermes_tui.errors import ValidationError
+from session_adapters.base import Environment
+
+__all__ = ["MARKER", "environment_of", "prepare", "write_home"]
+
+MARKER = ".hermes-tui-demo"
+"""Stands in every demo home, so that only a demo home is ever overwritten."""
+
+_WRITERS = (claude.write, hermes.write)
+_PARTS = (".claude", ".hermes", ".cache", ".config", ".local", "Library", "proc")
+"""What a demo home consists of: the stores, our own files made while it runs, the process table."""
+
+
+def environment_of(home: Path) -> Environment:
+    """The machine that has only this home: no variable of the user's, and the demo's own process table."""
+    return Environment(home=home, variables={}, proc=home / "proc")
+
+
+def prepare(home: Path) -> None:
+    """Make `home` an empty directory: a new one, an empty one, or a former demo home whose parts are removed.
+
+    Raises `ValidationError` for any other, `OSError` where the system does not let us.
+    """
+    if home.exists() and not home.is_dir():
+        raise ValidationError(f"{home} is not a directory; name one that is empty or not there yet")
+    if home.is_dir() and any(home.iterdir()) and not (home / MARKER).is_file():
+        raise ValidationError(
+            f"{home} is not empty and no demo home; name a directory that is empty or not there yet"
+        )
+    home.mkdir(parents=True, exist_ok=True)
+    for name in _PARTS:
+        if (home / name).is_dir() and not (home / name).is_symlink():
+            shutil.rmtree(home / name)
+    (home / MARKER).write_text("Made by `hermes-tui demo`. It may be removed at any time.\n")
+
+
+def write_home(home: Path, now: datetime) -> None:
+    """Write all stores as they would be at `now` into `home`, which must be prepared."""
+    for write in _WRITERS:
+        write(home, now)
+    _process_table(home, now)
+
+
+def _process_table(home: Path, now: datetime) -> None:
+    """The gateway, up for three days and holding its lock, and the Claude Code that has a session open."""
+    ticks = os.sysconf("SC_CLK_TCK")
+    started = now - timedelta(days=3, hours=4)
+    _process(home, hermes.GATEWAY_PID, "hermes", hermes.GATEWAY_START)
+    _process(home, claude.LIVE_PID, "claude", claude.LIVE_START)
+    boot = int(started.timestamp()) - hermes.GATEWAY_START // ticks
+    (home / "proc" / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
+    lock = (home / ".hermes" / "gateway.lock").stat()
+    place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
+    (home / "proc" / "locks").write_text(f"1: FLOCK  ADVISORY  WRITE {hermes.GATEWAY_PID} {place} 0 EOF\n")
+
+
+def _process(home: Path, pid: int, name: str, start: int) -> None:
+    folder = home / "proc" / str(pid)
+    folder.mkdir(parents=True)
+    fields = ["S", "1", *["0"] * 17, str(start), *["0"] * 30]  # the start is field 22; pid and name are 1 and 2
+    (folder / "stat").write_text(f"{pid} ({name}) {' '.join(fields)}\n")

@@ -1,0 +1,138 @@
+"""The demo's Hermes home, held against the database that the real program wrote; read here by SQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from hermes_tui.demo.hermes import GATEWAY_PID, GATEWAY_START
+from hermes_tui.demo.home import write_home
+from hermes_tui.lifecycle.gateway import gateway_of
+
+NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("demo")
+    write_home(home, NOW)
+    return home
+
+
+@pytest.fixture
+def database(home: Path) -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(
+        f"file:{home}/.hermes/state.db?immutable=1", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+    )
+    yield connection
+    connection.close()
+
+
+def _rows(database: apsw.Connection, query: str) -> list[Any]:
+    return list(database.execute(query))
+
+
+def _schema(database: apsw.Connection) -> dict[str, str]:
+    rows = _rows(database, "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {name: " ".join(sql.split()) for name, sql in rows}
+
+
+def test_its_schema_is_the_real_one(database: apsw.Connection, store: Callable[..., Path]) -> None:
+    real = apsw.Connection(str(store("hermes", "home") / ".hermes" / "state.db"))
+    assert _schema(database) == _schema(real)
+    assert _rows(database, "SELECT version FROM schema_version") == _rows(real, "SELECT version FROM schema_version")
+    real.close()
+
+
+def test_the_database_is_whole_and_checkpointed(home: Path, database: apsw.Connection) -> None:
+    assert _rows(database, "PRAGMA integrity_check") == [("ok",)]
+    assert _rows(database, "PRAGMA foreign_key_check") == []
+    assert not list(home.rglob("state.db-*"))
+    header = (home / ".hermes" / "state.db").read_bytes()[18:20]
+    assert header == b"\x02\x02", "in WAL mode, as Hermes leaves it"
+    assert _rows(database, "SELECT count(*) FROM messages_fts WHERE messages_fts MATCH 'partitions'")[0][0] > 0
+    assert _rows(database, "SELECT count(*) FROM messages_fts_trigram WHERE messages_fts_trigram MATCH '订单时'") == [
+        (1,)
+    ]
+
+
+def test_counts_in_the_rows_are_those_of_the_messages(database: apsw.Connection) -> None:
+    query = """
+        SELECT s.id FROM sessions s JOIN messages m ON m.session_id = s.id GROUP BY s.id
+        HAVING s.message_count != count(*) OR s.tool_call_count != sum(m.role = 'tool')
+            OR s.started_at > min(m.timestamp) OR s.ended_at < max(m.timestamp)
+    """
+    assert _rows(database, query) == []
+    totals = "SELECT sum(input_tokens), sum(output_tokens), sum(estimated_cost_usd) FROM "
+    assert _rows(database, totals + "sessions") == _rows(database, totals + "session_model_usage")
+    assert _rows(database, "SELECT count(*) FROM sessions")[0][0] > 130
+    assert _rows(database, "SELECT max(timestamp) FROM messages")[0][0] <= NOW.timestamp()
+
+
+def test_every_call_has_its_result(database: apsw.Connection) -> None:
+    calls = [
+        call["id"]
+        for (text,) in _rows(database, "SELECT tool_calls FROM messages WHERE tool_calls NOT NULL")
+        for call in json.loads(text)
+    ]
+    results = [row[0] for row in _rows(database, "SELECT tool_call_id FROM messages WHERE role = 'tool'")]
+    assert calls and sorted(calls) == sorted(results)
+    assert len(set(calls)) == len(calls)
+
+
+def test_there_is_one_of_every_relation(database: apsw.Connection) -> None:
+    chain = """
+        WITH RECURSIVE tip(id, depth) AS (
+            SELECT id, 1 FROM sessions WHERE parent_session_id IS NULL AND end_reason = 'compression'
+            UNION ALL
+            SELECT s.id, depth + 1 FROM sessions s JOIN tip ON s.parent_session_id = tip.id
+        )
+        SELECT max(depth) FROM tip
+    """
+    assert _rows(database, chain) == [(3,)]
+    configured = "SELECT count(*) FROM sessions WHERE json_extract(model_config, '$.{}') = parent_session_id"
+    assert _rows(database, configured.format("_branched_from")) == [(1,)]
+    assert _rows(database, configured.format("_delegate_from")) == [(2,)]
+    assert _rows(database, "SELECT count(*) FROM sessions WHERE archived") == [(1,)]
+    assert _rows(database, "SELECT count(*) FROM messages WHERE active = 0 AND compacted = 1")[0][0] > 0
+    assert _rows(database, "SELECT count(*) FROM messages WHERE active = 0 AND compacted = 0")[0][0] > 0
+    sources = {row[0] for row in _rows(database, "SELECT DISTINCT source FROM sessions")}
+    assert sources == {"cli", "tui", "cron", "subagent", "telegram", "discord", "whatsapp", "slack"}
+    # As bytes: SQL's own functions end a text at its first NUL.
+    multimodal = "SELECT content FROM messages WHERE substr(CAST(content AS BLOB), 1, 6) = x'006a736f6e3a'"
+    (photo,) = _rows(database, multimodal)
+    assert [part["type"] for part in json.loads(photo[0][6:])] == ["text", "image_url"]
+
+
+def test_lanes_point_at_the_newest_session_of_their_place(home: Path, database: apsw.Connection) -> None:
+    lanes = {
+        key: json.loads(entry)
+        for key, entry in _rows(database, "SELECT session_key, entry_json FROM gateway_routing")
+    }
+    mirror = json.loads((home / ".hermes" / "sessions" / "sessions.json").read_text())
+    assert lanes == {key: value for key, value in mirror.items() if not key.startswith("_")}
+    query = "SELECT session_key, id, max(started_at) FROM sessions WHERE session_key NOT NULL GROUP BY session_key"
+    newest = {key: name for key, name, _ in _rows(database, query)}
+    assert {key: entry["session_id"] for key, entry in lanes.items()} == newest
+    assert len(lanes) == 4
+
+
+def test_the_gateway_is_seen_running(home: Path) -> None:
+    gateway = gateway_of(home / ".hermes", home / "proc")
+    assert gateway.state == "running" and gateway.pid == GATEWAY_PID
+    assert gateway.since is not None and (NOW - gateway.since).days == 3
+    assert json.loads((home / ".hermes" / "gateway.pid").read_text())["start_time"] == GATEWAY_START
+
+
+def test_the_same_moment_gives_the_same_rows(database: apsw.Connection, tmp_path: Path) -> None:
+    write_home(tmp_path, NOW)
+    again = apsw.Connection(str(tmp_path / ".hermes" / "state.db"))
+    for table in ("sessions", "messages", "session_model_usage"):
+        assert _rows(database, f"SELECT * FROM {table}") == _rows(again, f"SELECT * FROM {table}")
+    again.close()

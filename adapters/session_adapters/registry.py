@@ -18,6 +18,8 @@ GROUP = "hermes_tui.adapters"
 BUILT_IN: Mapping[str, str] = {
     "claude": "session_adapters.claude:ClaudeAdapter",
     "hermes": "session_adapters.hermes:HermesAdapter",
+    "omp": "session_adapters.omp:OmpAdapter",
+    "pi": "session_adapters.pi:PiAdapter",
 }
 """Agent name → where its class is. A third-party adapter cannot take a built-in name."""
 

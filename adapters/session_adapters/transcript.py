@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -13,7 +14,7 @@ from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.files import Line, lines, open_file, read_at
 from session_adapters.model import Message, Problem, ToolResult
 
-__all__ = ["Builder", "Change", "JsonlTranscript", "Transcript"]
+__all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript"]
 
 PAGE = 1 << 20
 """Bytes of a JSONL file that are read at a time."""
@@ -30,6 +31,26 @@ class Change(NamedTuple):
     """The file is another one: all messages were read anew."""
     gone: bool = False
     """The store no longer has the session; the messages stay as they were."""
+
+
+class Branch(NamedTuple):
+    """One way through a conversation that is kept as a tree."""
+
+    leaf_id: str
+    """What `Transcript.switch` takes."""
+    first: int | None
+    """Index in `messages` of the first message that is not on this branch too; their number when it goes on where
+    they end; None while the parting lies above the loaded part."""
+    label: str = ""
+    """The user's own name for a place on it."""
+    preview: str = ""
+    """The first thing said on it alone; one line."""
+    updated: datetime | None = None
+    """Newest time on it."""
+    active: bool = False
+    """The agent itself goes on here."""
+    shown: bool = False
+    """`messages` follow it."""
 
 
 class Transcript(ABC):
@@ -54,6 +75,15 @@ class Transcript(ABC):
     @abstractmethod
     def refresh(self) -> Change:
         """Take in what the writer has done since. Never raises for a store that is gone or unreadable."""
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """All branches, the shown one included, oldest first; empty where the conversation is one line."""
+        return ()
+
+    def switch(self, leaf_id: str) -> Change:
+        """Show another branch. Raises `LookupError` for one that is not there."""
+        raise LookupError(f"{self.agent} session {self.session_id} has no branch {leaf_id}")
 
 
 class Builder(ABC):

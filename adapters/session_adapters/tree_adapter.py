@@ -1,0 +1,344 @@
+"""What the Pi and omp adapters share: listing session files, summaries, forks (spec 004 §4.2.7 and §4.2.8).
+
+Layouts, told apart by what is in the files: a session per file in a folder per directory (real), a folder per
+session with one or more files (the document's).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+
+from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
+from session_adapters.files import Line, file_stamp, lines, open_file, read_ends
+from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.pi_records import ENTRIES
+from session_adapters.transcript import PAGE
+from session_adapters.tree_relations import relate_files
+from session_adapters.tree_tally import Tally
+from session_adapters.tree_transcript import TreeTranscript
+
+__all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter"]
+
+HEAD = 128 << 10
+TAIL = 64 << 10
+"""Bytes of a large file that a summary reads."""
+_PROBE = 16 << 10
+"""Bytes that tell whose file it is."""
+
+FILE = "file"
+FOLDER = "folder"
+"""Layouts of a `Source`; what a folder holds is found out when it is read."""
+DOCUMENT = "document"
+"""`raw["layout"]` of a session in the document's layout."""
+
+_NAME = re.compile(r"\d{4}-\d\d-\d\dT[\d-]{8,}Z?_(.+)\.jsonl")
+"""`<ISO time with dashes>_<id>.jsonl`."""
+
+
+class TreeAdapter(Adapter):
+    """See the module."""
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`. Nothing but directories is read."""
+        yield from unique(self._walk(report))
+
+    def _walk(self, report: Report) -> Iterator[Source]:
+        for root in self.roots():
+            for entry in self._listed(root.path, report):
+                if entry.name.endswith(".jsonl") and _is_file(entry):
+                    yield from self._file(entry, root, report)
+                elif _is_directory(entry):
+                    yield from self._folder(entry, root, report)
+
+    def _folder(self, folder: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
+        """A folder of sessions, or one session's folder: the file names tell in which way to look."""
+        entries = self._listed(Path(folder.path), report)
+        files = [entry for entry in entries if entry.name.endswith(".jsonl") and _is_file(entry)]
+        if files and not any(_NAME.fullmatch(entry.name) for entry in files):
+            yield from self._whole_folder(folder, files, root, report)
+        else:
+            for entry in files:
+                yield from self._file(entry, root, report)
+        for entry in entries:
+            if _is_directory(entry):
+                yield from self.inside(entry, root, report)
+
+    def inside(self, folder: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
+        """Sources in a folder beside session files; Pi has none there."""
+        return iter(())
+
+    def _listed(self, path: Path, report: Report) -> list[os.DirEntry[str]]:
+        try:
+            with os.scandir(path) as found:
+                return sorted(found, key=lambda entry: entry.name)
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            report(Problem(agent=self.name, path=str(path), reason=f"cannot be listed: {error.strerror or error}"))
+            return []
+
+    def _file(self, entry: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
+        source = self.file_source(Path(entry.path), root, report)
+        if source is not None:
+            yield source
+
+    def file_source(self, path: Path, root: Root, report: Report) -> Source | None:
+        """The source for one session file; None when it vanished or cannot be looked at (reported)."""
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            report(Problem(agent=self.name, path=str(path), reason=f"cannot be read: {error.strerror or error}"))
+            return None
+        named = _NAME.fullmatch(path.name)
+        return Source(
+            agent=self.name,
+            path=str(path),
+            stamp=file_stamp(status),
+            session_id=named.group(1) if named else "",
+            root=str(root.path),
+            layout=FILE,
+            profile=root.profile,
+            size=status.st_size,
+            modified=status.st_mtime,
+        )
+
+    def _whole_folder(
+        self, folder: os.DirEntry[str], files: Sequence[os.DirEntry[str]], root: Root, report: Report
+    ) -> Iterator[Source]:
+        found = [source for entry in files for source in self._file(entry, root, report)]
+        try:
+            status = folder.stat()
+        except OSError:
+            return  # vanished
+        if found:
+            yield Source(
+                agent=self.name,
+                path=folder.path,
+                stamp=(status.st_dev, status.st_ino, *(number for source in found for number in source.stamp)),
+                session_id=folder.name,
+                root=str(root.path),
+                layout=FOLDER,
+                profile=root.profile,
+                size=sum(source.size for source in found),
+                modified=max(source.modified for source in found),
+            )
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`. A name that does not tell the id makes it look at the first lines of files."""
+        listed = list(self.sources(lambda problem: None))
+        for source in listed:
+            if session_id and session_id in (source.session_id, Path(source.path).stem):
+                return source
+        for source in listed:
+            if any(self._header_id(path) == session_id for path in self._paths(source)):
+                return source
+        return None
+
+    def _paths(self, source: Source) -> list[str]:
+        if source.layout != FOLDER:
+            return [source.path]
+        found = self._listed(Path(source.path), lambda problem: None)
+        return [entry.path for entry in found if entry.name.endswith(".jsonl") and _is_file(entry)]
+
+    def header_of(self, source: Source) -> tuple[str, str] | None:
+        """(id, working directory) by the header of a session file."""
+        tally = _probe(source.path) if source.layout != FOLDER else None
+        if tally is None or tally.header is None:
+            return None
+        return tally.header.id or _stem_id(source.path), tally.header.cwd or ""
+
+    @staticmethod
+    def _header_id(path: str) -> str | None:
+        """The id that a file's header gives; empty for a file of records without header, None for another."""
+        tally = _probe(path)
+        if tally is not None and tally.header is not None:
+            return tally.header.id or _stem_id(path)
+        return "" if tally is not None and tally.is_document else None
+
+    # Summaries ---------------------------------------------------------------------------------------------
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`."""
+        found: list[SessionSummary] = []
+        document, parts, cut = Tally(), 0, False
+        for path in self._paths(source):
+            tally = Tally()
+            try:
+                whole = self._gather(path, tally, exact=exact)
+                if tally.is_document:
+                    parts += 1
+                    cut = cut or not whole
+                    self._gather(path, document, exact=exact)
+                elif tally.is_session:
+                    found.append(self._summary(source, path, tally, partial=not whole))
+                elif tally.warnings:
+                    self._report(report, path, "holds no session that can be read")
+            except OSError as error:
+                self._report(report, path, f"cannot be read: {error.strerror or error}")
+        if parts:
+            found.append(self._document(source, document, parts, partial=cut))
+        for summary in found:
+            if summary.warnings:
+                self._report(report, summary.path, f"damaged lines left out: {summary.warnings}", summary.session_id)
+        return [self.placed(source, summary) for summary in found]
+
+    def placed(self, source: Source, summary: SessionSummary) -> SessionSummary:
+        """The summary with what the place of its file says; Pi's says nothing."""
+        return summary
+
+    def _report(self, report: Report, path: str, reason: str, session_id: str = "") -> None:
+        report(Problem(agent=self.name, path=path, reason=reason, session_id=session_id))
+
+    @staticmethod
+    def _gather(path: str, tally: Tally, *, exact: bool) -> bool:
+        """Feed a file, or its ends, to the tally; whether that was all of it."""
+        with open_file(path) as fd:
+            size = os.fstat(fd).st_size
+            if exact:
+                _feed(tally, lines(fd, 0, size))
+                return True
+            ends = read_ends(fd, size, HEAD, TAIL)
+            _feed(tally, iter(ends.head))
+            _feed(tally, iter(ends.tail))
+            return ends.whole
+
+    def _summary(self, source: Source, path: str, tally: Tally, *, partial: bool) -> SessionSummary:
+        header = tally.header
+        raw: dict[str, object] = {"layout": "session"}
+        if header is not None:
+            raw["version"] = header.version if header.version is not None else 1
+            if header.parent_session:
+                raw["parentSession"] = header.parent_session
+        return tally.summary(
+            self.name,
+            (header.id if header is not None else None) or _stem_id(path),
+            profile=source.profile,
+            partial=partial,
+            path=path,
+            size=_size(path, source),
+            raw=raw,
+            kind="fork" if header is not None and header.parent_session else "session",
+        )
+
+    def _document(self, source: Source, tally: Tally, parts: int, *, partial: bool) -> SessionSummary:
+        session_id = source.session_id if source.layout == FOLDER else Path(source.path).stem
+        return tally.summary(
+            self.name,
+            session_id,
+            profile=source.profile,
+            partial=partial,
+            path=source.path,
+            size=source.size,
+            raw={"layout": DOCUMENT, "files": parts},
+        )
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """See `Adapter.relate`."""
+        return relate_files(summaries)
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> TreeTranscript:
+        """See `Adapter.open`."""
+        return self._open(source, session_id, PAGE)
+
+    def _open(self, source: Source, session_id: str, page: int) -> TreeTranscript:
+        if not session_id or not Path(source.path).exists():
+            raise SessionMissing(f"{self.name} session {session_id}: {source.path} is not there any more")
+        for path in self._paths(source):
+            if session_id in (self._header_id(path), _stem_id(path), Path(path).stem):
+                return TreeTranscript(self.name, session_id, path, partial(_only, path), page=page)
+        if source.layout == FOLDER and session_id == source.session_id:
+            return TreeTranscript(self.name, session_id, source.path, partial(self._documents, source), page=page)
+        raise SessionMissing(f"{self.name} session {session_id} is not in {source.path}")
+
+    def _documents(self, source: Source) -> list[str]:
+        """The files of a folder that have the document's shape."""
+        found = [path for path in self._paths(source) if self._header_id(path) == ""]
+        if not found:
+            raise FileNotFoundError(source.path)
+        return found
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`."""
+        transcript = self._open(source, session_id, 1 << 62)
+        for summary in self.summaries(source, lambda problem: None, exact=True):
+            if session_id in (summary.session_id, Path(summary.path).stem):
+                break
+        else:
+            raise SessionUnreadable(f"{source.path} holds no {self.name} session that can be read")
+        tree, leaf = transcript.file.tree, transcript.file.leaf()
+        raw = {
+            **summary.raw,
+            "leaf": tree.nodes[leaf].id if leaf is not None else None,
+            "tree": [[node.id, node.parent] for node in tree.nodes],
+            "leaves": [tree.nodes[tip].id for tip in tree.tips(leaf)],
+        }
+        fields = {name: getattr(summary, name) for name in summary.__struct_fields__}
+        fields.update(raw=raw, session_id=session_id, messages=tuple(transcript.messages))
+        return Session(**fields)
+
+
+def _only(path: str) -> list[str]:
+    return [path]
+
+
+def _feed(tally: Tally, found: Iterator[Line]) -> None:
+    for line in found:
+        if line.too_long:
+            tally.warnings += 1
+            continue
+        entries, lost = ENTRIES.all(line.data)
+        tally.warnings += lost and line.complete  # a torn last line is a writer at work
+        for entry in entries:
+            tally.take(entry)
+
+
+def _probe(path: str) -> Tally | None:
+    """The first lines of a file; None when they cannot be read."""
+    tally = Tally()
+    try:
+        with open_file(path) as fd:
+            _feed(tally, lines(fd, 0, _PROBE))
+            if tally.header is None and not tally.tree:  # the first line is longer
+                _feed(tally, islice(lines(fd), 2))
+    except OSError:
+        return None
+    return tally
+
+
+def _stem_id(path: str) -> str:
+    named = _NAME.fullmatch(Path(path).name)
+    return named.group(1) if named else Path(path).stem
+
+
+def _size(path: str, source: Source) -> int:
+    if source.layout != FOLDER:
+        return source.size
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return 0
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
+def _is_directory(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

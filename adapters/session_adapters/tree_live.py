@@ -1,0 +1,86 @@
+"""Which Pi and omp sessions are open now.
+
+Neither agent locks or holds its session file. What can be known is that a process runs in a directory; the session
+taken for open is the newest of that directory, and only if its file changed after the process started.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from session_adapters.base import Liveness, Source
+
+__all__ = ["Process", "newest_by_directory", "process", "processes"]
+
+_STATUS = "open in this directory"
+_LOOKED_AT = 200
+"""Session files whose first lines are read at most."""
+
+
+class Process(NamedTuple):
+    """A running process."""
+
+    pid: int
+    words: tuple[str, ...]
+    """Its command line."""
+    started: float
+    """Seconds since the epoch."""
+    cwd: str
+
+
+def process(proc: Path, pid: int) -> Process | None:
+    """The process with this id; None when there is none, or it is another user's."""
+    folder = proc / str(pid)
+    try:
+        words = (folder / "cmdline").read_bytes().rstrip(b"\x00 ").split(b"\x00")
+        # The name in parentheses may hold anything; field 22 of the line is the start in ticks since boot.
+        ticks = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[19])
+        boot = next(
+            int(line.split()[1]) for line in (proc / "stat").read_text().splitlines() if line.startswith("btime ")
+        )
+        cwd = str((folder / "cwd").readlink())
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+    started = boot + ticks / os.sysconf("SC_CLK_TCK")
+    return Process(pid, tuple(word.decode("utf-8", "replace") for word in words), started, cwd)
+
+
+def processes(proc: Path, wanted: Callable[[Process], bool]) -> Iterator[Process]:
+    """All processes that can be looked at and are `wanted`."""
+    try:
+        names = sorted(entry.name for entry in proc.iterdir() if entry.name.isdecimal())
+    except OSError:
+        return  # no /proc on this system: nothing can be said
+    for name in names:
+        found = process(proc, int(name))
+        if found is not None and wanted(found):
+            yield found
+
+
+def newest_by_directory(
+    running: Iterable[Process],
+    sources: Callable[[], Iterable[Source]],
+    header: Callable[[Source], tuple[str, str] | None],
+) -> Mapping[str, Liveness]:
+    """Session ids by the rule above. `header` gives (id, directory) of a session."""
+    waiting = sorted(running, key=lambda one: -one.started)
+    if not waiting:
+        return {}
+    earliest = waiting[-1].started
+    fresh = [source for source in sources() if source.modified >= earliest]
+    found: dict[str, Liveness] = {}
+    for source in sorted(fresh, key=lambda one: -one.modified)[:_LOOKED_AT]:
+        known = header(source)
+        if known is None or known[0] in found:
+            continue
+        for one in waiting:
+            if one.cwd == known[1] and source.modified >= one.started:
+                found[known[0]] = Liveness(pid=one.pid, status=_STATUS)
+                waiting.remove(one)
+                break
+        if not waiting:
+            break
+    return found

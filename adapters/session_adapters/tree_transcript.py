@@ -1,0 +1,300 @@
+"""A conversation kept as a tree in one or more JSONL files, opened along one branch.
+
+All lines are gone through once for their ids; text is decoded for the branch that is shown alone, from its newest
+part upwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from msgspec.structs import replace
+
+from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.files import Line, open_file, read_at
+from session_adapters.model import Message, Problem
+from session_adapters.pi_messages import messages_of
+from session_adapters.pi_records import ENTRIES
+from session_adapters.text import one_line
+from session_adapters.times import from_epoch
+from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript
+from session_adapters.tree import common_prefix
+from session_adapters.tree_file import TreeFile
+
+__all__ = ["TreeBuilder", "TreeTranscript"]
+
+
+class TreeBuilder(Builder):
+    """Messages of a run of entries."""
+
+    def feed(self, line: Line) -> None:
+        """Take in the entries of a line that stands alone (`Builder.feed`)."""
+        found, lost = ENTRIES.all(line.data)
+        for entry in found:
+            self.take(messages_of(entry, entry.id or f"byte-{line.offset}"))
+        if lost:
+            self.damaged.append((line.offset, "the line is damaged"))
+
+    def take(self, messages: Sequence[Message]) -> None:
+        """Append messages; a result is linked to its call."""
+        for message in messages:
+            if message.tool_result is not None:
+                details = self.link(message.tool_result)
+                message = replace(message, tool_result=details)
+            self.add(message)
+
+
+class TreeTranscript(Transcript):
+    """See the module. `paths` are all files of the session, in the order in which they count."""
+
+    def __init__(
+        self, agent: str, session_id: str, path: str, paths: Callable[[], list[str]], *, page: int = PAGE
+    ) -> None:
+        super().__init__(agent, session_id, path)
+        self._paths = paths
+        self._page = page
+        self._pinned: str | None = None
+        self._branches: tuple[object, tuple[Branch, ...]] | None = None
+        try:
+            self._load()
+        except FileNotFoundError as error:
+            raise SessionMissing(f"{agent} session {session_id}: {path} is not there any more") from error
+        except OSError as error:
+            raise SessionUnreadable(f"cannot read {path}: {error.strerror or error}") from error
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def _load(self) -> None:
+        file = TreeFile(self._paths())
+        file.read()
+        self.file = file
+        self._follow()
+        self._build(self._page_before(len(self._path)))
+
+    def _follow(self) -> None:
+        """Set the branch that is shown."""
+        tree = self.file.tree
+        leaf = self.file.leaf()
+        pinned = tree.find(self._pinned)
+        if pinned is not None:
+            leaf = tree.below(pinned)
+        self._path = tree.path(leaf)
+        self._kept = self._compactions()
+
+    def _compactions(self) -> dict[int, list[int]]:
+        """Position on the path → compactions whose kept part begins there: where the agent's view begins."""
+        places: dict[int, list[int]] = {}
+        position = {index: place for place, index in enumerate(self._path)}
+        for place, index in enumerate(self._path):
+            shape = self.file.shapes.get(index)
+            if shape is not None:
+                kept = position.get(self.file.kept_from(shape), place)
+                places.setdefault(min(kept, place), []).append(index)
+        return places
+
+    def _page_before(self, stop: int) -> int:
+        """Where on the path the page that ends at `stop` begins: at a prompt where one is in reach."""
+        size, start = 0, stop
+        turn = None
+        while start > 0 and (size < self._page or turn is None) and size < 2 * self._page:
+            start -= 1
+            size += self.file.spots[self._path[start]].length
+            if size <= 2 * self._page and self.file.is_prompt(self._path[start]):
+                turn = start
+                if size >= self._page:
+                    break
+        return start if start == 0 or turn is None else turn
+
+    def _build(self, start: int) -> None:
+        """Read the branch from position `start` on."""
+        self._start = start
+        self._builder, self._first = self._read(start, len(self._path))
+        self._builder.take_change()
+        self._publish()
+
+    def _publish(self) -> None:
+        self.messages = self._builder.messages
+        self.complete = self._start == 0
+        self.problems = [
+            Problem(agent=self.agent, path=path, reason=reason, place=f"byte {offset}", session_id=self.session_id)
+            for (path, offset), reason in self.file.damaged.items()
+        ]
+
+    def _read(self, start: int, stop: int) -> tuple[TreeBuilder, list[int]]:
+        """Messages of the positions `start` to `stop`, and for each position the index of its first message."""
+        builder = TreeBuilder()
+        first: list[int] = []
+        with ExitStack() as stack:
+            files: dict[int, int] = {}
+            for place in range(start, stop):
+                first.append(len(builder.messages))
+                index = self._path[place]
+                for compaction in self._kept.get(place, ()):
+                    builder.take(self._messages(compaction, files, stack))
+                if index not in self.file.shapes:
+                    builder.take(self._messages(index, files, stack))
+        return builder, first
+
+    def _messages(self, index: int, files: dict[int, int], stack: ExitStack) -> list[Message]:
+        if not self.file.tree.nodes[index].spoken:
+            return []
+        spot = self.file.spots[index]
+        if spot.file not in files:
+            files[spot.file] = stack.enter_context(open_file(self.file.paths[spot.file]))
+        found, _ = ENTRIES.all(read_at(files[spot.file], spot.offset, spot.length))
+        node = self.file.tree.nodes[index]
+        named = [entry for entry in found if entry.id == node.id] or found[spot.nth :]
+        if not named:
+            self.file.damaged_at(spot, "the record has fields of other types than expected")
+            return []
+        return messages_of(named[0], node.id, inherited=self.file.is_inherited(named[0].timestamp))
+
+    def earlier(self) -> int:
+        """See `Transcript.earlier`."""
+        if self.complete:
+            return 0
+        start = self._page_before(self._start)
+        try:
+            front, first = self._read(start, self._start)
+        except OSError:
+            return 0  # `refresh` says that the file is gone
+        back = self._builder
+        for index, message in enumerate(back.messages):
+            result = message.tool_result
+            if result is not None and not result.linked:
+                linked = front.link(result)
+                if linked.linked:
+                    back.messages[index] = replace(message, tool_result=linked)
+        added = len(front.messages)
+        back.prepend(front)
+        back.take_change()
+        self._first = [*first, *(index + added for index in self._first)]
+        self._start = start
+        self._publish()
+        return added
+
+    # Following ---------------------------------------------------------------------------------------------
+
+    def refresh(self) -> Change:
+        """See `Transcript.refresh`."""
+        try:
+            if self._paths() == self.file.paths and self.file.unchanged_so_far():
+                before = len(self.file.tree)
+                if not self.file.read():
+                    return Change()
+                if len(self.file.tree) == before:
+                    self._publish()
+                    return Change()
+                return self._moved()
+            self._load()
+        except FileNotFoundError:
+            return Change(gone=True)
+        except OSError as error:
+            reason = f"cannot be read now: {error.strerror or error}"
+            self.problems.append(Problem(agent=self.agent, path=self.path, reason=reason, session_id=self.session_id))
+            return Change()
+        return Change(first=0, rewritten=True)
+
+    def _moved(self) -> Change:
+        """Follow the branch to where it leads now, keeping what is loaded of it."""
+        old, old_kept, loaded = self._path, self._kept, list(self._builder.messages)
+        self._follow()
+        shared = common_prefix(old, self._path)
+        if shared == len(old) and all(
+            place >= shared or old_kept.get(place) == at for place, at in self._kept.items()
+        ):
+            more, first = self._read(shared, len(self._path))
+            self._first += [len(loaded) + index for index in first]
+            self._builder.take(more.messages)
+            self._publish()
+            return Change(first=self._builder.take_change())
+        if self._start > shared or not shared:
+            self._build(self._page_before(len(self._path)))
+            return Change(first=0, rewritten=True)
+        self._build(self._start)
+        same = 0
+        for one, other in zip(loaded, self.messages, strict=False):
+            if one != other:
+                break
+            same += 1
+        return Change(first=None if same == len(loaded) == len(self.messages) else same)
+
+    # Branches ----------------------------------------------------------------------------------------------
+
+    @property
+    def branches(self) -> tuple[Branch, ...]:
+        """See `Transcript.branches`. A session with one branch has none to choose from."""
+        state = (len(self.file.tree), self._pinned, self._start, len(self.messages))
+        if self._branches is None or self._branches[0] != state:
+            self._branches = (state, self._list_branches())
+        return self._branches[1]
+
+    def _list_branches(self) -> tuple[Branch, ...]:
+        tree = self.file.tree
+        tips = tree.tips(self.file.leaf())
+        if len(tips) < 2:
+            return ()
+        active = tree.spoken_above(self.file.leaf())
+        shown = tree.spoken_above(self._path[-1]) if self._path else None
+        place = {index: at for at, index in enumerate(self._path)}
+        apart = {tip: self._apart(tip, place) for tip in tips}
+        lowest = max((parting for tip, (_, parting) in apart.items() if tip != shown), default=0)
+        found = []
+        for tip in tips:
+            own, parting = (self._path[lowest:], lowest) if tip == shown else apart[tip]
+            found.append(self._branch(tip, own, parting)._replace(active=tip == active, shown=tip == shown))
+        return tuple(found)
+
+    def _apart(self, tip: int, place: dict[int, int]) -> tuple[list[int], int]:
+        """The part of a branch that is not on the shown one, and the position on that where they part."""
+        own: list[int] = []
+        seen: set[int] = set()
+        at: int | None = tip
+        while at is not None and at not in place and at not in seen:
+            seen.add(at)
+            own.append(at)
+            at = self.file.tree.parent(at)
+        own.reverse()
+        return own, place.get(at, -1) + 1 if at is not None else 0
+
+    def _branch(self, tip: int, own: list[int], parting: int) -> Branch:
+        nodes = [self.file.tree.nodes[index] for index in (*own, tip)]
+        labels = (self.file.labels.get(node.id, "") for node in reversed(nodes))
+        times = [node.time for node in nodes if node.time is not None]
+        return Branch(
+            leaf_id=self.file.tree.nodes[tip].id,
+            first=self._message_index(parting),
+            label=next(filter(None, labels), ""),
+            preview=self._preview(own),
+            updated=from_epoch(max(times)) if times else None,
+        )
+
+    def _message_index(self, place: int) -> int | None:
+        if place >= len(self._path):
+            return len(self.messages)
+        return self._first[place - self._start] if place >= self._start else None
+
+    def _preview(self, own: list[int]) -> str:
+        """What the first prompt on that part says, else whatever is said first."""
+        spoken = [index for index in own if self.file.tree.nodes[index].spoken]
+        chosen = next((index for index in spoken if self.file.is_prompt(index)), spoken[0] if spoken else None)
+        if chosen is None:
+            return ""
+        try:
+            with ExitStack() as stack:
+                return one_line(" ".join(message.content for message in self._messages(chosen, {}, stack)))
+        except OSError:
+            return ""  # `refresh` says that the file is gone
+
+    def switch(self, leaf_id: str) -> Change:
+        """See `Transcript.switch`."""
+        tree = self.file.tree
+        if leaf_id not in {tree.nodes[tip].id for tip in tree.tips(self.file.leaf())}:
+            return super().switch(leaf_id)
+        active = tree.spoken_above(self.file.leaf())
+        self._pinned = None if active is not None and tree.nodes[active].id == leaf_id else leaf_id
+        try:
+            return self._moved()
+        except OSError as error:
+            raise LookupError(f"cannot read {self.path}: {error.strerror or error}") from error

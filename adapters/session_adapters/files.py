@@ -26,6 +26,7 @@ __all__ = [
     "Line",
     "Meter",
     "file_stamp",
+    "is_whole",
     "lines",
     "open_file",
     "read_at",
@@ -67,6 +68,13 @@ class Line(NamedTuple):
     complete: bool = True
     """It ends with a newline. Only the last one may not: a writer is in the middle of it."""
     too_long: bool = False
+
+
+class _Anything(msgspec.Struct):
+    """An object; its fields are passed over."""
+
+
+_OBJECT = msgspec.json.Decoder(_Anything).decode
 
 
 class Ends(NamedTuple):
@@ -157,6 +165,15 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         yield Line(offset, b"", complete=False, too_long=True)
     elif (data := b"".join(pending)).strip(_JUNK):
         yield Line(offset, data, complete=False)
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether `data` is one JSON object from beginning to end: a last line that only lacks its newline."""
+    try:
+        _OBJECT(data.strip(_JUNK))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
 
 
 def read_ends(fd: int, size: int, head: int, tail: int) -> Ends:

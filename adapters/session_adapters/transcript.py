@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.files import Line, lines, open_file, read_at
+from session_adapters.files import Line, is_whole, lines, open_file, read_at
 from session_adapters.model import Message, Problem, ToolResult
 
 __all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript"]
@@ -70,7 +70,8 @@ class Transcript(ABC):
 
     @abstractmethod
     def earlier(self) -> int:
-        """Load the part before; how many messages were put in front (0 when `complete`)."""
+        """Load the part before; how many messages were put in front. 0 when there is nothing more: `complete`, or
+        the store cannot be read as it was (`refresh` tells which)."""
 
     @abstractmethod
     def refresh(self) -> Change:
@@ -94,6 +95,8 @@ class Builder(ABC):
         self.damaged: list[tuple[int, str]] = []
         """(offset of the line, reason)"""
         self._calls: dict[str, tuple[int, int]] = {}
+        self._unanswered: dict[str, list[tuple[int, dict[str, object]]]] = {}
+        self._facts: dict[str, dict[str, object]] = {}
         self._changed: int | None = None
 
     @abstractmethod
@@ -114,6 +117,9 @@ class Builder(ABC):
         """Append a message; its index."""
         index = len(self.messages)
         self.messages.append(message)
+        if message.tool_result is not None and not message.tool_result.linked:
+            key = message.tool_result.tool_call_id
+            self._unanswered.setdefault(key, []).append((index, self._facts.pop(key, {})))
         for position, call in enumerate(message.tool_calls):
             self._calls[call.tool_call_id] = (index, position)
         self._touch(index)
@@ -131,6 +137,7 @@ class Builder(ABC):
         result whether there was one. The name of the tool is taken from the call."""
         place = self._calls.get(result.tool_call_id)
         if place is None:
+            self._facts[result.tool_call_id] = more  # for `prepend`, when the call comes with an earlier page
             return result
         index, position = place
         message = self.messages[index]
@@ -142,15 +149,57 @@ class Builder(ABC):
         return replace(result, tool_name=result.tool_name or call.tool_name, linked=True)
 
     def prepend(self, front: Builder) -> None:
-        """Put the messages of an earlier run of lines in front; every index moves by their number."""
+        """Put the messages of an earlier run of lines in front, as if all had been fed to one builder: results are
+        linked with calls there, and what a cut went through is joined. Every index moves."""
+        self.meet(front)
+        for key, results in list(self._unanswered.items()):
+            for index, more in results:
+                message = self.messages[index]
+                if message.tool_result is not None:
+                    linked = front.link(message.tool_result, **more)
+                    self.messages[index] = replace(message, tool_result=linked)
+            if key in front._calls:
+                del self._unanswered[key]
         shift = len(front.messages)
         self.messages = [*front.messages, *self.messages]
-        moved = {key: (index + shift, position) for key, (index, position) in self._calls.items()}
-        self._calls = {**front._calls, **moved}
-        self.moved(shift)
+        self.moved([index + shift for index in range(len(self.messages) - shift)])
+        self._calls = {**front._calls, **self._calls}
+        for key, results in front._unanswered.items():
+            self._unanswered[key] = [*results, *self._unanswered.get(key, ())]
+        self.damaged[:0] = front.damaged
 
-    def moved(self, shift: int) -> None:  # noqa: B027
-        """Called when every index has grown by `shift`; a builder that keeps indices of its own adds it."""
+    def meet(self, front: Builder) -> None:
+        """Called before `front` is put in front: a builder that remembers more than calls settles it here."""
+        if front.messages and self.messages:
+            joined = self.join(front.messages[-1], self.messages[0])
+            if joined is not None:
+                front.change(len(front.messages) - 1, joined)
+                self.drop({0})
+
+    def drop(self, indices: set[int]) -> None:
+        """Take messages out; every index after them moves."""
+        if not indices:
+            return
+        places: list[int | None] = []
+        kept = 0
+        for index in range(len(self.messages)):
+            places.append(None if index in indices else kept)
+            kept += index not in indices
+        self.messages = [message for index, message in enumerate(self.messages) if index not in indices]
+        self.moved(places)
+
+    def moved(self, places: Sequence[int | None]) -> None:
+        """Called when the message that had index `i` has `places[i]`, or is no more. A builder that keeps indices
+        of its own extends this."""
+        self._calls = {
+            key: (place, position)
+            for key, (index, position) in self._calls.items()
+            if (place := places[index]) is not None
+        }
+        self._unanswered = {
+            key: [(place, more) for index, more in results if (place := places[index]) is not None]
+            for key, results in self._unanswered.items()
+        }
 
     def take_change(self) -> int | None:
         """The lowest index touched since the last call."""
@@ -178,6 +227,8 @@ class JsonlTranscript(Transcript):
         page: int = PAGE,
     ) -> None:
         super().__init__(agent, session_id, path)
+        self.size = 0
+        """Bytes of the file when it was last looked at."""
         self._new_builder = builder
         self._page = page
         try:
@@ -188,19 +239,20 @@ class JsonlTranscript(Transcript):
             raise SessionUnreadable(f"cannot read {path}: {error.strerror or error}") from error
 
     def _load(self) -> None:
-        self._builder = self._new_builder()
-        self.problems = []
+        """Read the last page into a new builder. Raises `OSError`, and then nothing has changed."""
         with open_file(self.path) as fd:
             status = os.fstat(fd)
+            builder = self._new_builder()
+            start = self._cut(builder, fd, status.st_size)
+            self._builder = builder
             self._inode = (status.st_dev, status.st_ino)
-            self._start = self._cut(fd, status.st_size)
-            self._end = self._start
+            self._start = self._end = start
             self._feed(fd, status.st_size)
-        self.messages = self._builder.messages
         self._builder.take_change()
-        self.complete = self._start == 0
+        self.messages = self._builder.messages
+        self.complete = start == 0
 
-    def _cut(self, fd: int, end: int) -> int:
+    def _cut(self, builder: Builder, fd: int, end: int) -> int:
         """Where the page that ends at `end` begins: at a line that starts a turn if one is in reach."""
         if end <= self._page:
             return 0
@@ -211,7 +263,7 @@ class JsonlTranscript(Transcript):
                 continue  # most likely the second half of a line
             if first is None:
                 first = line.offset
-            if not line.too_long and self._builder.starts_turn(line.data):
+            if not line.too_long and builder.starts_turn(line.data):
                 return line.offset
         if first is not None:
             return first
@@ -227,25 +279,20 @@ class JsonlTranscript(Transcript):
     def _feed(self, fd: int, stop: int) -> None:
         """Give the lines from the known end to the builder, and remember how far it got."""
         self._unterminated = False
+        self.size = stop
         for line in lines(fd, self._end, stop):
-            if line.too_long:
-                self._builder.damaged.append((line.offset, "the line is too long to be read"))
-            elif line.complete:
+            if line.complete:
+                _give(self._builder, line)
+            elif not line.too_long and is_whole(line.data):
                 self._builder.feed(line)
+                self._unterminated = True
             else:
-                before = len(self._builder.damaged)
-                if line.data.rstrip(b"\x00 \t\r").endswith(b"}"):
-                    self._builder.feed(line)
-                    self._unterminated = len(self._builder.damaged) == before
-                    del self._builder.damaged[before:]
-                if not self._unterminated:
-                    stop = line.offset
-                break
+                stop = line.offset
         self._end = stop
         self._check = read_at(fd, max(0, stop - _CHECK), min(_CHECK, stop))
         self._note_damage()
 
-    def _note_damage(self) -> None:
+    def _note_damage(self, now: str = "") -> None:
         self.problems = [
             Problem(
                 agent=self.agent,
@@ -256,76 +303,66 @@ class JsonlTranscript(Transcript):
             )
             for offset, reason in self._builder.damaged
         ]
+        if now:
+            self.problems.append(
+                Problem(agent=self.agent, path=self.path, reason=now, session_id=self.session_id)
+            )
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
-        if self.complete:
-            return 0
-        builder = self._new_builder()
-        try:
-            with open_file(self.path) as fd:
-                start = self._cut(fd, self._start)
-                for line in lines(fd, start, self._start):
-                    if line.too_long:
-                        builder.damaged.append((line.offset, "the line is too long to be read"))
-                    else:
-                        builder.feed(line)
-        except OSError:
-            return 0  # `refresh` says that the file is gone
-        self._start = start
-        self.complete = start == 0
-        self._builder.damaged[:0] = builder.damaged
-        self._note_damage()
-        return self._put_in_front(builder)
-
-    def _put_in_front(self, front: Builder) -> int:
-        """Join an earlier run of messages with the loaded ones: links and cut messages across the seam."""
-        back = self._builder
-        if front.messages and back.messages:
-            joined = front.join(front.messages[-1], back.messages[0])
-            if joined is not None:
-                front.messages.pop()
-                back.messages[0] = joined
-        for index, message in enumerate(back.messages):
-            result = message.tool_result
-            if result is not None and not result.linked:
-                linked = front.link(result)
-                if linked.linked:
-                    back.messages[index] = replace(message, tool_result=linked)
-        added = len(front.messages)
-        back.prepend(front)
-        self.messages = back.messages
-        back.take_change()
-        return added
+        before = len(self.messages)
+        while not self.complete and len(self.messages) <= before:
+            try:
+                with open_file(self.path) as fd:
+                    status = os.fstat(fd)
+                    if not self._continues(fd, status):
+                        return 0
+                    front = self._new_builder()
+                    start = self._cut(front, fd, self._start)
+                    for line in lines(fd, start, self._start):
+                        _give(front, line)
+            except OSError:
+                return 0
+            self._builder.prepend(front)
+            self._builder.take_change()
+            self._start = start
+            self.complete = start == 0
+            self.messages = self._builder.messages
+            self._note_damage()
+        return max(0, len(self.messages) - before)
 
     def refresh(self) -> Change:
         """See `Transcript.refresh`."""
         try:
             with open_file(self.path) as fd:
                 status = os.fstat(fd)
-                if (status.st_dev, status.st_ino) == self._inode and self._continues(fd, status.st_size):
-                    if status.st_size > self._end:
+                if self._continues(fd, status):
+                    if status.st_size != self.size:
                         self._feed(fd, status.st_size)
+                    else:
+                        self._note_damage()
                     self.messages = self._builder.messages
                     return Change(first=self._builder.take_change())
             self._load()
         except FileNotFoundError:
             return Change(gone=True)
         except OSError as error:
-            self.problems.append(
-                Problem(
-                    agent=self.agent,
-                    path=self.path,
-                    reason=f"cannot be read now: {error.strerror or error}",
-                    session_id=self.session_id,
-                )
-            )
+            self._note_damage(f"cannot be read now: {error.strerror or error}")
             return Change()
         return Change(first=0, rewritten=True)
 
-    def _continues(self, fd: int, size: int) -> bool:
+    def _continues(self, fd: int, status: os.stat_result) -> bool:
         """Whether the file is what was read, with perhaps more behind it."""
-        if size < self._end or read_at(fd, self._end - len(self._check), len(self._check)) != self._check:
+        if (status.st_dev, status.st_ino) != self._inode or status.st_size < self._end:
+            return False
+        if read_at(fd, self._end - len(self._check), len(self._check)) != self._check:
             return False
         # A last line that was taken without its newline must now get one.
-        return not (self._unterminated and size > self._end and read_at(fd, self._end, 1) != b"\n")
+        return not (self._unterminated and status.st_size > self._end and read_at(fd, self._end, 1) != b"\n")
+
+
+def _give(builder: Builder, line: Line) -> None:
+    if line.too_long:
+        builder.damaged.append((line.offset, "the line is too long to be read"))
+    else:
+        builder.feed(line)

@@ -1,0 +1,208 @@
+"""Claude Code: one JSONL file per session under `~/.claude/projects`.
+
+Two layouts share the folder and are told apart line by line: the real one (2.1.x, 2.0.x and 1.0.x) and that of
+spec 004 §4.2.1. Helpers (sub-agents) have files of their own since 2.0 and are sessions of kind `subagent`, named by
+their file stem. In 1.0.x their records stand inside the main file; they carry no id that would tell parallel helpers
+apart, so they are left out of the conversation and counted in `raw["sidechainRecords"]`; their tokens belong to the
+session, because they are recorded nowhere else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, ClassVar
+
+from msgspec.structs import asdict
+
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Liveness,
+    NativeCommand,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+    unique,
+)
+from session_adapters.claude_builder import ClaudeBuilder
+from session_adapters.claude_paths import (
+    config_roots,
+    custom_title,
+    helper_meta,
+    is_helper,
+    list_sources,
+    live_sessions,
+    parent_folder,
+)
+from session_adapters.claude_relate import relate
+from session_adapters.claude_scan import Part, Tally, ends, feed_all
+from session_adapters.files import Line, open_file
+from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
+
+__all__ = ["ClaudeAdapter"]
+
+_REPORTED = 10
+"""Damaged lines of one file that are reported one by one."""
+_PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
+"""An id that cannot be taken for an option."""
+
+
+class ClaudeAdapter(Adapter):
+    """Reads Claude Code's transcripts."""
+
+    name: ClassVar[str] = "claude"
+    label: ClassVar[str] = "Claude Code"
+    badge: ClassVar[str] = "cc"
+    capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    head: ClassVar[int] = 64 << 10
+    """Bytes at the beginning of a file that `summaries` reads."""
+    tail: ClassVar[int] = 64 << 10
+    """Bytes at its end."""
+    page: ClassVar[int] = PAGE
+    """Bytes of a transcript that `open` reads at a time."""
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`."""
+        return config_roots(self.environment)
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`."""
+        return unique(chain.from_iterable(list_sources(root.path, report) for root in self.roots()))
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`."""
+        tally = Tally(source.session_id, subagent=is_helper(source))
+        try:
+            with open_file(source.path) as fd:
+                size = os.fstat(fd).st_size
+                if exact:
+                    feed_all(fd, 0, size, tally)
+                    part: Part = "whole"
+                else:
+                    part = ends(fd, size, tally, head=self.head, tail=self.tail)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            report(_problem(source, f"cannot be read: {error.strerror or error}"))
+            return ()
+        _report_damage(source, tally, report)
+        if not tally.records:
+            if not tally.damaged and size:
+                report(_problem(source, "holds no record"))
+            return ()
+        return (_summary(source, tally, size, part),)
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """See `Adapter.relate`."""
+        return relate(summaries)
+
+    def live(self) -> Mapping[str, Liveness]:
+        """See `Adapter.live`."""
+        return live_sessions(self.environment)
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`; of several copies the one that `relate` keeps."""
+        found = [source for source in self.sources(lambda problem: None) if source.session_id == session_id]
+        return max(found, key=lambda source: (source.size, source.path), default=None)
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open`."""
+        _same(source, session_id)
+        helper = is_helper(source)
+        return JsonlTranscript(
+            self.name, session_id, source.path, lambda: ClaudeBuilder(subagent=helper), page=self.page
+        )
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`."""
+        _same(source, session_id)
+        helper = is_helper(source)
+        tally = Tally(session_id, subagent=helper)
+        transcript = JsonlTranscript(
+            self.name, session_id, source.path, lambda: _Counting(tally, helper), page=sys.maxsize
+        )
+        if not tally.records:
+            reason = transcript.problems[0].reason if transcript.problems else "it holds no record"
+            raise SessionUnreadable(f"cannot read {source.path}: {reason}")
+        summary = _summary(source, tally, transcript.size, "whole")
+        return Session(**_fields(summary), messages=tuple(transcript.messages))
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """`claude --resume <id>` from the last directory: the tools run where the command is started. None for
+        helpers, which cannot be resumed."""
+        return self._command(summary)
+
+    def fork_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """`claude --resume <id> --fork-session`."""
+        return self._command(summary, "--fork-session")
+
+    def _command(self, summary: SessionSummary, *options: str) -> NativeCommand | None:
+        if summary.kind == "subagent" or not _PLAIN_ID.fullmatch(summary.session_id):
+            return None
+        default = self.environment.home / ".claude"
+        root = next((str(r.path) for r in self.roots() if summary.path.startswith(f"{r.path}/")), str(default))
+        env = {} if root == str(default) else {"CLAUDE_CONFIG_DIR": root}
+        return NativeCommand(argv=("claude", "--resume", summary.session_id, *options), cwd=summary.cwd, env=env)
+
+
+class _Counting(ClaudeBuilder):
+    """Makes messages and the summary of the same lines."""
+
+    def __init__(self, tally: Tally, subagent: bool) -> None:
+        super().__init__(subagent=subagent)
+        self._tally = tally
+
+    def feed(self, line: Line) -> None:
+        super().feed(line)
+        self._tally.feed(line)
+
+
+def _summary(source: Source, tally: Tally, size: int, part: Part) -> SessionSummary:
+    known: dict[str, Any] = {"size": size, "path": source.path, "partial": part != "whole", "raw": {}}
+    if part == "head":  # the newest message is a line too long to be read in passing
+        known["updated_at"] = datetime.fromtimestamp(source.modified, UTC)
+    if is_helper(source):
+        meta = helper_meta(source)
+        facts = {"agentType": meta.agent_type, "toolUseId": meta.tool_use_id, "layout": source.layout}
+        known["raw"] = {name: value for name, value in facts.items() if value}
+        known["helper_title"] = meta.description or meta.agent_type or ""
+        parent = parent_folder(source) or tally.session
+        known |= {"kind": "subagent", "parent_id": parent, "forked_from": None}
+    elif not tally.custom_title or part != "whole":
+        tally.custom_title = custom_title(source) or tally.custom_title
+    return tally.summary(**known)
+
+
+def _fields(summary: SessionSummary) -> dict[str, Any]:
+    return {name: value for name, value in asdict(summary).items() if name != "unified_id"}
+
+
+def _same(source: Source, session_id: str) -> None:
+    if source.session_id != session_id:
+        raise SessionMissing(f"claude session {session_id} is not in {source.path}")
+
+
+def _report_damage(source: Source, tally: Tally, report: Report) -> None:
+    for offset, reason in tally.damaged[:_REPORTED]:
+        report(_problem(source, reason, f"byte {offset}"))
+    more = len(tally.damaged) - _REPORTED
+    if more > 0:
+        report(_problem(source, f"{more} more damaged lines", f"after byte {tally.damaged[_REPORTED - 1][0]}"))
+
+
+def _problem(source: Source, reason: str, place: str = "") -> Problem:
+    return Problem(agent="claude", path=source.path, reason=reason, place=place, session_id=source.session_id)

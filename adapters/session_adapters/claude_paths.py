@@ -1,0 +1,224 @@
+"""Where Claude Code keeps its sessions, and which of them a process has open.
+
+`FACTS.md`, «Paths» and «Live process». The name of a project's folder is not reversible and two directories can
+share one: a session's directory is taken from its records, never from the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from session_adapters.base import Environment, Liveness, Report, Root, Source
+from session_adapters.files import Decoder, file_stamp, read_small
+from session_adapters.model import Problem
+
+__all__ = [
+    "HelperMeta",
+    "config_roots",
+    "custom_title",
+    "helper_meta",
+    "is_helper",
+    "list_sources",
+    "live_sessions",
+    "parent_folder",
+]
+
+_DEPTH = 6
+"""Folders below `subagents/` (2.1.x has `workflows/<name>/`)."""
+_PID_FILE = re.compile(r"[1-9][0-9]{0,9}\.json")
+_SMALL = 256 << 10
+
+
+class HelperMeta(Struct, rename="camel"):
+    """`agent-<id>.meta.json` beside a helper's transcript (2.1.x)."""
+
+    agent_type: str | None = None
+    description: str | None = None
+    tool_use_id: str | None = None
+
+
+class _Sidecar(Struct, rename="camel"):
+    """`<uuid>/custom-title.json`."""
+
+    custom_title: str | None = None
+
+
+class _Process(Struct, rename="camel"):
+    """`sessions/<pid>.json`."""
+
+    session_id: str | None = None
+    proc_start: str | int | None = None
+    status: str | None = None
+
+
+_META = Decoder(HelperMeta)
+_SIDECAR = Decoder(_Sidecar)
+_PROCESS = Decoder(_Process)
+
+
+def config_roots(environment: Environment) -> list[Root]:
+    """`$CLAUDE_CONFIG_DIR`, which replaces every other place, or `~/.claude` and, from very old installations,
+    `~/.config/claude` where it exists."""
+    paths = [environment.path("CLAUDE_CONFIG_DIR", ".claude")]
+    if not environment.variables.get("CLAUDE_CONFIG_DIR", "").strip():
+        old = environment.home / ".config" / "claude"
+        if old.is_dir():
+            paths.append(old)
+    return [Root(path=path, layout="projects/*/*.jsonl", exists=path.is_dir()) for path in paths]
+
+
+def list_sources(root: Path, report: Report) -> Iterator[Source]:
+    """Every transcript under `root`. Zero bytes are no session: the agent leaves such files behind."""
+    for project in _entries(root / "projects", report):
+        if _is_folder(project):
+            yield from _project(project.path, str(root), report)
+
+
+def _project(folder: str, root: str, report: Report) -> Iterator[Source]:
+    for entry in _entries(Path(folder), report):
+        if entry.name.endswith(".jsonl"):
+            layout = "helper-beside" if entry.name.startswith("agent-") else "session"
+            if source := _source(entry, root, layout, report):
+                yield source
+        elif _is_folder(entry):
+            yield from _helpers(Path(entry.path) / "subagents", root, report, _DEPTH)
+
+
+def _helpers(folder: Path, root: str, report: Report, depth: int) -> Iterator[Source]:
+    for entry in _entries(folder, report):
+        if entry.name.endswith(".jsonl"):
+            if entry.name.startswith("agent-") and (source := _source(entry, root, "helper-below", report)):
+                yield source
+        elif depth and _is_folder(entry):
+            yield from _helpers(Path(entry.path), root, report, depth - 1)
+
+
+def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
+    """What is in `folder`, sorted by name; nothing when there is no such folder."""
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        reason = f"the folder cannot be read: {error.strerror or error}"
+        report(Problem(agent="claude", path=_printable(folder), reason=reason))
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _source(entry: os.DirEntry[str], root: str, layout: str, report: Report) -> Source | None:
+    reason = ""
+    try:
+        status = entry.stat()
+        if not stat.S_ISREG(status.st_mode):
+            reason = "is not a regular file"
+    except FileNotFoundError:
+        if not entry.is_symlink():
+            return None  # gone since the folder was listed
+        reason = "is a link to a file that is not there"
+    except OSError as error:
+        reason = f"cannot be looked at: {error.strerror or error}"
+    if reason:
+        report(
+            Problem(
+                agent="claude", path=_printable(entry.path), reason=reason, session_id=_printable(entry.name[:-6])
+            )
+        )
+        return None
+    if not status.st_size:
+        return None
+    return Source(
+        agent="claude",
+        path=entry.path,
+        stamp=file_stamp(status),
+        session_id=entry.name.removesuffix(".jsonl"),
+        root=root,
+        layout=layout,
+        size=status.st_size,
+        modified=status.st_mtime,
+    )
+
+
+def _printable(path: str | Path) -> str:
+    """A path that can be encoded, whatever bytes its name has."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
+def is_helper(source: Source) -> bool:
+    """Whether the file is a sub-agent's own conversation."""
+    return source.layout.startswith("helper")
+
+
+def parent_folder(source: Source) -> str | None:
+    """Native id of the session whose folder a helper's file is in; None for the layout of 2.0.x."""
+    if source.layout != "helper-below":
+        return None
+    parts = Path(source.path).parts
+    return parts[len(parts) - 1 - parts[::-1].index("subagents") - 1] if "subagents" in parts else None
+
+
+def helper_meta(source: Source) -> HelperMeta:
+    """What `.meta.json` says of a helper; empty where there is none or it is damaged, since nothing of the
+    conversation is lost with it."""
+    try:
+        return _META.one(read_small(source.path.removesuffix(".jsonl") + ".meta.json", _SMALL))
+    except (OSError, ValueError):
+        return HelperMeta()
+
+
+def custom_title(source: Source) -> str:
+    """The title in the session's own folder; empty where there is none. It repeats a line of the transcript."""
+    try:
+        found = _SIDECAR.one(read_small(source.path.removesuffix(".jsonl") + "/custom-title.json", _SMALL))
+    except (OSError, ValueError):
+        return ""
+    return found.custom_title or ""
+
+
+def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
+    """Sessions open in a process that is still the one that wrote its file. The keys beside are never read."""
+    found: dict[str, Liveness] = {}
+    for root in config_roots(environment):
+        for entry in _entries(root.path / "sessions", lambda problem: None):
+            if not _PID_FILE.fullmatch(entry.name):
+                continue
+            try:
+                process = _PROCESS.one(read_small(entry.path, _SMALL))
+            except (OSError, ValueError):
+                continue  # removed or being written; the next look tells
+            pid = int(entry.name.removesuffix(".json"))
+            if process.session_id and _runs(environment.proc, pid, process.proc_start):
+                found[process.session_id] = Liveness(pid=pid, status=process.status)
+    return found
+
+
+def _runs(proc: Path, pid: int, start: str | int | None) -> bool:
+    """Whether process `pid` runs and began at `start`, in clock ticks since boot: pids are used again."""
+    if not proc.is_dir():
+        try:
+            os.kill(pid, 0)
+        except PermissionError:
+            return True
+        except (OSError, OverflowError):
+            return False
+        return True
+    try:
+        # Not `read_small`: files in /proc have no size.
+        text = (proc / str(pid) / "stat").read_bytes()
+    except OSError:
+        return False
+    fields = text.rpartition(b")")[2].split()
+    return len(fields) > 19 and start is not None and fields[19] == str(start).encode()

@@ -1,0 +1,335 @@
+"""The lines of a Claude Code transcript: which fields are read, and what each line is in a conversation.
+
+Two shapes stand in the same folder and are read line by line: what Claude Code writes (`FACTS.md`, «Records») and
+what spec 004 §4.2.1 describes (`role` and `content` on the line itself, `tool_use` lines, `cost` events,
+`forkedFrom` on the first line).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+
+from session_adapters.model import Cost, MessageKind, TokenUsage
+
+__all__ = [
+    "Block",
+    "Body",
+    "Brief",
+    "BriefBlock",
+    "BriefBody",
+    "Head",
+    "Record",
+    "Said",
+    "Usage",
+    "UseResult",
+    "assistant_kind",
+    "block_text",
+    "compaction_text",
+    "forked_from",
+    "line_cost",
+    "reply_key",
+    "system_said",
+    "token_usage",
+    "user_said",
+]
+
+Count = int | None
+Flag = bool | None
+Text = str | None
+
+
+class OutputDetails(Struct):
+    """`usage.output_tokens_details`."""
+
+    thinking_tokens: Count = None
+
+
+class Usage(Struct):
+    """`message.usage`: `input_tokens` is what neither came from a cache nor went into one."""
+
+    input_tokens: Count = None
+    output_tokens: Count = None
+    cache_creation_input_tokens: Count = None
+    cache_read_input_tokens: Count = None
+    output_tokens_details: OutputDetails | None = None
+
+
+class ForkedFrom(Struct, rename="camel"):
+    """On every record that `/branch` copied."""
+
+    session_id: Text = None
+
+
+class CompactMetadata(Struct, rename="camel"):
+    """On a `compact_boundary`."""
+
+    trigger: Text = None
+    pre_tokens: Count = None
+    post_tokens: Count = None
+
+
+class ApiError(Struct):
+    """`error` of an `api_error` line: one attempt that will be repeated."""
+
+    formatted: Text = None
+    message: Text = None
+
+
+class Head(Struct, rename="camel"):
+    """What the full and the brief reading of a line have in common. Every field may be absent."""
+
+    type: Text = None
+    subtype: Text = None
+    uuid: Text = None
+    timestamp: str | int | float | None = None
+    session_id: Text = None
+    agent_id: Text = None
+    cwd: Text = None
+    git_branch: Text = None
+    version: Text = None
+    entrypoint: Text = None
+    prompt_source: Text = None
+    is_meta: Flag = None
+    is_sidechain: Flag = None
+    is_compact_summary: Flag = None
+    is_api_error_message: Flag = None
+    forked_from: ForkedFrom | str | None = None
+    compact_metadata: CompactMetadata | None = None
+    error: ApiError | str | None = None
+    retry_attempt: Count = None
+    max_retries: Count = None
+    custom_title: Text = None
+    ai_title: Text = None
+    total_cost_usd: float | None = field(default=None, name="totalCostUSD")
+    # Spec 004 §4.2.1:
+    model: Text = None
+    usage: Usage | None = None
+    total_usd: float | None = None
+    input_tokens: Count = None
+    output_tokens: Count = None
+    thinking_tokens: Count = None
+    cached_tokens: Count = None
+    tool_call_id: Text = None
+    tool_name: Text = None
+
+
+class BriefBlock(Struct):
+    """A block of `message.content`, for counting."""
+
+    type: Text = None
+    text: Text = None
+
+
+class BriefBody(Struct):
+    """`message`, for counting: tool input and output are passed over, which is what makes it fast."""
+
+    id: Text = None
+    model: Text = None
+    usage: Usage | None = None
+    content: str | list[BriefBlock | str] | None = None
+
+
+class Brief(Head):
+    """A line, for counting."""
+
+    message: BriefBody | str | None = None
+    content: str | list[BriefBlock | str] | dict[str, Any] | None = None
+
+
+class Source(Struct):
+    """`source` of an image or a document; base64 when it has `data`."""
+
+    media_type: Text = None
+    data: Text = None
+
+
+class Block(BriefBlock):
+    """A block of `message.content`: text, thinking, tool_use, tool_result, image, document."""
+
+    thinking: Text = None
+    id: Text = None
+    name: Text = None
+    input: Any = None
+    tool_use_id: Text = None
+    content: Any = None
+    is_error: Flag = None
+    source: Source | None = None
+    title: Text = None
+
+
+class Body(Struct):
+    """`message` of a `user` or `assistant` line."""
+
+    id: Text = None
+    model: Text = None
+    usage: Usage | None = None
+    content: str | list[Block | str] | None = None
+
+
+class UseResult(Struct, rename="camel"):
+    """`toolUseResult`, beside a tool_result block that says the same in words."""
+
+    agent_id: Text = None
+    duration_ms: int | float | None = None
+    total_duration_ms: int | float | None = None
+
+
+class Record(Head):
+    """A line, for reading."""
+
+    message: Body | str | None = None
+    content: str | list[Block | str] | dict[str, Any] | None = None
+    tool_use_result: UseResult | str | list[Any] | int | float | bool | None = None
+    input: Any = None
+    output: Any = None
+    is_error: Flag = None
+    duration_ms: int | float | None = None
+
+
+class Said(NamedTuple):
+    """What a line adds to the conversation."""
+
+    kind: MessageKind
+    text: str
+
+
+_COMMANDS = (
+    "<command-name>",
+    "<command-message>",
+    "<local-command-stdout>",
+    "<local-command-stderr>",
+    "<bash-input>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+)
+_NOTICES = ("<local-command-", "<task-notification>", "Caveat:", "[Request interrupted")
+_TAG = re.compile(r"<(command-(?:name|message|args)|local-command-std(?:out|err)|bash-[a-z]+)>(.*?)</\1>", re.DOTALL)
+
+
+def block_text(content: Any) -> str:
+    """The text of `content`, a string or a list of blocks (also of undeclared ones inside a tool_result); the
+    texts of several blocks with a blank line between them."""
+    if isinstance(content, str):
+        return content
+    texts: list[str] = []
+    for block in content if isinstance(content, list) else ():
+        text = block if isinstance(block, str) else None
+        if isinstance(block, BriefBlock) and block.type == "text":
+            text = block.text
+        elif isinstance(block, dict) and isinstance(block.get("text"), str):
+            text = block["text"]
+        if text:
+            texts.append(text)
+    return "\n\n".join(texts)
+
+
+def user_said(line: Head, text: str, *, results: int, images: int) -> Said | None:
+    """What a user line says beside its tool results; None when that is nothing.
+
+    A prompt is what the human typed: not isMeta, not a compaction summary, beside no tool result, not written by
+    the program in the user's name (`FACTS.md`, «Fields we need»).
+    """
+    start = text[:64].lstrip()
+    if start.startswith(_COMMANDS):
+        text = _command_text(text)
+        return Said("command", text) if text else None
+    if not text.strip() and not images:
+        return None
+    if line.is_compact_summary:
+        return Said("summary", text)
+    if line.is_meta or results or line.prompt_source == "system" or start.startswith(_NOTICES):
+        return Said("notice", text)
+    return Said("message", text)
+
+
+def system_said(line: Head) -> Said | None:
+    """What a system line shows: the echo of a command, a compaction, an attempt that failed and is repeated."""
+    if line.subtype == "compact_boundary":
+        return Said("compaction", compaction_text(line.compact_metadata))
+    content = line.content if isinstance(line, Brief | Record) else None
+    if line.subtype == "local_command" and isinstance(content, str):
+        text = _command_text(content)
+        return Said("command", text) if text else None
+    if line.subtype == "api_error":
+        error = line.error
+        reason = error if isinstance(error, str) else error and (error.formatted or error.message)
+        return Said("notice", f"{reason or 'The call failed'}; retry {line.retry_attempt} of {line.max_retries}")
+    if line.subtype is None and isinstance(content, str) and content.strip():  # spec 004 §4.2.1
+        return Said("message", content)
+    return None
+
+
+def compaction_text(facts: CompactMetadata | None) -> str:
+    """`Conversation compacted (manual): 11592 → 2844 tokens`, as far as the record tells."""
+    text = "Conversation compacted"
+    if facts is None:
+        return text
+    if facts.trigger:
+        text += f" ({facts.trigger})"
+    if facts.pre_tokens is not None:
+        after = "?" if facts.post_tokens is None else facts.post_tokens
+        text += f": {facts.pre_tokens} → {after} tokens"
+    return text
+
+
+def assistant_kind(line: Head, model: str | None) -> MessageKind:
+    """A reply of the model, a call that failed, or words that the program put into the model's mouth."""
+    if line.is_api_error_message:
+        return "error"
+    return "notice" if model == "<synthetic>" else "message"
+
+
+def reply_key(line: Head, body: BriefBody | Body | None) -> str:
+    """What the several lines of one reply share: `message.id` alone, since `requestId` may be missing."""
+    return (body.id if body else None) or line.uuid or ""
+
+
+def token_usage(usage: Usage | None) -> TokenUsage | None:
+    """Normalised; None where none was recorded or all of it is zero (failed calls)."""
+    if usage is None:
+        return None
+    details = usage.output_tokens_details
+    tokens = TokenUsage(
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
+        cached_tokens=usage.cache_read_input_tokens or 0,
+        cache_write_tokens=usage.cache_creation_input_tokens or 0,
+        thinking_tokens=(details.thinking_tokens or 0) if details else 0,
+    )
+    return tokens if tokens.total else None
+
+
+def line_cost(line: Head) -> Cost | None:
+    """A `cost` event (spec 004 §4.2.1)."""
+    if line.type != "cost" or line.total_usd is None:
+        return None
+    return Cost(
+        total_usd=line.total_usd,
+        input_tokens=line.input_tokens or 0,
+        output_tokens=line.output_tokens or 0,
+        thinking_tokens=line.thinking_tokens or 0,
+        cached_tokens=line.cached_tokens or 0,
+    )
+
+
+def forked_from(line: Head) -> str | None:
+    """Native id of the session that the record was copied from, where it says so."""
+    origin = line.forked_from
+    return (origin.session_id if isinstance(origin, ForkedFrom) else origin) or None
+
+
+def _command_text(text: str) -> str:
+    """`/name args` for the tags of a slash command, the plain text for those of an output."""
+    found = dict(_TAG.findall(text))
+    if not found:
+        return text.strip()
+    if "command-name" in found or "command-message" in found:
+        name = (found.get("command-name") or found.get("command-message") or "").strip()
+        name = name if name.startswith("/") or not name else f"/{name}"
+        return f"{name} {found.get('command-args', '').strip()}".strip()
+    if "bash-input" in found:
+        return f"! {found['bash-input'].strip()}"
+    return "\n".join(part.strip("\n") for part in found.values() if part.strip())

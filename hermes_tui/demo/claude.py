@@ -66,8 +66,22 @@ def _tell(scribe: Scribe, tale: Tale) -> None:
 
 def _branched(main: Scribe, now: datetime) -> Scribe:
     """`/branch` after some turns: copies of the parent's records, each saying where it comes from."""
-    tale = FAKE_CLOCK
-    fork = _scribe(tale, now - tale.ago - timedelta(minutes=2))
+    attempt = _told_on(main, _scribe(FAKE_CLOCK, now))
+    # Told twice, as in `_told`: now it ends when it should.
+    return _told_on(main, _scribe(FAKE_CLOCK, now - FAKE_CLOCK.ago - (attempt.at - now)))
+
+
+def _told_on(main: Scribe, fork: Scribe) -> Scribe:
+    """`fork` with the first turns of `main` and its own after them."""
+    _copy(main, fork)
+    for turn in FAKE_CLOCK.turns:
+        fork.turn(turn)
+    fork.state("custom-title", customTitle=FAKE_CLOCK.title)
+    return fork
+
+
+def _copy(main: Scribe, fork: Scribe) -> None:
+    """Begin `fork` with the records of the first turns of `main`."""
     prompts = 0
     for record in main.records:
         prompts += record["type"] == "user" and "promptSource" in record
@@ -77,10 +91,6 @@ def _branched(main: Scribe, now: datetime) -> Scribe:
             origin = {"sessionId": main.session_id, "messageUuid": record["uuid"]}
             fork.records.append({**record, "sessionId": fork.session_id, "forkedFrom": origin})
             fork.parent = record["uuid"]
-    for turn in tale.turns:
-        fork.turn(turn)
-    fork.state("custom-title", customTitle=tale.title)
-    return fork
 
 
 def _folder(root: Path, scribe: Scribe) -> Path:

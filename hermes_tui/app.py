@@ -1,0 +1,213 @@
+"""The terminal program: puts manager, watch, reader and screens together, and ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.app import App, SystemCommand
+from textual.screen import Screen
+
+from hermes_tui import paths
+from hermes_tui.clock import Clock
+from hermes_tui.keymap import bindings, validate_keymap
+from hermes_tui.reader import Opened, Reader
+from hermes_tui.screens.main import MainScreen
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.snapshot import Snapshot
+from hermes_tui.signals import Guard
+from hermes_tui.themes import NO_COLOUR_THEME, THEMES, has_no_colour, theme_for
+from hermes_tui.watch import Slot, Watch
+from hermes_tui.widgets.session_rows import Forest
+
+if TYPE_CHECKING:
+    from session_adapters.base import Environment
+    from session_adapters.model import Problem
+    from session_adapters.transcript import Transcript
+
+__all__ = ["HermesApp", "run_app"]
+
+
+class HermesApp(App[None], inherit_bindings=False):
+    """The program. Idle, it writes nothing to the terminal."""
+
+    TITLE = "hermes-tui"
+    CSS_PATH: ClassVar[list[str]] = [str(paths.styles_dir() / name) for name in ("hermes.tcss",)]  # type: ignore[assignment]
+    BINDINGS = bindings("app")
+    ENABLE_COMMAND_PALETTE = True
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        *,
+        clock: Clock | None = None,
+        theme: str | None = None,
+        keymap: Mapping[str, str] | None = None,
+    ) -> None:
+        """`theme` None or unknown: the usual one. `keymap`: binding id → keys; one with mistakes is not used, and
+        a toast says what they are."""
+        self.no_colour = has_no_colour()
+        # The filter that takes colours out is chosen in the constructor, from this.
+        super().__init__(ansi_color=True if self.no_colour else None)
+        self.animation_level = "none"
+        self.manager = manager
+        self.clock = clock or Clock()
+        self.user_keymap = dict(keymap or {})
+        self._keymap_errors = validate_keymap(self.user_keymap) if self.user_keymap else []
+        for one in THEMES:
+            self.register_theme(one)
+        self.theme = theme_for(theme, no_colour=self.no_colour)
+        self._closing = False
+        self._running_loop: asyncio.AbstractEventLoop | None = None
+        self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread)
+        self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self._in_loop, self._apply)
+        self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
+        self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
+        self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed)
+
+    @property
+    def main(self) -> MainScreen:
+        """The screen at the bottom of the stack."""
+        screen = self.screen_stack[0]
+        assert isinstance(screen, MainScreen)  # noqa: S101
+        return screen
+
+    def get_default_screen(self) -> Screen[object]:
+        """The main screen is there from the first frame."""
+        labels = self.manager.labels
+        badges = {name: label.badge for name, label in labels.items()}
+        return MainScreen(self.clock, badges, self.reader, str(self.manager.environment.home))  # type: ignore[return-value]
+
+    def on_mount(self) -> None:
+        """Paint what the last run knew, then begin to read."""
+        self._running_loop = asyncio.get_running_loop()
+        if self._keymap_errors:
+            self.notify("\n".join(self._keymap_errors), severity="error", markup=False, timeout=20)
+        elif self.user_keymap:
+            self.set_keymap(self.user_keymap)
+        self.reader.start()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        saved = self.manager.catalogue.saved()
+        if saved.sessions:
+            self._apply((saved, Forest(saved.sessions)))
+        self.watch_thread.start()
+
+    def on_unmount(self) -> None:
+        """Stop reading; waits for nothing that may take long."""
+        self._closing = True
+        self.watch_thread.stop()
+        self.reader.stop()
+
+    def leave_soon(self, code: int) -> None:
+        """End in order with exit code `code`; from any thread or signal handler."""
+        self._in_loop(lambda: self.exit(return_code=code))
+
+    # From the threads --------------------------------------------------------------------------------------
+
+    def _in_loop(self, function: Callable[[], None]) -> None:
+        """Run `function` in the screen's thread, soon."""
+        if self._running_loop is None:
+            return
+        try:
+            self._running_loop.call_soon_threadsafe(self.call_later, function)
+        except RuntimeError:
+            if not self._closing:
+                raise
+            # The loop is closed: nobody is there to see it any more.
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        # Made here, in the reading thread: with many thousand sessions it takes a moment.
+        self._snapshots.put((snapshot, Forest(snapshot.sessions)))
+
+    def _opened_in_thread(self, opened: Opened) -> None:
+        self._opens.put(opened)
+
+    def _grown_in_thread(self, transcript: Transcript) -> None:
+        self._growths.put(transcript)
+
+    def _watch_failed(self, problem: Problem) -> None:
+        self._in_loop(lambda: self.notify(problem.reason, severity="error", markup=False))
+
+    def _apply(self, pair: tuple[Snapshot, Forest]) -> None:
+        self.main.apply(*pair)
+
+    # Actions -----------------------------------------------------------------------------------------------
+
+    def action_help(self) -> None:
+        """The keys of where one is."""
+        from hermes_tui.screens.help import HelpScreen
+
+        if isinstance(self.screen, MainScreen):
+            self.push_screen(HelpScreen(self.screen.contexts, self._used_keymap))
+        elif not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(("page", "app"), self._used_keymap))
+
+    @property
+    def _used_keymap(self) -> Mapping[str, str]:
+        return {} if self._keymap_errors else self.user_keymap
+
+    def action_problems(self) -> None:
+        """What could not be read."""
+        from hermes_tui.screens.problems import ProblemsScreen
+
+        problems = self.main.snapshot.problems
+        if not problems:
+            self.notify("No problems: everything that was found could be read.", markup=False)
+        elif not isinstance(self.screen, ProblemsScreen):
+            labels = {name: label.label for name, label in self.manager.labels.items()}
+            self.push_screen(ProblemsScreen(problems, labels))
+
+    def action_next_theme(self) -> None:
+        """The next of our themes."""
+        if self.no_colour:
+            self.notify("NO_COLOR is set, so there are no colours to choose from.", markup=False)
+            return
+        names = [theme.name for theme in THEMES if theme.name != NO_COLOUR_THEME]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.notify(f"Theme: {self.theme}", markup=False)
+
+    def action_refresh(self) -> None:
+        """Look at the stores without waiting for the next turn."""
+        self.watch_thread.look_now()
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+        """What the palette offers: our own, and none of Textual's."""
+        main = self.main
+        if screen is main:
+            yield SystemCommand("Filter sessions", "By title, project, agent or id", main.action_filter)
+            yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
+        yield SystemCommand("Refresh", "Look at the stores now", self.action_refresh)
+        yield SystemCommand("Problems", "Show what could not be read", self.action_problems)
+        yield SystemCommand("Keys", "Show the keys that work here", self.action_help)
+        yield SystemCommand("Next theme", "Dark, light, the terminal's own, high contrast", self.action_next_theme)
+        yield SystemCommand("Quit", "End the program; agents go on", self.exit)
+
+
+def run_app(
+    *,
+    environment: Environment | None = None,
+    mouse: bool = True,
+    theme: str | None = None,
+    static_now: datetime | None = None,
+) -> int:
+    """Run the program until it is left; its exit code.
+
+    `environment` None: this process's own. `mouse` False leaves the mouse to the terminal. `static_now` (aware)
+    makes time stand still there.
+    """
+    os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    app = HermesApp(SessionManager(environment), clock=Clock(static_now), theme=theme)
+    guard = Guard(app.leave_soon)
+    guard.install()
+    try:
+        app.run(mouse=mouse)
+    finally:
+        guard.release()
+        app.manager.catalogue.close()
+    return app.return_code or 0

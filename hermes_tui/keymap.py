@@ -1,0 +1,219 @@
+"""Every key, once: its stable id, what it does and where it works. Widgets, help, tests and documents read this.
+
+The keys of the transcript stand with the transcript (`TranscriptPane.BINDINGS`), in the same form; `all_keys` has
+them all. A user's keymap names ids and gives them other keys; `validate_keymap` says everything that is wrong with
+one before any of it is used, because Textual itself would drop unknown ids and bad names without a word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from textual.binding import Binding, BindingType
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, format_key, key_to_character
+
+__all__ = ["CONTEXTS", "KEYS", "Key", "all_keys", "bindings", "key_label", "validate_keymap"]
+
+CONTEXTS: Mapping[str, str] = {
+    "app": "Everywhere",
+    "main": "Main screen",
+    "list": "Session list",
+    "search": "Filter box",
+    "transcript": "Transcript",
+    "page": "Help and problems",
+}
+"""Where keys work → the name people see. Keys of `app` work in every other context too, those of `main` in
+`list`, `search` and `transcript`."""
+
+_INSIDE: Mapping[str, tuple[str, ...]] = {
+    "list": ("main", "app"),
+    "search": ("app",),
+    "transcript": ("main", "app"),
+    "page": ("app",),
+}
+"""Innermost contexts → those whose keys work in them as well."""
+
+_MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
+_NAMED = {key.value for key in Keys if not key.value.startswith("<")} | set(KEY_NAME_REPLACEMENTS.values())
+
+
+class Key(NamedTuple):
+    """One action and its keys."""
+
+    id: str
+    """Stable name for keymaps and documents: `context.action`."""
+    keys: str
+    """Textual key names, separated by commas."""
+    action: str
+    description: str
+    """What it does, for the help; starts with a capital."""
+    hint: str = ""
+    """A word or two for the line at the bottom; without one the key is not shown there."""
+    priority: bool = False
+    """Taken before the focused widget sees the key."""
+
+    @property
+    def context(self) -> str:
+        """Where it works; a key of `CONTEXTS`."""
+        return self.id.partition(".")[0]
+
+
+KEYS: tuple[Key, ...] = (
+    Key("app.help", "question_mark,f1", "help", "Show the keys that work here", "keys"),
+    Key("app.palette", "colon,ctrl+p", "command_palette", "Open the command palette", "palette"),
+    Key("app.problems", "exclamation_mark", "problems", "Show what could not be read"),
+    Key("app.theme", "T", "next_theme", "Next theme"),
+    Key("app.quit", "q", "quit", "Quit", "quit"),
+    Key("app.interrupt", "ctrl+c", "help_quit", "Say how to quit"),
+    Key("app.quit_always", "ctrl+q", "quit", "Quit, also while typing", priority=True),
+    Key("main.filter", "slash", "filter", "Filter by title, project, agent or id", "filter", priority=True),
+    Key("main.other_pane", "tab", "other_pane", "Go to the other pane"),
+    Key("main.previous_pane", "shift+tab", "other_pane", "Go to the other pane"),
+    Key("main.back", "escape,backspace,h", "back", "Back: to the list, or out of a filter", "back"),
+    Key("main.refresh", "ctrl+r,f5", "app.refresh", "Look at the stores now"),
+    Key("list.open", "enter,l", "open", "Open the session", "open"),
+    Key("list.toggle", "space,z", "toggle", "Unfold or fold forks and helpers", "fold"),
+    Key("list.unfold", "right", "unfold", "Unfold, or go to the first fork"),
+    Key("list.fold", "left,h", "fold", "Fold, or go to where it came from"),
+    Key("list.unfold_all", "Z", "toggle_all", "Unfold or fold everything"),
+    Key("list.down", "down,j,ctrl+n", "move(1)", "Next session"),
+    Key("list.up", "up,k", "move(-1)", "Previous session"),
+    Key("list.page_down", "pagedown,ctrl+f", "page(1)", "A page down"),
+    Key("list.page_up", "pageup,ctrl+b", "page(-1)", "A page up"),
+    Key("list.half_down", "ctrl+d", "half_page(1)", "Half a page down"),
+    Key("list.half_up", "ctrl+u", "half_page(-1)", "Half a page up"),
+    Key("list.first", "home,g", "first", "First session"),
+    Key("list.last", "end,G", "last", "Last session"),
+    Key("list.next_day", "right_square_bracket,J", "day(1)", "Next day"),
+    Key("list.previous_day", "left_square_bracket,K", "day(-1)", "Previous day"),
+    Key("search.keep", "enter", "screen.keep", "Keep the filter and go to the list", "keep"),
+    Key("search.leave", "escape", "screen.leave", "Drop the filter, back to where you were", "leave"),
+    Key("search.down", "down,ctrl+n", "screen.list_move(1)", "Next match", "next"),
+    Key("search.up", "up", "screen.list_move(-1)", "Previous match", "previous"),
+    Key("search.page_down", "pagedown", "screen.list_page(1)", "A page of matches down"),
+    Key("search.page_up", "pageup", "screen.list_page(-1)", "A page of matches up"),
+    Key("page.close", "escape,q,backspace", "screen.close", "Back to the sessions", "back"),
+    Key("page.down", "down,j", "scroll_by(1)", "A line down"),
+    Key("page.up", "up,k", "scroll_by(-1)", "A line up"),
+    Key("page.page_down", "pagedown,space,ctrl+d,ctrl+f", "scroll_page(1)", "A page down"),
+    Key("page.page_up", "pageup,ctrl+u,ctrl+b", "scroll_page(-1)", "A page up"),
+    Key("page.first", "home,g", "scroll_edge(-1)", "To the top"),
+    Key("page.last", "end,G", "scroll_edge(1)", "To the end"),
+)
+
+
+def bindings(context: str) -> list[BindingType]:
+    """The Textual bindings of a context, for `BINDINGS`."""
+    return [
+        Binding(
+            _as_textual(key.keys),
+            key.action,
+            key.hint or key.description,
+            show=bool(key.hint),
+            priority=key.priority,
+            id=key.id,
+            tooltip=key.description,
+        )
+        for key in KEYS
+        if key.context == context
+    ]
+
+
+def all_keys() -> tuple[Key, ...]:
+    """`KEYS` and those of the transcript."""
+    from hermes_tui.widgets.transcript import TranscriptPane
+
+    theirs: list[Key] = []
+    for binding in TranscriptPane.BINDINGS:
+        if isinstance(binding, Binding) and binding.id:
+            description = binding.tooltip or binding.description
+            hint = binding.description if binding.show else ""
+            theirs.append(Key(binding.id, binding.key, binding.action, description, hint, binding.priority))
+    return (*KEYS, *theirs)
+
+
+def key_label(keys: str) -> str:
+    """How keys are written for people: `↵`, `space`, `?`, `ctrl+d`."""
+    return " ".join(_one_label(key.strip()) for key in keys.split(",") if key.strip())
+
+
+def _one_label(key: str) -> str:
+    *modifiers, base = key.split("+") if key != "+" else [key]
+    shown = {"enter": "↵", "space": "␣", "escape": "esc", "shift+tab": "⇧tab"}.get(base) or format_key(base)
+    return "+".join([*modifiers, shown])
+
+
+def _as_textual(keys: str) -> str:
+    """Upper-case letters are key names of their own in Textual; nothing else to translate."""
+    return keys
+
+
+def validate_keymap(mapping: Mapping[str, str]) -> list[str]:
+    """Everything wrong with a user's keymap (binding id → keys, comma separated), one sentence each.
+
+    Unknown ids, empty entries, names that are no keys, and keys that would mean two things in one place.
+    An empty list means that it can be used as it stands.
+    """
+    keys = {key.id: key for key in all_keys()}
+    wrong: list[str] = []
+    for name, value in mapping.items():
+        if name not in keys:
+            wrong.append(f"keymap: there is no binding {name!r}; the ids are in the help (?) and the README")
+        elif not isinstance(value, str) or not value.strip():
+            wrong.append(f"keymap: {name} has no key; give at least one, such as {keys[name].keys!r}")
+        else:
+            wrong.extend(
+                f"keymap: {name}: {key!r} is no key name; names are like 'ctrl+r', 'f5', 'J' or 'question_mark'"
+                for key in _split(value)
+                if not _is_key(key)
+            )
+    changed = {name: key._replace(keys=mapping.get(name, key.keys)) for name, key in keys.items()}
+    wrong.extend(_clashes(changed.values(), set(mapping)))
+    return wrong
+
+
+def _clashes(keys: Iterable[Key], changed: set[str]) -> list[str]:
+    """Keys with two meanings in one context, where a changed binding is one of the two."""
+    every = list(keys)
+    found: dict[str, None] = {}
+    for context in CONTEXTS:
+        inside = (context, *_INSIDE.get(context, ()))
+        owner: dict[str, Key] = {}
+        for key in sorted((key for key in every if key.context in inside), key=lambda key: inside.index(key.context)):
+            for name in {_canonical(part) for part in _split(key.keys)}:
+                other = owner.setdefault(name, key)
+                if other.id == key.id or other.action == key.action or not {other.id, key.id} & changed:
+                    continue
+                if context == "search" and key_to_character(name) is not None:
+                    continue  # a character is typed there, it does nothing else
+                found[f"keymap: {name!r} means both {other.id} and {key.id}"] = None
+    return list(found)
+
+
+def _split(value: str) -> list[str]:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else []
+
+
+def _canonical(key: str) -> str:
+    """One name per key: characters by their character."""
+    return key_to_character(key) or key
+
+
+def _is_key(key: str) -> bool:
+    """Whether Textual can ever send a key of this name."""
+    *modifiers, base = key.split("+") if len(key) > 1 else [key]
+    if not set(modifiers) <= _MODIFIERS or len(set(modifiers)) != len(modifiers) or not base:
+        return False
+    if len(base) == 1:
+        return base.isprintable() and not (modifiers and base.isspace())
+    if base in _NAMED or re.fullmatch(r"f([1-9]|1\d|2[0-4])", base):
+        return True
+    if key_to_character(base) is not None:
+        return True
+    try:
+        return bool(unicodedata.lookup(base.replace("_", " ").upper()))
+    except KeyError:
+        return False

@@ -1,0 +1,1 @@
+"""Whole screens: what is put together from the widgets."""

@@ -1,0 +1,297 @@
+"""The main screen: sessions to the left, the conversation to the right, or one at a time where it is narrow."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.timer import Timer
+from textual.widgets import Input
+
+from hermes_tui.clock import Clock
+from hermes_tui.keymap import bindings
+from hermes_tui.reader import Opened, Reader
+from hermes_tui.screens.empty import empty_blocks
+from hermes_tui.sessions.snapshot import Snapshot
+from hermes_tui.widgets.detail import detail_parts
+from hermes_tui.widgets.header import Header
+from hermes_tui.widgets.hints import Hints, hints_of
+from hermes_tui.widgets.line import Line
+from hermes_tui.widgets.page import Block, Page
+from hermes_tui.widgets.search_box import SearchBox
+from hermes_tui.widgets.session_list import SessionList
+from hermes_tui.widgets.session_rows import Conversation, Forest
+from hermes_tui.widgets.transcript import TranscriptPane
+from session_adapters.transcript import Transcript
+
+__all__ = ["MainScreen"]
+
+_SETTLE = 0.12
+"""Seconds that the cursor must rest on a session before it is opened beside the list."""
+_MINUTE = 60.0
+
+
+class MainScreen(Screen[None]):
+    """Owns what is shown; the app gives it snapshots and transcripts."""
+
+    BINDINGS = bindings("main")
+    AUTO_FOCUS = "SessionList"
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (120, "-wide")]
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (10, "-tall")]
+
+    def __init__(self, clock: Clock, badges: Mapping[str, str], reader: Reader, home: str) -> None:
+        super().__init__()
+        self._clock = clock
+        self._badges = badges
+        self._reader = reader
+        self._home = home
+        self._wanted = ""
+        """Unified id of the session that the transcript shows or is about to show."""
+        self._transcript: Transcript | None = None
+        self._settle: Timer | None = None
+        self.snapshot = Snapshot()
+
+    def compose(self) -> ComposeResult:
+        """Header, the two panes, details, hints."""
+        yield Header(id="header")
+        with Horizontal(id="panes"):
+            yield SessionList(self._clock, self._badges, id="sessions")
+            yield TranscriptPane(self._clock)
+        yield Page(id="empty")
+        yield Line(id="detail")
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Let ages grow; under a fixed clock they do not."""
+        self.query_one("#empty", Page).show([Block(), Block("Reading the stores …", style="faint")])
+        if not self._clock.is_fixed:
+            self.set_interval(_MINUTE, self._tick)
+
+    # Parts -------------------------------------------------------------------------------------------------
+
+    @property
+    def sessions(self) -> SessionList:
+        """The list."""
+        return self.query_one("#sessions", SessionList)
+
+    @property
+    def pane(self) -> TranscriptPane:
+        """The transcript."""
+        return self.query_one(TranscriptPane)
+
+    @property
+    def box(self) -> SearchBox:
+        """The filter."""
+        return self.query_one("#search", SearchBox)
+
+    @property
+    def is_wide(self) -> bool:
+        """Both panes are to be seen."""
+        return self.has_class("-wide")
+
+    @property
+    def is_reading(self) -> bool:
+        """The transcript has the keys."""
+        return self.focused is not None and self.pane in self.focused.ancestors_with_self
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """Contexts of the keys that work now, innermost first."""
+        if self.focused is self.box:
+            return ("search", "app")
+        return ("transcript" if self.is_reading else "list", "main", "app")
+
+    # Data --------------------------------------------------------------------------------------------------
+
+    def apply(self, snapshot: Snapshot, forest: Forest) -> None:
+        """Show a new snapshot, and `forest`, which was made from it."""
+        self.snapshot = snapshot
+        nothing = not snapshot.sessions
+        self.set_class(nothing, "-empty")
+        if nothing and snapshot.places:
+            self.query_one("#empty", Page).show(empty_blocks(snapshot.places, self._home))
+        self.sessions.set_forest(forest)
+        self._show_counts()
+        if self.focused is None or not self.focused.display:
+            self.set_focus(self.sessions if not nothing else self.query_one("#empty", Page))
+
+    def opened(self, opened: Opened) -> None:
+        """A session was opened, or could not be."""
+        if opened.summary.unified_id != self._wanted:
+            return
+        self._transcript = opened.transcript
+        if opened.transcript is None:
+            self._wanted = ""
+            self.pane.clear(f"Cannot be shown: {opened.reason}")
+        else:
+            self.pane.show(opened.summary, opened.transcript)
+
+    def grown(self, transcript: Transcript) -> None:
+        """The file of a transcript has changed."""
+        if transcript is not self._transcript:
+            return
+        self.run_worker(self.pane.poll(), group="poll", exit_on_error=True)
+
+    def _open(self, conversation: Conversation) -> None:
+        """Have the newest part of a conversation shown, unless it is."""
+        tip = conversation.tip
+        if tip.unified_id == self._wanted:
+            return
+        self._wanted = tip.unified_id
+        self._transcript = None
+        self._reader.request(tip)
+
+    def _tick(self) -> None:
+        self.sessions.tick()
+        self._show_detail()
+
+    # What lines say ----------------------------------------------------------------------------------------
+
+    def _show_counts(self) -> None:
+        sessions = self.snapshot.sessions
+        shown = None
+        if self.sessions.words:
+            shown = sum(row.conversation is not None for row in self.sessions.rows)
+        self.query_one(Header).show(
+            shown=shown,
+            sessions=len(sessions),
+            live=sum(one.live for one in sessions),
+            partial=self.snapshot.partial,
+            problems=len(self.snapshot.problems),
+        )
+
+    def _show_detail(self) -> None:
+        conversation = self.sessions.highlighted
+        line = self.query_one("#detail", Line)
+        if conversation is not None:
+            line.show(*detail_parts(conversation, self._clock))
+        elif self.sessions.words:
+            line.show([(" No session matches; esc drops the filter.", "faint")])
+        else:
+            line.show()
+
+    def _show_hints(self) -> None:
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    # Events ------------------------------------------------------------------------------------------------
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Side by side or one at a time."""
+        self.call_after_refresh(self._settle_layout)
+
+    def _settle_layout(self) -> None:
+        self.sessions.state_words = not self.is_wide
+        self._show_counts()
+        if self.is_wide:
+            self.remove_class("-reading")
+            self._open_highlighted()
+        else:
+            self.set_class(self.is_reading, "-reading")
+        self._show_hints()
+
+    def on_descendant_focus(self) -> None:
+        """Other keys work now."""
+        self._show_hints()
+
+    @on(SessionList.HighlightChanged)
+    def _highlight_changed(self, event: SessionList.HighlightChanged) -> None:
+        self._show_detail()
+        if self._settle is not None:
+            self._settle.stop()
+        shown = event.conversation
+        follows = shown is not None and any(part.unified_id == self._wanted for part in shown.parts)
+        if self.is_wide or (follows and self.has_class("-reading")):
+            self._settle = self.set_timer(_SETTLE, self._open_highlighted)
+
+    def _open_highlighted(self) -> None:
+        conversation = self.sessions.highlighted
+        if conversation is not None:
+            self._open(conversation)
+
+    @on(SessionList.Selected)
+    def _selected(self, event: SessionList.Selected) -> None:
+        self._open(event.conversation)
+        self._read()
+
+    @on(SessionList.Refused)
+    @on(TranscriptPane.Refused)
+    def _refused(self, event: SessionList.Refused | TranscriptPane.Refused) -> None:
+        self.notify(event.reason, markup=False)
+
+    @on(Input.Changed, "#search")
+    def _typed(self) -> None:
+        self._filter()
+
+    def _filter(self) -> None:
+        self.sessions.set_filter(self.box.value)
+        self._show_counts()
+        self._show_detail()
+        self._show_hints()
+
+    def _read(self) -> None:
+        """Give the keys to the transcript; at once, for what is typed ahead."""
+        self.set_class(not self.is_wide, "-reading")
+        self.pane.display = True
+        self.set_focus(self.pane if self.pane.focusable else None)
+
+    def _list(self) -> None:
+        """Give the keys to the list."""
+        self.remove_class("-reading")
+        self.set_focus(self.sessions)
+
+    # Actions -----------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """`/` is a character in the box; there is not always something to go back from."""
+        if action == "filter":
+            return self.focused is not self.box
+        if action == "back":
+            return self.is_reading or bool(self.sessions.words)
+        return True
+
+    def action_filter(self) -> None:
+        """Type into the box. The focus moves at once: the next key may be in the same read."""
+        self.remove_class("-reading")
+        self.set_focus(self.box)
+
+    def action_keep(self) -> None:
+        """From the box to the list, keeping what was typed."""
+        self._filter()
+        self._list()
+
+    def action_leave(self) -> None:
+        """From the box to where one was before."""
+        self.box.value = ""
+        self._filter()
+        self._list()
+
+    def action_back(self) -> None:
+        """From the transcript to the list, from a filtered list to all of it."""
+        if self.is_reading:
+            self._list()
+        else:
+            self.action_leave()
+
+    def action_other_pane(self) -> None:
+        """From the list to the transcript, or back."""
+        if self.is_reading:
+            self._list()
+        elif self.sessions.highlighted is None:
+            self.notify("There is no session here to read.", markup=False)
+        else:
+            self._open_highlighted()
+            self._read()
+
+    def action_list_move(self, step: int) -> None:
+        """Move the list's cursor from the box."""
+        self._filter()
+        self.sessions.action_move(step)
+
+    def action_list_page(self, step: int) -> None:
+        """Move the list by a page from the box."""
+        self._filter()
+        self.sessions.action_page(step)

@@ -1,0 +1,91 @@
+"""What the operating system tells the program: end now, the line is cut, the terminal is gone.
+
+Textual leaves all three to their defaults, which leave the terminal in a state that nobody can type into, or a
+process that spins for ever on a terminal that is no more. Here each one ends the program in order; and when the
+event loop cannot run because nobody reads the terminal any more, without it.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import termios
+import threading
+from collections.abc import Callable
+from types import FrameType
+from typing import Any
+
+__all__ = ["Guard"]
+
+_PATIENCE = 3.0
+"""Seconds that an orderly end may take."""
+_POLL = 2000
+"""Milliseconds between two looks at the terminal."""
+
+
+class Guard:
+    """Owns SIGTERM and SIGHUP and watches the terminal, from `install` to `release`.
+
+    `leave(code)` is called at most once, in any thread, and must arrange for an orderly end with that exit code:
+    143 for SIGTERM, 129 for SIGHUP and for a terminal that is gone. If the process is still there `_PATIENCE`
+    seconds later it is ended, with the terminal's mode put back.
+    """
+
+    def __init__(self, leave: Callable[[int], None], *, fd: int = 0) -> None:
+        self._leave = leave
+        self._fd = fd
+        self._over = threading.Event()
+        self._asked = False
+        self._mode: list[Any] | None = None
+        self._before: dict[signal.Signals, Any] = {}
+
+    def install(self) -> None:
+        """Take the signals; from the main thread only. An ignored SIGHUP (nohup) is taken as well: without a
+        terminal there is nothing to go on for."""
+        try:
+            self._mode = termios.tcgetattr(self._fd)
+        except (termios.error, OSError):
+            self._mode = None
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            self._before[number] = signal.signal(number, self._on_signal)
+        threading.Thread(target=self._watch_terminal, name="terminal-watch", daemon=True).start()
+
+    def release(self) -> None:
+        """Give the signals back."""
+        self._over.set()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        self._end(128 + number)
+
+    def _end(self, code: int) -> None:
+        if self._asked:
+            return
+        self._asked = True
+        threading.Thread(target=self._end_by_force, args=(code,), name="forced-end", daemon=True).start()
+        self._leave(code)
+
+    def _end_by_force(self, code: int) -> None:
+        """The event loop may be stuck in a write that nobody takes: wait, then end without it."""
+        if self._over.wait(_PATIENCE):
+            return
+        if self._mode is not None:
+            try:
+                termios.tcsetattr(self._fd, termios.TCSANOW, self._mode)
+            except (termios.error, OSError) as error:
+                print(f"hermes-tui: the terminal's mode could not be put back: {error}", file=sys.__stdout__)
+        os._exit(code)
+
+    def _watch_terminal(self) -> None:
+        """A terminal that is closed without SIGHUP shows only in `poll`. It has a thread of its own because the
+        event loop may be stuck just then."""
+        poller = select.poll()
+        poller.register(self._fd, 0)
+        while not self._over.is_set():
+            if any(event & (select.POLLHUP | select.POLLERR) for _, event in poller.poll(_POLL)):
+                self._end(128 + signal.SIGHUP)
+                return

@@ -1,0 +1,201 @@
+"""Keeps the list of sessions up to date: one daemon thread that reads and hands over the latest snapshot.
+
+It is woken by file notification where that works and looks by itself now and then in any case; where notification
+is not to be had (network file systems, no watches left) it only looks, less often the longer a look takes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from hermes_tui.sessions.snapshot import Snapshot
+from session_adapters.model import Problem
+
+__all__ = ["Catalogue", "Slot", "Watch"]
+
+T = TypeVar("T")
+
+_SHORTEST = 1.0
+"""Seconds between two looks at least, however much is written."""
+_LONGEST = 30.0
+_WITH_NOTIFICATION = 15.0
+"""Seconds between two looks when nothing is notified: processes that start and end write no file."""
+_SHARE = 20
+"""A look that took one second is followed by at least so many without one."""
+_STEP = 200
+"""Milliseconds between two looks at what the system has notified."""
+
+
+class Catalogue(Protocol):
+    """What is watched; `hermes_tui.sessions.catalogue.Catalogue`."""
+
+    def refresh(self) -> Snapshot:
+        """Look at every store."""
+
+    def complete(self, stop: Callable[[], bool]) -> Snapshot:
+        """Read in full what was only read in part, until `stop()`."""
+
+
+class Slot(Generic[T]):
+    """The newest value only, handed from one thread to another: however many are put in before the receiver gets
+    round to it, it is called once and takes the last."""
+
+    def __init__(self, schedule: Callable[[Callable[[], None]], object], receive: Callable[[T], None]) -> None:
+        """`schedule` runs a function in the receiver's thread (`loop.call_soon_threadsafe`)."""
+        self._schedule = schedule
+        self._receive = receive
+        self._lock = threading.Lock()
+        self._value: list[T] = []
+
+    def put(self, value: T) -> None:
+        """Replace what waits. Raises `RuntimeError` when the receiver's loop is closed."""
+        with self._lock:
+            waiting = bool(self._value)
+            self._value = [value]
+        if not waiting:
+            self._schedule(self._take)
+
+    def _take(self) -> None:
+        with self._lock:
+            values, self._value = self._value, []
+        for value in values:
+            self._receive(value)
+
+
+class Watch:
+    """The thread. `publish` is called in it, with every snapshot that differs from the one before."""
+
+    def __init__(
+        self, catalogue: Catalogue, publish: Callable[[Snapshot], None], failed: Callable[[Problem], None]
+    ) -> None:
+        """`failed` is told, in the thread, of an error that is a bug; the watch goes on."""
+        self._catalogue = catalogue
+        self._publish = publish
+        self._failed = failed
+        self._over = threading.Event()
+        self._wanted = threading.Event()
+        self._notified = False
+        self._version = -1
+        self._thread: threading.Thread | None = None
+        self._in_notify = False
+
+    def start(self) -> None:
+        """Begin, with a first look at once."""
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+
+    def look_now(self) -> None:
+        """Ask for a look without waiting for its turn; it begins within a second."""
+        self._wanted.set()
+
+    def stop(self) -> None:
+        """End. Does not wait for a read that is under way; only for the native watcher, which must not be left
+        running while the interpreter ends."""
+        self._over.set()
+        self._wanted.set()
+        if self._thread is not None and self._in_notify:
+            self._thread.join(_STEP / 1000 + 0.05)
+
+    def _run(self) -> None:
+        watcher: Iterator[bool] | None = None
+        watched: tuple[Path, ...] = ()
+        while not self._over.is_set():
+            self._wanted.clear()
+            began = time.monotonic()
+            try:
+                snapshot = self._catalogue.refresh()
+                self._offer(snapshot)
+                took = time.monotonic() - began
+                if snapshot.partial and not self._over.is_set():
+                    self._offer(self._catalogue.complete(self._Turn(self._over, self._wanted)))
+            except Exception as error:
+                self._failed(_bug(error))
+                snapshot, took = Snapshot(), _LONGEST / _SHARE
+            places = _directories(snapshot)
+            if places != watched:
+                watcher, watched = self._notifications(places), places
+            if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST)):
+                watcher = None
+
+    def _offer(self, snapshot: Snapshot) -> None:
+        if snapshot.version != self._version and not self._over.is_set():
+            self._version = snapshot.version
+            self._publish(snapshot)
+
+    class _Turn:
+        """Asked between two files read in full: goes on for a while, at half speed at most, so that the screen
+        has the processor when it needs it."""
+
+        def __init__(self, over: threading.Event, wanted: threading.Event) -> None:
+            self._over = over
+            self._wanted = wanted
+            self._end = time.monotonic() + 2.0
+            self._last = time.monotonic()
+
+        def __call__(self) -> bool:
+            worked = time.monotonic() - self._last
+            self._over.wait(min(max(worked, 0.005), 0.5))
+            self._last = time.monotonic()
+            return self._over.is_set() or self._wanted.is_set() or self._last > self._end
+
+    def _wait(self, watcher: Iterator[bool] | None, pause: float) -> bool:
+        """Until it is time for the next look; False when the watcher can notify no more."""
+        began = time.monotonic()
+        if watcher is None:
+            self._wanted.wait(max(pause, 2 * _SHORTEST))
+            return True
+        changed = False
+        while not self._over.is_set() and not self._wanted.is_set():
+            waited = time.monotonic() - began
+            if waited >= pause and (changed or waited >= _WITH_NOTIFICATION):
+                return True
+            self._in_notify = True
+            try:
+                changed = next(watcher) or changed
+            except (StopIteration, OSError, RuntimeError):
+                return self._over.is_set()
+            finally:
+                self._in_notify = False
+        return True
+
+    def _notifications(self, places: tuple[Path, ...]) -> Iterator[bool] | None:
+        """Yields at least once a second, True when something was written below `places`; None when the system
+        notifies of nothing."""
+        if not places:
+            return None
+        from watchfiles import Change, watch
+
+        def counts(change: Change, path: str) -> bool:
+            # A reader moves bytes in a database's shared memory: that would wake us by our own reading.
+            return not path.endswith("-shm")
+
+        def notifications() -> Iterator[bool]:
+            for changes in watch(
+                *places,
+                watch_filter=counts,
+                debounce=1000,
+                step=_STEP,
+                stop_event=self._over,
+                rust_timeout=1000,
+                yield_on_timeout=True,
+                raise_interrupt=False,
+                ignore_permission_denied=True,
+            ):
+                yield bool(changes)
+
+        return notifications()
+
+
+def _directories(snapshot: Snapshot) -> tuple[Path, ...]:
+    """The existing places, each once, without those inside others."""
+    found = sorted({root.path for place in snapshot.places for root in place.roots if root.exists})
+    return tuple(path for path in found if not any(other in path.parents for other in found))
+
+
+def _bug(error: Exception) -> Problem:
+    reason = f"the stores could not be looked at ({type(error).__name__}: {error}); the list may be out of date"
+    return Problem(agent="hermes-tui", path="", reason=reason)

@@ -1,0 +1,30 @@
+"""Text measured and cut in terminal columns, where some characters take two and some none."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len, set_cell_size
+
+__all__ = ["fit", "pad", "width_of"]
+
+
+def width_of(text: str) -> int:
+    """Columns that `text` takes."""
+    return len(text) if text.isascii() else cell_len(text)
+
+
+def fit(text: str, width: int) -> str:
+    """`text` in at most `width` columns, with `…` where it was cut."""
+    if width <= 0:
+        return ""
+    if width_of(text) <= width:
+        return text
+    if width == 1:
+        return "…"
+    return set_cell_size(text, width - 1).rstrip() + "…"
+
+
+def pad(text: str, width: int, *, right: bool = False) -> str:
+    """`text` in exactly `width` columns, cut or filled with blanks; `right` aligns it to the right."""
+    shown = fit(text, width)
+    blanks = " " * (width - width_of(shown))
+    return blanks + shown if right else shown + blanks

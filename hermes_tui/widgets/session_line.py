@@ -1,0 +1,140 @@
+"""How one row of the session list is drawn: which columns fit, and what stands in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from hermes_tui.display import age, safe
+from hermes_tui.themes import agent_colour
+from hermes_tui.widgets.cells import fit, pad, width_of
+from hermes_tui.widgets.session_rows import Conversation, Row, project_of
+from hermes_tui.widgets.states import narrow_money, state_of
+
+__all__ = ["Columns", "Painter", "columns_for"]
+
+_AGE = 3
+_RELATION = {"fork": "fork ", "subagent": "sub "}
+
+
+class Columns(NamedTuple):
+    """Widths, 0 for a column that is left out; the title takes what is left."""
+
+    project: int
+    age: int
+    turns: int
+    cost: int
+    state: int
+    """1 for the glyph alone, more for glyph and word."""
+
+    @property
+    def after_title(self) -> int:
+        """What the columns to the right of the title take, with a blank before each."""
+        return sum(width + 1 for width in self if width)
+
+
+def columns_for(width: int, *, words: bool) -> Columns:
+    """What fits into `width` columns. With `words`, states are written out where there is room."""
+    if width < 30:
+        return Columns(0, _AGE, 0, 0, 1 if width >= 24 else 0)
+    if width < 46:
+        return Columns(0, _AGE, 0, 0, 1)
+    if width < 54:
+        return Columns(0, _AGE, 0, 6, 1)
+    project = 9 if width < 72 else 12 if width < 100 else 20
+    return Columns(project, _AGE, 4, 6, 8 if words and width >= 64 else 1)
+
+
+class Painter(NamedTuple):
+    """Everything that a row's looks depend on besides the row itself."""
+
+    width: int
+    columns: Columns
+    now: datetime
+    badges: Mapping[str, str]
+    """Agent name → its two letters."""
+    words: Sequence[str]
+    """Lower-case words of the filter, to be lit."""
+    base: Style
+    style: Callable[[str], Style]
+    """Purpose → style to lay over the base."""
+
+    def strip(self, row: Row, cursor: Style | None) -> Strip:
+        """The row as a line; `cursor` is laid under everything where the cursor is."""
+        base = self.base if cursor is None else self.base + cursor
+        if row.conversation is None:
+            return self._strip([(f" {row.heading}", "heading")], base, plain=False)
+        # Reversed colours would turn every colour of the text into a patch.
+        plain = cursor is not None and bool(cursor.reverse)
+        return self._strip(self._parts(row, row.conversation), base, plain=plain)
+
+    def _strip(self, parts: Sequence[tuple[str, str]], base: Style, *, plain: bool) -> Strip:
+        segments = [
+            Segment(text, base if plain or not purpose else base + self.style(purpose))
+            for text, purpose in parts
+            if text
+        ]
+        return Strip(segments).adjust_cell_length(self.width, base).simplify()
+
+    def _parts(self, row: Row, conversation: Conversation) -> list[tuple[str, str]]:
+        tip = conversation.tip
+        columns = self.columns
+        lead = self._lead(row, conversation)
+        room = self.width - sum(width_of(text) for text, _ in lead) - columns.after_title - 1
+        title = fit(safe(conversation.title) or "untitled", max(0, room))
+        asleep = tip.gone or tip.archived
+        purpose = "faint" if asleep or not conversation.title else "title"
+        parts = [*lead, *self._lit(title, purpose), (" " * max(0, room - width_of(title)), "")]
+        if columns.project:
+            parts.append((" ", ""))
+            parts.extend(self._lit(pad(safe(project_of(tip)) or "—", columns.project), "faint"))
+        moment = conversation.activity if not row.guide else tip.updated_at
+        parts.append((" " + pad(age(moment, self.now), columns.age, right=True), "faint"))
+        if columns.turns:
+            turns = str(conversation.turns) if conversation.turns < 10000 else "9999+"
+            parts.append((" " + pad(turns, columns.turns, right=True), "faint"))
+        if columns.cost:
+            parts.append((" " + pad(narrow_money(conversation.cost, columns.cost), columns.cost, right=True), "cost"))
+        if columns.state:
+            state = state_of(tip)
+            shown = "" if state is None else state.glyph
+            if state is not None and columns.state > 1:
+                shown = f"{state.glyph} {state.word}"
+            parts.append((" " + pad(shown, columns.state), state.style if state else ""))
+        return parts
+
+    def _lead(self, row: Row, conversation: Conversation) -> list[tuple[str, str]]:
+        """What stands before the title: fold mark, then the agent's badge, or the branch that it hangs on."""
+        mark = "" if row.unfolded is None else "▾ " if row.unfolded else "▸ "
+        tip = conversation.tip
+        if not row.guide:
+            badge = pad(safe(self.badges.get(tip.agent, tip.agent[:2])), 2)
+            return [(mark or "  ", "faint"), (badge, f"agent-{agent_colour(tip.agent)}"), ("  ", "")]
+        # A deep tree must leave room for the title.
+        guide = row.guide[-max(4, self.width // 4 // 2 * 2) :]
+        relation = _RELATION.get(conversation.parts[0].kind, "")
+        return [("  " + guide, "rule"), (mark, "faint"), (relation, "faint")]
+
+    def _lit(self, text: str, purpose: str) -> list[tuple[str, str]]:
+        """`text` with the words of the filter lit."""
+        lowered = text.lower()
+        if not self.words or len(lowered) != len(text):
+            return [(text, purpose)]
+        lit = [False] * len(text)
+        for word in self.words:
+            start = lowered.find(word)
+            while start >= 0:
+                lit[start : start + len(word)] = [True] * len(word)
+                start = lowered.find(word, start + len(word))
+        parts: list[tuple[str, str]] = []
+        begin = 0
+        for index in range(1, len(text) + 1):
+            if index == len(text) or lit[index] != lit[begin]:
+                parts.append((text[begin:index], "match" if lit[begin] else purpose))
+                begin = index
+        return parts

@@ -1,0 +1,267 @@
+"""What the session list shows, worked out without a screen: sessions → conversations → rows.
+
+`Forest` joins the parts of one conversation and hangs forks and helpers under where they came from; it is made
+once per snapshot, in the reader's thread. `Forest.rows` lays it out as lines for one filter and one set of unfolded
+conversations; that happens at every key typed into the filter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date, datetime, timedelta
+from pathlib import PurePath
+from typing import NamedTuple
+
+from hermes_tui.clock import Clock
+from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
+
+__all__ = ["Conversation", "Forest", "Row", "day_heading", "project_of"]
+
+
+class Conversation:
+    """The parts of one conversation, oldest first (a session that was never continued is one part), and what
+    grew out of it."""
+
+    __slots__ = ("_haystack", "activity", "children", "key", "parts", "tip")
+
+    def __init__(self, parts: Sequence[SessionSummary]) -> None:
+        self.parts = sorted(parts, key=lambda part: (part.created_at, part.updated_at, part.session_id))
+        self.tip = _tip(self.parts)
+        self.key = self.parts[0].unified_id
+        """Unified id of the first part: stays the same when the conversation goes on in a new one."""
+        self.children: list[Conversation] = []
+        self.activity = self.tip.updated_at
+        """Newest message in it or in anything that grew out of it."""
+        self._haystack = ""
+
+    @property
+    def title(self) -> str:
+        """The tip's title, else the latest one that any part has."""
+        return self.tip.title or next((part.title for part in reversed(self.parts) if part.title), "")
+
+    @property
+    def cost(self) -> Cost | None:
+        """Sum over the parts that have one; an estimate as soon as one is, or one is missing beside others."""
+        known = [part.cost for part in self.parts if part.cost is not None]
+        if not known:
+            return None
+        if len(self.parts) == 1:
+            return known[0]
+        estimated = len(known) < len(self.parts) or any(cost.estimated for cost in known)
+        return Cost(total_usd=sum(cost.total_usd for cost in known), estimated=estimated)
+
+    @property
+    def turns(self) -> int:
+        """Sum over the parts."""
+        return sum(part.turn_count for part in self.parts)
+
+    @property
+    def tokens(self) -> TokenUsage | None:
+        """Sum over the parts that have a count."""
+        known = [part.tokens for part in self.parts if part.tokens is not None]
+        return sum(known, TokenUsage()) if known else None
+
+    @property
+    def partial(self) -> bool:
+        """Counts are lower bounds."""
+        return any(part.partial for part in self.parts)
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Whether every word (lower case) stands in a title, the project, the agent or an id of it."""
+        if not self._haystack:
+            fields = {field for part in self.parts for field in _searched(part)}
+            self._haystack = "\n".join(sorted(fields)).lower()
+        return all(word in self._haystack for word in words)
+
+
+class Row(NamedTuple):
+    """One line of the list: a heading (without conversation), or a conversation."""
+
+    heading: str = ""
+    conversation: Conversation | None = None
+    guide: str = ""
+    """Tree glyphs before the title, two columns per level."""
+    unfolded: bool | None = None
+    """None where there is nothing to unfold."""
+
+    @property
+    def key(self) -> str:
+        """Identity over snapshots; empty for a heading."""
+        return self.conversation.key if self.conversation else ""
+
+
+class Forest:
+    """All conversations of a snapshot, newest first."""
+
+    def __init__(self, sessions: Iterable[SessionSummary] = ()) -> None:
+        by_id = {session.unified_id: session for session in sessions}
+        groups: dict[str, list[SessionSummary]] = {}
+        for session in by_id.values():
+            groups.setdefault(_first_part(session, by_id), []).append(session)
+        home: dict[str, Conversation] = {}
+        for parts in groups.values():
+            conversation = Conversation(parts)
+            for part in parts:
+                home[part.unified_id] = conversation
+        self.by_session = home
+        """Unified id of any session → the conversation it is part of."""
+        self.roots = _hang(home)
+        _settle(self.roots)
+
+    def __len__(self) -> int:
+        return len(self.by_session)
+
+    def rows(self, clock: Clock, unfolded: Collection[str] = (), words: Sequence[str] = ()) -> list[Row]:
+        """The lines to show. With `words`, only conversations that match and the way to them, unfolded."""
+        today = clock.local(clock.now()).date()
+        rows: list[Row] = []
+        heading = ""
+        headings = _Headings(clock, today)
+        for root in self.roots:
+            wanted = _wanted(root, words) if words else None
+            if wanted is not None and root.key not in wanted:
+                continue
+            label = headings.of(root.activity)
+            if label != heading:
+                heading = label
+                rows.append(Row(heading=label))
+            _lay_out(rows, root, unfolded, wanted)
+        return rows
+
+
+def project_of(session: SessionSummary) -> str:
+    """The last part of its working directory; empty when it has none."""
+    return PurePath(session.cwd).name if session.cwd else ""
+
+
+def day_heading(day: date, today: date) -> str:
+    """Under which heading a day stands: today, yesterday, this week, last week, else its month."""
+    ago = (today - day).days
+    if ago <= 0:
+        return "today"
+    if ago == 1:
+        return "yesterday"
+    monday = today - timedelta(days=today.weekday())
+    if day >= monday:
+        return "this week"
+    if day >= monday - timedelta(days=7):
+        return "last week"
+    return f"{day:%B} {day.year}"
+
+
+class _Headings:
+    """Headings for moments, worked out once per day rather than per row."""
+
+    def __init__(self, clock: Clock, today: date) -> None:
+        self._clock = clock
+        self._today = today
+        self._known: dict[date, str] = {}
+
+    def of(self, moment: datetime) -> str:
+        if moment <= EPOCH:
+            return "no date"
+        day = self._clock.local(moment).date()
+        label = self._known.get(day)
+        if label is None:
+            label = self._known[day] = day_heading(day, self._today)
+        return label
+
+
+def _searched(session: SessionSummary) -> tuple[str, ...]:
+    return session.title, project_of(session), session.agent, session.session_id
+
+
+def _tip(parts: Sequence[SessionSummary]) -> SessionSummary:
+    """The part that goes on: the newest of those that no other part continues."""
+    continued = {part.parent_id for part in parts if part.kind == "continuation"}
+    leaves = [part for part in parts if part.session_id not in continued] or parts
+    return max(leaves, key=lambda part: (part.live, part.updated_at, part.created_at))
+
+
+def _first_part(session: SessionSummary, by_id: dict[str, SessionSummary]) -> str:
+    """Unified id of the first known part of the conversation. A damaged store may hold circles."""
+    seen = {session.session_id}
+    current = session
+    while current.kind == "continuation" and current.parent_id and current.parent_id not in seen:
+        parent = by_id.get(unified_id(session.agent, current.parent_id))
+        if parent is None:
+            # A part in between is lost; the adapter may still know where it all began.
+            return unified_id(session.agent, current.lineage_id or current.session_id)
+        seen.add(current.parent_id)
+        current = parent
+    return current.unified_id
+
+
+def _hang(home: dict[str, Conversation]) -> list[Conversation]:
+    """Put each fork and helper under the conversation it came from; what is left over are the roots."""
+    above: dict[str, Conversation] = {}
+    conversations = {id(conversation): conversation for conversation in home.values()}
+    for conversation in conversations.values():
+        first = conversation.parts[0]
+        if first.kind in ("fork", "subagent") and first.parent_id:
+            parent = home.get(unified_id(first.agent, first.parent_id))
+            if parent is not None and not _is_above(conversation, parent, above):
+                above[conversation.key] = parent
+                parent.children.append(conversation)
+    return [conversation for conversation in conversations.values() if conversation.key not in above]
+
+
+def _is_above(conversation: Conversation, other: Conversation | None, above: dict[str, Conversation]) -> bool:
+    """Whether hanging `conversation` under `other` would close a circle."""
+    while other is not None:
+        if other is conversation:
+            return True
+        other = above.get(other.key)
+    return False
+
+
+def _settle(roots: list[Conversation]) -> None:
+    """Work out activity from the leaves up, and sort every level newest first."""
+    order: list[Conversation] = []
+    waiting = list(roots)
+    while waiting:
+        conversation = waiting.pop()
+        order.append(conversation)
+        waiting.extend(conversation.children)
+    for conversation in reversed(order):
+        if conversation.children:
+            conversation.children.sort(key=_newest_first, reverse=True)
+            conversation.activity = max(conversation.activity, conversation.children[0].activity)
+    roots.sort(key=_newest_first, reverse=True)
+
+
+def _newest_first(conversation: Conversation) -> tuple[datetime, str]:
+    return conversation.activity, conversation.key
+
+
+def _wanted(root: Conversation, words: Sequence[str]) -> set[str]:
+    """Keys of the conversations under `root` that match, and of those on the way to them."""
+    wanted: set[str] = set()
+    stack: list[tuple[Conversation, tuple[str, ...]]] = [(root, ())]
+    while stack:
+        conversation, way = stack.pop()
+        here = (*way, conversation.key)
+        if conversation.matches(words):
+            wanted.update(here)
+        stack.extend((child, here) for child in conversation.children)
+    return wanted
+
+
+def _lay_out(rows: list[Row], root: Conversation, unfolded: Collection[str], wanted: set[str] | None) -> None:
+    """Append `root` and what is unfolded below it. A stack, not recursion: forks of forks may go deep."""
+    stack: list[tuple[Conversation, str, str]] = [(root, "", "")]
+    while stack:
+        conversation, own, below = stack.pop()
+        children: Sequence[Conversation] = conversation.children
+        if wanted is not None:
+            matching = [child for child in children if child.key in wanted]
+            opened = bool(matching) or conversation.key in unfolded
+            shown = children if conversation.key in unfolded else matching
+        else:
+            opened = conversation.key in unfolded
+            shown = children if opened else ()
+        rows.append(Row(conversation=conversation, guide=own, unfolded=bool(opened) if children else None))
+        last = len(shown) - 1
+        for index in range(last, -1, -1):
+            end = index == last
+            stack.append((shown[index], below + ("└ " if end else "├ "), below + ("  " if end else "│ ")))

@@ -1,0 +1,45 @@
+"""States as glyph and word, and money for a column."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from hermes_tui.display import count, money
+from session_adapters.model import Cost, SessionSummary
+
+__all__ = ["State", "narrow_money", "state_of"]
+
+
+class State(NamedTuple):
+    """A state as glyph and word; never by colour alone."""
+
+    glyph: str
+    word: str
+    style: str
+    """Name of a purpose: `live`, `idle`, `error`, `faint`."""
+
+
+def narrow_money(cost: Cost | None, width: int) -> str:
+    """`display.money` in `width` columns (at least 5): cents give way to the dollars."""
+    text = money(cost)
+    if cost is None or len(text) <= width:
+        return text
+    mark = "~" if cost.estimated else ""
+    whole = f"{mark}{cost.total_usd:.0f}"
+    return whole if len(whole) <= width else mark + count(int(cost.total_usd))
+
+
+def state_of(session: SessionSummary) -> State | None:
+    """What is to be known of a session at a glance; None for one that simply rests."""
+    if session.gone:
+        return State("∅", "gone", "faint")
+    if session.live:
+        word = (session.status or "live").strip().lower()
+        if word in ("idle", "waiting"):
+            return State("○", word, "idle")
+        return State("●", word if len(word) <= 8 and word.isalpha() else "live", "live")
+    if session.error:
+        return State("✗", "error", "error")
+    if session.archived:
+        return State("▪", "archived", "faint")
+    return None

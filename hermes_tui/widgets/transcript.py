@@ -1,0 +1,455 @@
+"""The transcript pane: one session's messages, the newest first on the screen, earlier ones as one scrolls up.
+
+Only what is in view is ever laid out. Reading the store happens in threads, one at a time for a transcript; what they
+bring is put in without moving what is being read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message as Event
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import safe
+from hermes_tui.themes import agent_colour
+from hermes_tui.widgets.cells import fit
+from hermes_tui.widgets.transcript_blocks import Layout
+from hermes_tui.widgets.transcript_border import subtitle, title
+from hermes_tui.widgets.transcript_keys import BINDINGS
+from hermes_tui.widgets.transcript_markdown import MarkdownRows
+from hermes_tui.widgets.transcript_pieces import Palette
+from hermes_tui.widgets.transcript_style import COMPONENTS, markdown_for, palette_for
+from hermes_tui.widgets.transcript_view import Position, Row, View
+from session_adapters.model import Message, SessionSummary
+from session_adapters.transcript import Change, Transcript
+
+__all__ = ["TranscriptPane"]
+
+_DIM = Style(dim=True)
+
+
+class _Read(NamedTuple):
+    """What a thread found; the list is its own copy."""
+
+    messages: list[Message]
+    complete: bool
+    added: int = 0
+    change: Change = Change()
+
+
+def _earlier(transcript: Transcript) -> _Read:
+    added = transcript.earlier()
+    return _Read(list(transcript.messages), transcript.complete, added=added)
+
+
+def _refresh(transcript: Transcript) -> _Read:
+    change = transcript.refresh()
+    return _Read(list(transcript.messages), transcript.complete, change=change)
+
+
+class TranscriptPane(ScrollView, can_focus=True, inherit_bindings=False):
+    """One session's messages. `show` it a transcript, `poll` it when the store may have changed.
+
+    At the end it follows what comes; any key that leaves the end stops that. The line under the cursor is what the
+    keys act on; the block it belongs to is marked at the left edge.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
+    BINDINGS = BINDINGS
+    ALLOW_SELECT = False
+    DEFAULT_CSS = "TranscriptPane { overflow-x: hidden; overflow-y: scroll; }"
+
+    class Refused(Event):
+        """An action could not run; `reason` is one sentence."""
+
+        def __init__(self, reason: str) -> None:
+            super().__init__()
+            self.reason = reason
+
+    def __init__(self, clock: Clock | None = None, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._clock = clock or Clock()
+        self._view = View()
+        self._summary: SessionSummary | None = None
+        self._transcript: Transcript | None = None
+        self._reading = asyncio.Lock()
+        self._loading = False
+        self._stuck = False
+        self._gone = False
+        self._wanted: str = ""
+        self._raw = False
+        self._note = ""
+        self._strips: list[Strip] = []
+        self._said = ("", "")
+        self._look: tuple[Palette, MarkdownRows] | None = None
+        self._laid_for: tuple[int, bool, Palette, str] | None = None
+
+    # What is shown
+
+    @property
+    def view(self) -> View:
+        """Which rows are in view."""
+        return self._view
+
+    @property
+    def summary(self) -> SessionSummary | None:
+        """The session that is shown."""
+        return self._summary
+
+    @property
+    def following(self) -> bool:
+        """Whether the end is in view and stays there."""
+        return self._view.following
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The loaded messages."""
+        return [entry.message for entry in self._view.column.entries]
+
+    @property
+    def message(self) -> Message | None:
+        """The message under the cursor."""
+        entries = self._view.column.entries
+        return entries[self._view.cursor.entry].message if self._strips and entries else None
+
+    def show(self, summary: SessionSummary, transcript: Transcript) -> None:
+        """Show a session from its end. The transcript belongs to the pane from now on: nobody else calls it."""
+        self._summary, self._transcript = summary, transcript
+        self._reading = asyncio.Lock()
+        self._loading = self._stuck = False
+        self._gone = summary.gone
+        self._wanted = self._note = ""
+        self._view.load([], complete=True)
+        self._lay_out()
+        self._view.load(list(transcript.messages), complete=transcript.complete)
+        self._settle()
+
+    def clear(self, note: str = "") -> None:
+        """Show no session, only one line of text."""
+        self._summary = self._transcript = None
+        self._note = note
+        self._view.load([], complete=True)
+        self._settle()
+
+    def update_summary(self, summary: SessionSummary) -> None:
+        """Show the session's changed facts in the border."""
+        self._summary = summary
+        self._label()
+
+    def mark_gone(self) -> None:
+        """Say that the store no longer has the session; its messages stay."""
+        self._gone = True
+        self._label()
+
+    async def poll(self) -> Change:
+        """Read what came since, in a thread, and show it. Changes nothing on the screen where nothing changed."""
+        transcript = self._transcript
+        if transcript is None:
+            return Change()
+        async with self._reading:
+            read = await asyncio.to_thread(_refresh, transcript)
+            if transcript is not self._transcript:
+                return Change()
+            self._take(read)
+        return read.change
+
+    def _take(self, read: _Read) -> None:
+        change = read.change
+        self._gone = change.gone
+        self._stuck = False
+        if change.first is not None:
+            self._view.change(change.first, read.messages, complete=read.complete)
+            self._settle()
+        else:
+            self._label()
+
+    # Reading what is earlier
+
+    def _read_ahead(self) -> None:
+        """Have the part before loaded when the view comes near it."""
+        view = self._view
+        if self._loading or self._stuck or view.complete or self._transcript is None or not self._strips:
+            return
+        if self._wanted or view.column.tops[view.top.entry] + view.top.line < 2 * view.height:
+            self._loading = True
+            self.run_worker(self._load_earlier(self._transcript), group="transcript.earlier")
+
+    async def _load_earlier(self, transcript: Transcript) -> None:
+        try:
+            async with self._reading:
+                read = await asyncio.to_thread(_earlier, transcript)
+                if transcript is not self._transcript:
+                    return
+                self._view.put_in_front(read.messages, read.added, complete=read.complete)
+        finally:
+            if transcript is self._transcript:
+                self._loading = False
+        self._stuck = not read.added and not read.complete
+        wanted = self._wanted
+        if wanted == "first":
+            self._view.go(self._view.first)
+            self._wanted = "" if read.complete else wanted
+        elif wanted == "prompt" and (self._go_to_prompt(-1) or read.complete):
+            self._wanted = ""
+        self._settle()
+
+    # Laying out and drawing
+
+    def _style(self, name: str) -> Style:
+        return self.get_component_rich_style(f"transcript--{name}", partial=True)
+
+    def _lay_out(self) -> bool:
+        """Make the layout fit the size, the theme and the session. False while there is no size."""
+        width, height = self.scrollable_content_region.size
+        if width <= 0 or height <= 0:
+            return False
+        agent = self._summary.agent if self._summary is not None else ""
+        palette = palette_for(self._style, agent_colour(agent))
+        if self._look is None or self._look[0] != palette:
+            theme = self.app.current_theme
+            self._look = palette, markdown_for(self._style, dark=theme.dark, ansi=theme.ansi)
+        wanted = (width, self._raw, palette, agent)
+        if self._laid_for != wanted or self._view.height != height or self._view.layout is None:
+            layout = Layout(palette, self._look[1], self._clock, agent, width - 1, self._raw)
+            anew = self._laid_for != wanted
+            self._laid_for = wanted
+            self._view.resize(height, layout, anew=anew)
+        return True
+
+    def _settle(self) -> None:
+        """Bring the screen in line with the view: draw the lines that look different now."""
+        if not self.is_mounted or not self._lay_out():
+            return
+        width = self.scrollable_content_region.width
+        rows = self._view.rows()
+        strips = self._draw(rows, width)
+        before, self._strips = self._strips, strips
+        changed = [y for y, strip in enumerate(strips) if y >= len(before) or before[y] != strip]
+        if len(changed) > len(strips) // 2 or len(before) != len(strips):
+            self.refresh()
+        elif changed:
+            self.refresh(*(Region(0, y, width, 1) for y in changed))
+        self._place_scrollbar()
+        self._label()
+        self._read_ahead()
+
+    def _draw(self, rows: list[Row], width: int) -> list[Strip]:
+        base = self.rich_style
+        strips: list[Strip] = []
+        if not rows:
+            text = self._note if self._summary is None else "This session has no messages."
+            strips.append(self._strip([Segment(" " + fit(safe(text), width - 1), self._style("meta"))], width, base))
+        piece = self._view.piece() if rows else None
+        at = self._view.cursor
+        cursor = self.get_component_rich_style(f"transcript--{'cursor' if self.has_focus else 'resting'}")
+        mark = Segment("▎", self._style("mark" if self.has_focus else "meta"))
+        for row in rows:
+            part, line = row.rendered.at(row.position.line)
+            segments = part.segments(line)
+            if row.rendered.muted:
+                segments = list(Segment.apply_style(segments, post_style=_DIM))
+            same = piece is not None and piece.block and row.position.entry == at.entry and part.block == piece.block
+            here = row.position == at
+            segments = [mark if same or here else Segment(" "), *segments]
+            strip = self._strip(segments, width, base)
+            if here:
+                strip = Strip([*Segment.apply_style(strip, post_style=cursor)], width)
+            strips.append(strip)
+        strips.extend(Strip.blank(width, base) for _ in range(self._view.height - len(strips)))
+        return strips
+
+    @staticmethod
+    def _strip(segments: list[Segment], width: int, base: Style) -> Strip:
+        return Strip(segments).adjust_cell_length(width).apply_style(base).simplify()
+
+    def render_line(self, y: int) -> Strip:
+        """One line of what is in view."""
+        if y < len(self._strips):
+            return self._strips[y]
+        return Strip.blank(self.scrollable_content_region.width, self.rich_style)
+
+    def notify_style_update(self) -> None:
+        """Draw again in other colours: the theme or the focus changed."""
+        super().notify_style_update()
+        if self.is_mounted:
+            self.call_next(self._settle)
+
+    def _place_scrollbar(self) -> None:
+        """Tell the scrollbar where the view is, without a new layout of the screen: only the bar changes."""
+        view = self._view
+        total = max(view.column.total, view.height)
+        top = view.column.tops[view.top.entry] + view.top.line if view.column.total else 0
+        size = Size(self.scrollable_content_region.width, total)
+        if size != self.virtual_size:
+            self.set_reactive(Widget.virtual_size, size)
+        self.set_reactive(Widget.scroll_y, float(top))
+        self.set_reactive(Widget.scroll_target_y, float(top))
+        if self.show_vertical_scrollbar:
+            bar = self.vertical_scrollbar
+            bar.window_virtual_size = total
+            bar.window_size = view.height
+            bar.position = top
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """The scrollbar or the wheel moved: `_place_scrollbar` itself does not come here."""
+        rows = round(new_value) - round(old_value)
+        if not rows or not self._strips or not self._view.column.total:
+            return
+        self._wanted = ""
+        if abs(rows) <= 2 * self._view.height:
+            self._view.scroll(rows)
+        else:
+            self._view.go(Position(*self._view.column.at(round(new_value))), at_top=True)
+        self._settle()
+
+    # The border
+
+    def _label(self) -> None:
+        said = (self._title(), self._subtitle())
+        if said != self._said:
+            self._said = said
+            self.border_title, self.border_subtitle = Content(said[0]), Content(said[1])
+
+    def _title(self) -> str:
+        room = max(self.outer_size.width - 4, 4)
+        return title(self._summary, room, gone=self._gone) if self._summary is not None else ""
+
+    def _subtitle(self) -> str:
+        view = self._view
+        if self._summary is None or not view.column.total:
+            return ""
+        states = {
+            "gone": self._gone,
+            "following": view.following,
+            "reading what is earlier": bool(self._wanted),
+            "what is earlier cannot be read": self._stuck,
+        }
+        bottom = view.column.tops[view.top.entry] + view.top.line + view.height
+        loaded = None if view.complete else len(view.column)
+        return subtitle(bottom, view.column.total, loaded, *(name for name, is_so in states.items() if is_so))
+
+    # Events
+
+    def on_mount(self) -> None:
+        """Draw, once there is a size."""
+        self._settle()
+
+    def _on_resize(self, event: events.Resize) -> None:
+        self._strips = []
+        self._settle()
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on the line; a second click opens or closes what is there."""
+        offset = event.get_content_offset(self)
+        rows = self._view.rows()
+        if offset is None or not 0 <= offset.y < len(rows):
+            return
+        again = rows[offset.y].position == self._view.cursor
+        self._view.go(rows[offset.y].position)
+        self._settle()
+        if again:
+            self.action_fold()
+
+    # Actions
+
+    def _moved(self) -> None:
+        self._wanted = ""
+        self._settle()
+
+    def action_move(self, lines: int) -> None:
+        """Move the cursor."""
+        self._view.move(lines)
+        self._moved()
+
+    def action_page(self, pages: int) -> None:
+        """Move the view by a page, one line kept."""
+        self._view.scroll(pages * max(self._view.height - 1, 1))
+        self._moved()
+
+    def action_half_page(self, pages: int) -> None:
+        """Move the view by half a page."""
+        self._view.scroll(pages * max(self._view.height // 2, 1))
+        self._moved()
+
+    def action_first(self) -> None:
+        """Go to the very first message, reading all that is before."""
+        self._view.go(self._view.first)
+        self._wanted = "" if self._view.complete else "first"
+        self._settle()
+
+    def action_follow(self) -> None:
+        """Go to the end and follow."""
+        self._view.follow()
+        self._moved()
+
+    def action_prompt(self, step: int) -> None:
+        """Go to the next or the previous prompt, reading what is before where it has to be."""
+        self._wanted = ""
+        if not self._go_to_prompt(step):
+            if step < 0 and not self._view.complete and self._view.column.total:
+                self._view.go(self._view.first)
+                self._wanted = "prompt"
+            else:
+                self.post_message(self.Refused("There is no further prompt " + ("below" if step > 0 else "above")))
+        self._settle()
+
+    def _go_to_prompt(self, step: int) -> bool:
+        view = self._view
+        entries = view.column.entries
+        here = view.cursor
+        index = here.entry
+        if step < 0 and entries and entries[index].message.is_prompt:
+            head = Position(index, view.rendered(index).head("prose"))
+            if head < here:
+                view.go(head, at_top=True)
+                return True
+        index += step
+        while 0 <= index < len(entries):
+            if entries[index].message.is_prompt and entries[index].height:
+                view.go(Position(index, view.rendered(index).head("prose")), at_top=True)
+                return True
+            index += step
+        return False
+
+    def action_fold(self) -> None:
+        """Open or close the block under the cursor."""
+        self._toggle(everything=False)
+
+    def action_see_all(self) -> None:
+        """Open the block under the cursor, and show what was cut of it."""
+        self._toggle(everything=True)
+
+    def _toggle(self, *, everything: bool) -> None:
+        if not self._view.toggle(everything=everything):
+            self.post_message(self.Refused("There is nothing to open or close on this line"))
+        self._settle()
+
+    def action_toggle_tools(self) -> None:
+        """Open or close all tool calls."""
+        self._toggle_kind(tools=True)
+
+    def action_toggle_thinking(self) -> None:
+        """Open or close all thinking."""
+        self._toggle_kind(tools=False)
+
+    def _toggle_kind(self, *, tools: bool) -> None:
+        if self._view.column.total:
+            self._view.following = False
+            self._view.toggle_kind(tools=tools)
+            self._settle()
+
+    def action_toggle_raw(self) -> None:
+        """Show prose as it was written, or as Markdown."""
+        self._raw = not self._raw
+        self._settle()

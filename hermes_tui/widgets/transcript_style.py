@@ -1,0 +1,60 @@
+"""From the colours of the style sheet to the styles that a transcript is drawn with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.style import Style
+
+from hermes_tui.widgets.transcript_markdown import MarkdownRows
+from hermes_tui.widgets.transcript_pieces import Palette
+
+__all__ = ["COMPONENTS", "markdown_for", "palette_for"]
+
+COMPONENTS = frozenset(
+    f"transcript--{name}"
+    for name in (
+        "user", "agent", "meta", "prose", "prompt", "tool", "target", "output", "thinking", "notice", "rule", "error",
+        "added", "removed", "more", "heading", "code", "link", "quote", "cursor", "resting", "mark",
+        *(f"agent-{number}" for number in range(8)),
+    )
+)  # fmt: skip
+"""Component classes; each is a purpose that `styles/transcript.tcss` gives a look."""
+
+
+def palette_for(style: Callable[[str], Style], agent_colour: int) -> Palette:
+    """The palette; `style` gives the style of a component by the last part of its name."""
+    named = {name: style(name) for name in Palette._fields}
+    named["agent"] = style("agent") + style(f"agent-{agent_colour}")
+    return Palette(**named)
+
+
+def markdown_for(style: Callable[[str], Style], *, dark: bool, ansi: bool) -> MarkdownRows:
+    """A Markdown renderer in the same colours. In a theme of the terminal's own colours, code has only those, too."""
+    heading, code, link, meta = style("heading"), style("code"), style("link"), style("meta")
+    bold = Style(bold=True)
+    styles = {
+        "paragraph": Style(),
+        "text": Style(),
+        "em": Style(italic=True),
+        "emph": Style(italic=True),
+        "strong": bold,
+        "s": Style(strike=True),
+        "code": code,
+        "code_block": Style(),
+        "block_quote": style("quote"),
+        "list": Style(),
+        "item": Style(),
+        "item.bullet": meta,
+        "item.number": meta,
+        "hr": style("rule"),
+        "h1": heading + Style(underline=True),
+        **{f"h{level}": heading for level in range(2, 7)},
+        "h7": heading,
+        "link": link,
+        "link_url": meta,
+        "table.border": style("rule"),
+        "table.header": bold,
+    }
+    theme = ("ansi_dark" if dark else "ansi_light") if ansi else ("github-dark" if dark else "friendly")
+    return MarkdownRows(styles, theme)

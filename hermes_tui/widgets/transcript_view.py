@@ -1,0 +1,406 @@
+"""Which rows of a transcript are in view, and what keeps its place when anything changes. Knows no terminal.
+
+The place of the view is a row of a message, not a number of rows from the top, because heights are estimates until a
+message is laid out: what is in view never moves when an estimate turns out wrong or messages come in above.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from hermes_tui.widgets.transcript_blocks import ALL, OPEN, SHUT, Context, Layout, is_hidden
+from hermes_tui.widgets.transcript_heights import Column, Entry
+from hermes_tui.widgets.transcript_pieces import NOTE, Piece, Place, Rendered
+from session_adapters.model import Message
+
+__all__ = ["Position", "Row", "View"]
+
+_KEPT_ROWS = 20_000
+_LOOK_BACK = 60
+
+
+class Position(NamedTuple):
+    """A row: an entry's index and the row within it."""
+
+    entry: int
+    line: int
+
+
+class Row(NamedTuple):
+    """A row in view."""
+
+    position: Position
+    rendered: Rendered
+
+
+class _Held(NamedTuple):
+    entry: int
+    place: Place
+    screen: int
+
+
+class View:
+    """A window of `height` rows on the column of messages, with a cursor on one of them."""
+
+    def __init__(self) -> None:
+        self.column = Column()
+        self.complete = True
+        self.height = 1
+        self.top = Position(0, 0)
+        self.cursor = Position(0, 0)
+        self.following = True
+        """The end is in view and stays in view."""
+        self.tools = SHUT
+        self.thinking = SHUT
+        self.layout: Layout | None = None
+        self._cache: OrderedDict[Entry, Rendered] = OrderedDict()
+        self._cached_rows = 0
+
+    # Laying out
+
+    def forget(self, first: int = 0) -> None:
+        """Drop what was laid out from entry `first` on."""
+        if first <= 0:
+            self._cache.clear()
+            self._cached_rows = 0
+            return
+        for entry in self.column.entries[first:]:
+            self._drop(entry)
+
+    def _drop(self, entry: Entry) -> None:
+        rendered = self._cache.pop(entry, None)
+        if rendered is not None:
+            self._cached_rows -= rendered.height
+
+    def rendered(self, index: int) -> Rendered:
+        """Entry `index` laid out; its true height is known afterwards."""
+        entry = self.column.entries[index]
+        found = self._cache.get(entry)
+        if found is not None:
+            self._cache.move_to_end(entry)
+            return found
+        if self.layout is None:
+            raise RuntimeError("a view has to be given its size before it can be asked for rows")
+        found = self.layout.render(entry.message, self._context(index), lambda block: self.level(entry, block))
+        self.column.set_height(index, found.height)
+        self._cache[entry] = found
+        self._cached_rows += found.height
+        while self._cached_rows > _KEPT_ROWS and len(self._cache) > 1:
+            self._cached_rows -= self._cache.popitem(last=False)[1].height
+        return found
+
+    def level(self, entry: Entry, block: str) -> int:
+        """How much of a block is shown."""
+        if entry.levels and block in entry.levels:
+            return entry.levels[block]
+        if _is_tool(block):
+            return self.tools
+        return self.thinking if block == "think" else OPEN if block == "prose" else SHUT
+
+    def _context(self, index: int) -> Context:
+        entries = self.column.entries
+        message = entries[index].message
+        above = self._message_above(index)
+        zone = self.layout.clock if self.layout is not None else None
+        day = False
+        if message.timestamp is not None and zone is not None:
+            before = above.timestamp if above is not None else None
+            day = before is None or zone.local(before).date() != zone.local(message.timestamp).date()
+        count = None
+        if message.kind == "compaction" and self.complete:
+            count = sum(not is_hidden(entry.message) for entry in entries[:index])
+        return Context(
+            first=above is None,
+            unread=above is None and not self.complete,
+            continues=above is not None and _goes_on(above, message),
+            model=bool(message.model) and message.model != self._model_above(index),
+            day=day,
+            divides=above is not None and above.inherited and not message.inherited,
+            above=count,
+        )
+
+    def _message_above(self, index: int) -> Message | None:
+        found = self.column.shown(index - 1, -1)
+        return None if found is None else self.column.entries[found].message
+
+    def _model_above(self, index: int) -> str | None:
+        for entry in reversed(self.column.entries[max(0, index - _LOOK_BACK) : index]):
+            if entry.message.model:
+                return entry.message.model
+        return None
+
+    # Moving
+
+    def step(self, position: Position, rows: int) -> Position:
+        """The row that many rows below (above, when negative), or the last (first) one there is."""
+        index, line = position
+        line += rows
+        while line < 0:
+            before = self.column.shown(index - 1, -1)
+            if before is None:
+                return Position(index, 0)
+            index = before
+            line += self.rendered(index).height
+        while line >= (height := self.rendered(index).height):
+            after = self.column.shown(index + 1, 1)
+            if after is None:
+                return Position(index, max(height - 1, 0))
+            line -= height
+            index = after
+        return Position(index, line)
+
+    def near(self, index: int, line: int) -> Position:
+        """The nearest row that exists."""
+        index = min(max(index, 0), len(self.column) - 1)
+        found = self.column.shown(index, 1)
+        if found is None:
+            found = self.column.shown(index, -1)
+        if found is None:
+            return Position(0, 0)
+        height = self.rendered(found).height
+        return Position(found, min(max(line, 0), max(height - 1, 0)) if found == index else 0)
+
+    @property
+    def first(self) -> Position:
+        """The first row."""
+        return self.near(0, 0)
+
+    @property
+    def last(self) -> Position:
+        """The last row."""
+        index = self.column.shown(len(self.column) - 1, -1)
+        return Position(0, 0) if index is None else Position(index, max(self.rendered(index).height - 1, 0))
+
+    def rows(self) -> list[Row]:
+        """The rows in view. Moves the top up where the view would reach below the end."""
+        if not self.column.entries or self.column.shown(0, 1) is None:
+            return []
+        self.top = self.near(*self.top)
+        found = self._rows_from(self.top)
+        if len(found) < self.height:
+            self.top = self.step(self.last, 1 - self.height)
+            found = self._rows_from(self.top)
+        return found
+
+    def _rows_from(self, position: Position) -> list[Row]:
+        found: list[Row] = []
+        index: int | None = position.entry
+        line = position.line
+        while index is not None and len(found) < self.height:
+            rendered = self.rendered(index)
+            stop = min(rendered.height, line + self.height - len(found))
+            found.extend(Row(Position(index, row), rendered) for row in range(line, stop))
+            index, line = self.column.shown(index + 1, 1), 0
+        return found
+
+    def scroll(self, rows: int) -> None:
+        """Move the view; the cursor stays on its row of the screen, and goes on to the end where the view cannot."""
+        if not self.column.total:
+            return
+        screen = self.screen_row(self.cursor)
+        before = self.top
+        self.top = self.step(self.top, rows)
+        self.rows()
+        if self.top == before:
+            self.cursor = self.first if rows < 0 else self.last
+        else:
+            self.cursor = self.step(self.top, screen)
+        self._follow_at_end()
+
+    def move(self, rows: int) -> None:
+        """Move the cursor, and the view no more than needed."""
+        if not self.column.total:
+            return
+        self.cursor = self.step(self.cursor, rows)
+        self.show_cursor()
+        self._follow_at_end()
+
+    def go(self, position: Position, *, at_top: bool = False) -> None:
+        """Put the cursor on a row."""
+        if not self.column.total:
+            return
+        self.cursor = self.near(*position)
+        if at_top:
+            self.top = self.cursor
+            self.rows()
+        self.show_cursor()
+        self._follow_at_end()
+
+    def follow(self) -> None:
+        """Go to the end and stay there."""
+        self.following = True
+        if self.column.total:
+            self.cursor = self.last
+            self.top = self.step(self.cursor, 1 - self.height)
+
+    def _follow_at_end(self) -> None:
+        self.following = self.cursor == self.last
+
+    def show_cursor(self) -> None:
+        """Scroll so that the cursor is in view."""
+        positions = [row.position for row in self.rows()]
+        if self.cursor in positions:
+            return
+        if self.cursor < self.top:
+            self.top = self.cursor
+        else:
+            self.top = self.step(self.cursor, 1 - self.height)
+
+    def screen_row(self, position: Position) -> int:
+        """Where in the window a row is; 0 when it is not there."""
+        return next((at for at, row in enumerate(self.rows()) if row.position == position), 0)
+
+    # Keeping the place
+
+    def hold(self, *, by_cursor: bool) -> tuple[_Held | None, _Held | None]:
+        """Remember what is where, before a change: (what stays where it is on the screen, the cursor)."""
+        rows = self.rows()
+        held: list[_Held] = []
+        cursor: _Held | None = None
+        for screen, row in enumerate(rows):
+            place = row.rendered.place(row.position.line)
+            if place.name == NOTE:
+                continue
+            held.append(_Held(row.position.entry, place, screen))
+            if row.position == self.cursor:
+                cursor = held[-1]
+        return (cursor if by_cursor and cursor else next(iter(held), None)), cursor
+
+    def restore(self, held: tuple[_Held | None, _Held | None], shift: int = 0) -> None:
+        """Bring back what `hold` remembered; entries have moved down by `shift` since. At the end, follow."""
+        if not self.column.total:
+            return
+        if self.following:
+            self.follow()
+            return
+        anchor, cursor = held
+        if anchor is None:
+            self.top = self.near(*self.top)
+        else:
+            self.top = self.step(self._found(anchor, shift), -anchor.screen)
+        rows = self.rows()
+        self.cursor = self._found(cursor, shift) if cursor is not None else self.near(self.top.entry, self.top.line)
+        if self.cursor not in [row.position for row in rows]:
+            self.cursor = min(max(self.cursor, rows[0].position), rows[-1].position)
+
+    def _found(self, held: _Held, shift: int) -> Position:
+        index = min(held.entry + shift, len(self.column) - 1)
+        if not self.column.entries[index].height:
+            return self.near(index, 0)
+        return Position(index, self.rendered(index).find(held.place))
+
+    # Changing
+
+    def load(self, messages: Sequence[Message], *, complete: bool) -> None:
+        """Show other messages, from their end."""
+        self.forget()
+        self.complete = complete
+        self.column.entries = []
+        self.column.replace_from(0, messages)
+        self.follow()
+
+    def put_in_front(self, messages: Sequence[Message], added: int, *, complete: bool) -> None:
+        """`messages` is what there is now, the first `added` are new. Those after may have changed, too: results find
+        their calls across the seam."""
+        held = self.hold(by_cursor=True)
+        self.complete = complete
+        self.column.prepend(messages[:added])
+        entries = self.column.entries
+        for index, message in enumerate(messages[added:], added):
+            if entries[index].message is not message:
+                self._drop(entries[index])
+                self.column.set_message(index, message)
+        seam = self.column.shown(added, 1)
+        if seam is not None:
+            self._drop(self.column.entries[seam])  # it has something above it now
+        if complete:
+            self.forget()  # how many messages a compaction hides is known now
+        self.restore(held, added)
+
+    def change(self, first: int, messages: Sequence[Message], *, complete: bool) -> None:
+        """`messages` is what there is now, different from entry `first` on."""
+        held = self.hold(by_cursor=False)
+        self.complete = complete
+        self.forget(first)
+        self.column.replace_from(first, messages[first:])
+        self.restore(held)
+
+    def resize(self, height: int, layout: Layout, *, anew: bool) -> None:
+        """Show it in another size, or (`anew`) laid out otherwise."""
+        held = self.hold(by_cursor=False) if self.layout is not None and self.column.total else (None, None)
+        self.height = max(height, 1)
+        self.layout = layout
+        if anew:
+            self.forget()
+            self.column.estimate_all(layout.width)
+        self.restore(held)
+
+    # Blocks
+
+    def piece(self) -> Piece | None:
+        """The piece under the cursor."""
+        if not self.column.total:
+            return None
+        rendered = self.rendered(self.cursor.entry)
+        return rendered.at(self.cursor.line)[0] if self.cursor.line < rendered.height else None
+
+    def toggle(self, *, everything: bool) -> bool:
+        """Open or close the block under the cursor; with `everything` show what was cut, too. False where there is
+        nothing to open or close."""
+        piece = self.piece()
+        if piece is None:
+            return False
+        index = self.cursor.entry
+        entry, rendered, block = self.column.entries[index], self.rendered(index), piece.block
+        level = self.level(entry, block)
+        if block in rendered.cuts and (everything or piece.name.endswith("more")):
+            wanted = ALL
+        elif block in rendered.folds:
+            wanted = OPEN if level == SHUT else SHUT
+        elif level == ALL:
+            wanted = OPEN
+        else:
+            return False
+        if wanted < level:
+            self.cursor = Position(index, rendered.head(block))
+            self.show_cursor()
+        self.following = False
+        held = self.hold(by_cursor=True)
+        entry.levels = {**(entry.levels or {}), block: wanted}
+        self._drop(entry)
+        self.restore(held)
+        return True
+
+    def toggle_kind(self, *, tools: bool) -> int:
+        """Open or close all tool calls, or all thinking; the new level."""
+        held = self.hold(by_cursor=True)
+        level = OPEN if (self.tools if tools else self.thinking) == SHUT else SHUT
+        if tools:
+            self.tools = level
+        else:
+            self.thinking = level
+        for entry in self.column.entries:
+            if entry.levels:
+                entry.levels = {
+                    block: value
+                    for block, value in entry.levels.items()
+                    if _is_tool(block) != tools or block == "prose"
+                }
+        self.forget()
+        self.restore(held)
+        return level
+
+
+def _is_tool(block: str) -> bool:
+    return block.startswith("tool") or block == "result"
+
+
+def _goes_on(above: Message, message: Message) -> bool:
+    return (
+        above.role == message.role == "assistant"
+        and above.kind == message.kind == "message"
+        and above.visibility == message.visibility
+        and above.inherited == message.inherited
+    )

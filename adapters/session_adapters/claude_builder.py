@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -40,9 +40,11 @@ class ClaudeBuilder(Builder):
         super().__init__()
         self._subagent = subagent
         self._replies: dict[str, int] = {}
+        """Replies that a further line may belong to, by key: those since the last prompt."""
         self._before_prompt: dict[str, int] | None = None
+        """Those before the first prompt, which may have begun on an earlier page; None while there is no prompt."""
         self._seen: set[str] = set()
-        self._records: dict[str, list[str]] = {}
+        self._lines: dict[int, list[str]] = {}
         self._last_assistant: int | None = None
         self._early_costs: list[Cost] = []
 
@@ -100,6 +102,62 @@ class ClaudeBuilder(Builder):
                 if cost := line_cost(record):
                     self._cost(cost)
 
+    # Pages -------------------------------------------------------------------------------------------------
+
+    def meet(self, front: Builder) -> None:
+        """See `Builder.meet`: replies that the cut went through, costs, and records that both pages hold."""
+        if not isinstance(front, ClaudeBuilder):
+            return
+        gone = self._repeated(front._seen & self._seen)
+        for key, index in self._begun_before().items():
+            target = front._replies.get(key)
+            if target is not None and index not in gone:
+                front.change(target, join_replies(front.messages[target], self.messages[index]))
+                gone.add(index)
+        self.drop(gone)
+        for cost in self._early_costs:
+            front._cost(cost)
+
+    def prepend(self, front: Builder) -> None:
+        """See `Builder.prepend`."""
+        super().prepend(front)
+        if not isinstance(front, ClaudeBuilder):
+            return
+        if self._before_prompt is None:
+            self._replies = {**front._replies, **self._replies}
+        if front._before_prompt is not None:
+            self._before_prompt = front._before_prompt
+        elif self._before_prompt is not None:
+            self._before_prompt = {**front._replies, **self._before_prompt}
+        if self._last_assistant is None:
+            self._last_assistant = front._last_assistant
+        self._lines |= front._lines
+        self._seen |= front._seen
+        self._early_costs = front._early_costs
+
+    def renumber(self, places: Sequence[int | None]) -> None:
+        """See `Builder.renumber`."""
+        super().renumber(places)
+        self._replies = _moved(self._replies, places)
+        if self._before_prompt is not None:
+            self._before_prompt = _moved(self._before_prompt, places)
+        self._lines = {place: uuids for i, uuids in self._lines.items() if (place := places[i]) is not None}
+        if self._last_assistant is not None:
+            self._last_assistant = places[self._last_assistant]
+
+    def _begun_before(self) -> dict[str, int]:
+        return self._replies if self._before_prompt is None else self._before_prompt
+
+    def _repeated(self, uuids: set[str]) -> set[int]:
+        """The messages made of nothing but these records."""
+        if not uuids:
+            return set()
+        return {
+            index
+            for index, message in enumerate(self.messages)
+            if uuids.issuperset(self._lines.get(index) or (message.id.partition("#")[0],))
+        }
+
     # One kind of line each ---------------------------------------------------------------------------------
 
     def _user(self, record: Record, place: str) -> None:
@@ -149,6 +207,8 @@ class ClaudeBuilder(Builder):
             index = self._replies[key] = self.add(piece)
         else:
             self.change(index, join_replies(self.messages[index], piece))
+        if record.uuid:
+            self._lines.setdefault(index, []).append(record.uuid)
         self._last_assistant = index
 
     def _plain_call(self, record: Record, place: str) -> None:
@@ -202,6 +262,10 @@ class ClaudeBuilder(Builder):
             return
         message = self.messages[index]
         self.change(index, replace(message, cost=add_costs(message.cost, cost)))
+
+
+def _moved(indices: Mapping[str, int], places: Sequence[int | None]) -> dict[str, int]:
+    return {key: place for key, index in indices.items() if (place := places[index]) is not None}
 
 
 def join_replies(earlier: Message, later: Message) -> Message:

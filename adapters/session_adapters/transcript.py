@@ -155,18 +155,23 @@ class Builder(ABC):
         for key, results in list(self._unanswered.items()):
             for index, more in results:
                 message = self.messages[index]
-                if message.tool_result is not None:
-                    linked = front.link(message.tool_result, **more)
-                    self.messages[index] = replace(message, tool_result=linked)
+                result = message.tool_result
+                if result is not None and result.tool_call_id == key and not result.linked:
+                    self.messages[index] = replace(message, tool_result=front.link(result, **more))
             if key in front._calls:
                 del self._unanswered[key]
         shift = len(front.messages)
+        self.renumber(range(shift, shift + len(self.messages)))
         self.messages = [*front.messages, *self.messages]
-        self.moved([index + shift for index in range(len(self.messages) - shift)])
         self._calls = {**front._calls, **self._calls}
         for key, results in front._unanswered.items():
             self._unanswered[key] = [*results, *self._unanswered.get(key, ())]
         self.damaged[:0] = front.damaged
+        self.moved(shift)
+
+    def moved(self, shift: int) -> None:  # noqa: B027
+        """Called when every index has grown by `shift`; a builder that keeps indices of its own adds it, here or
+        in `renumber`."""
 
     def meet(self, front: Builder) -> None:
         """Called before `front` is put in front: a builder that remembers more than calls settles it here."""
@@ -186,11 +191,11 @@ class Builder(ABC):
             places.append(None if index in indices else kept)
             kept += index not in indices
         self.messages = [message for index, message in enumerate(self.messages) if index not in indices]
-        self.moved(places)
+        self.renumber(places)
 
-    def moved(self, places: Sequence[int | None]) -> None:
+    def renumber(self, places: Sequence[int | None]) -> None:
         """Called when the message that had index `i` has `places[i]`, or is no more. A builder that keeps indices
-        of its own extends this."""
+        of its own and drops messages extends this."""
         self._calls = {
             key: (place, position)
             for key, (index, position) in self._calls.items()
@@ -230,6 +235,7 @@ class JsonlTranscript(Transcript):
         self.size = 0
         """Bytes of the file when it was last looked at."""
         self._new_builder = builder
+        self._builder = builder()
         self._page = page
         try:
             self._load()
@@ -243,7 +249,7 @@ class JsonlTranscript(Transcript):
         with open_file(self.path) as fd:
             status = os.fstat(fd)
             builder = self._new_builder()
-            start = self._cut(builder, fd, status.st_size)
+            start = self._cut(fd, status.st_size)
             self._builder = builder
             self._inode = (status.st_dev, status.st_ino)
             self._start = self._end = start
@@ -252,7 +258,7 @@ class JsonlTranscript(Transcript):
         self.messages = self._builder.messages
         self.complete = start == 0
 
-    def _cut(self, builder: Builder, fd: int, end: int) -> int:
+    def _cut(self, fd: int, end: int) -> int:
         """Where the page that ends at `end` begins: at a line that starts a turn if one is in reach."""
         if end <= self._page:
             return 0
@@ -263,7 +269,7 @@ class JsonlTranscript(Transcript):
                 continue  # most likely the second half of a line
             if first is None:
                 first = line.offset
-            if not line.too_long and builder.starts_turn(line.data):
+            if not line.too_long and self._builder.starts_turn(line.data):
                 return line.offset
         if first is not None:
             return first
@@ -292,7 +298,7 @@ class JsonlTranscript(Transcript):
         self._check = read_at(fd, max(0, stop - _CHECK), min(_CHECK, stop))
         self._note_damage()
 
-    def _note_damage(self, now: str = "") -> None:
+    def _note_damage(self) -> None:
         self.problems = [
             Problem(
                 agent=self.agent,
@@ -303,10 +309,6 @@ class JsonlTranscript(Transcript):
             )
             for offset, reason in self._builder.damaged
         ]
-        if now:
-            self.problems.append(
-                Problem(agent=self.agent, path=self.path, reason=now, session_id=self.session_id)
-            )
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -318,7 +320,7 @@ class JsonlTranscript(Transcript):
                     if not self._continues(fd, status):
                         return 0
                     front = self._new_builder()
-                    start = self._cut(front, fd, self._start)
+                    start = self._cut(fd, self._start)
                     for line in lines(fd, start, self._start):
                         _give(front, line)
             except OSError:
@@ -347,7 +349,9 @@ class JsonlTranscript(Transcript):
         except FileNotFoundError:
             return Change(gone=True)
         except OSError as error:
-            self._note_damage(f"cannot be read now: {error.strerror or error}")
+            self._note_damage()
+            reason = f"cannot be read now: {error.strerror or error}"
+            self.problems.append(Problem(agent=self.agent, path=self.path, reason=reason, session_id=self.session_id))
             return Change()
         return Change(first=0, rewritten=True)
 

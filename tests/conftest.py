@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.model import Problem
 from support import STORES
+from tiny_home import TinyHome
 
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "HERMES_TUI_SHARED", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
 
@@ -59,3 +61,32 @@ def environment() -> Callable[..., Environment]:
 def problems() -> list[Problem]:
     """A list whose `append` serves as an adapter's `report`."""
     return []
+
+
+@pytest.fixture
+def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An installed distribution with the adapters of `tiny_adapter`, found by entry point as any other would be.
+    The path is the directory that a subprocess needs in PYTHONPATH beside `tests`."""
+    site = tmp_path / "site"
+    information = site / "tiny_agent-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: tiny-agent\nVersion: 1.0\n")
+    classes = ("tiny:TinyAdapter", "copy:CopyAdapter", "nostore:NoStoreAdapter", "crashing:CrashingAdapter")
+    entries = [f"{name} = tiny_adapter:{attribute}" for name, attribute in (one.split(":") for one in classes)]
+    entries.append("absent = no_such_module:Adapter")
+    entries.append("impostor = pathlib:Path")
+    (information / "entry_points.txt").write_text("\n".join(["[hermes_tui.adapters]", *entries]) + "\n")
+    monkeypatch.syspath_prepend(str(site))
+    return site
+
+
+@pytest.fixture
+def tiny_home(tmp_path: Path, third_party: Path) -> TinyHome:
+    """A home with a store of the agent `tiny`, empty at first."""
+    return TinyHome(tmp_path / "tiny-home")
+
+
+@pytest.fixture
+def manager(tiny_home: TinyHome, tmp_path: Path) -> SessionManager:
+    """A manager that reads `tiny_home` alone and keeps its catalogue in a directory of its own."""
+    return tiny_home.manager(tmp_path / "cache")

@@ -1,0 +1,114 @@
+"""The catalogue's file: private, never required, rebuilt when anything about it is wrong."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.sessions import cache
+from hermes_tui.sessions.cache import Entry
+from session_adapters.base import Source
+from session_adapters.model import SessionSummary
+from tiny_home import TinyHome
+
+
+def cached(directory: Path) -> Path:
+    (path,) = directory.glob("catalogue-*.msgpack")
+    return path
+
+
+def test_mode_and_place(tiny_home: TinyHome, tmp_path: Path) -> None:
+    tiny_home.add("one")
+    before = os.umask(0)
+    try:
+        tiny_home.manager(tmp_path / "made" / "cache").catalogue.refresh()
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE(cached(tmp_path / "made" / "cache").stat().st_mode) == 0o600
+    for directory in (tmp_path / "made", tmp_path / "made" / "cache"):
+        assert stat.S_IMODE(directory.stat().st_mode) == 0o700
+    assert len(list((tmp_path / "made" / "cache").iterdir())) == 1  # no temporary file is left
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "junk", "version", "header"])
+def test_a_damaged_file_is_rebuilt(
+    tiny_home: TinyHome, tmp_path: Path, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tiny_home.add("one")
+    directory = tmp_path / "cache"
+    whole = tiny_home.manager(directory).catalogue.refresh()
+    path = cached(directory)
+    data = path.read_bytes()
+    if damage == "version":
+        monkeypatch.setattr(cache, "__version__", "99.0")
+    else:
+        flipped = data[:-20] + bytes([data[-20] ^ 1]) + data[-19:]
+        made = {"flip": flipped, "cut": data[:-1], "empty": b"", "junk": b"\xff" * 99, "header": b"x" + data}
+        path.write_bytes(made[damage])
+    catalogue = tiny_home.manager(directory).catalogue
+    assert catalogue.saved().sessions == ()
+    assert catalogue.refresh().sessions == whole.sessions
+    assert tiny_home.manager(directory).catalogue.saved().sessions == whole.sessions
+
+
+def test_a_place_that_cannot_be_written_is_a_problem_and_no_obstacle(tiny_home: TinyHome, tmp_path: Path) -> None:
+    tiny_home.add("one")
+    (tmp_path / "file").write_text("not a directory")
+    manager = tiny_home.manager(tmp_path / "file" / "cache")
+    assert [one.session_id for one in manager.list("tiny")] == ["one"]
+    (problem,) = manager.catalogue.snapshot.problems
+    assert problem.path.startswith(str(tmp_path / "file"))
+    assert problem.reason.startswith("the list of sessions cannot be kept")
+    assert problem in manager.doctor().problems
+
+
+def test_a_value_that_cannot_be_kept_costs_only_its_own_entry(tmp_path: Path) -> None:
+    def entry(name: str, raw: dict[str, object]) -> Entry:
+        source = Source(agent="tiny", path=f"/{name}", stamp=(1, 2))
+        return Entry(source=source, summaries=(SessionSummary(agent="tiny", session_id=name, raw=raw),))
+
+    path = tmp_path / "catalogue-x.msgpack"
+    cache.save(path, [entry("a", {}), entry("b", {"big": 2**70}), entry("c", {"text": "é"})])
+    assert [one.summaries[0].session_id for one in cache.load(path)] == ["a", "c"]
+    assert cache.load(path)[1] == entry("c", {"text": "é"})
+
+
+def test_other_agents_stay_in_the_file(tiny_home: TinyHome, tmp_path: Path) -> None:
+    tiny_home.add("one")
+    directory = tmp_path / "cache"
+    tiny_home.manager(directory, "tiny", "copy").catalogue.refresh()
+    tiny_home.add("two")
+    tiny_home.manager(directory, "copy").catalogue.refresh()
+    both = tiny_home.manager(directory, "tiny", "copy").catalogue.saved()
+    assert {one.unified_id for one in both.sessions} == {"tiny:one", "copy:one", "copy:two"}
+
+
+def test_failures_of_an_adapter_are_tried_again_by_the_next_process(tiny_home: TinyHome, tmp_path: Path) -> None:
+    tiny_home.add("one")
+    broken = tiny_home.manager(tmp_path / "cache", "crashing", CRASH_IN="summaries:one")
+    assert broken.catalogue.refresh().sessions == ()
+    mended = tiny_home.manager(tmp_path / "cache", "crashing")
+    assert [one.session_id for one in mended.catalogue.refresh().sessions] == ["one"]
+
+
+def test_problems_are_remembered_with_their_source(tiny_home: TinyHome, tmp_path: Path) -> None:
+    (tiny_home.store / "bad.jsonl").write_text("junk\n")
+    first = tiny_home.manager(tmp_path / "cache").catalogue.refresh()
+    second = tiny_home.manager(tmp_path / "cache").catalogue.refresh()
+    assert first.problems == second.problems != ()
+
+
+def test_catalogues_of_forgotten_homes_are_deleted(tiny_home: TinyHome, tmp_path: Path) -> None:
+    directory = tmp_path / "cache"
+    directory.mkdir()
+    old, recent = directory / "catalogue-old.msgpack", directory / "catalogue-recent.msgpack"
+    for path in (old, recent):
+        path.write_bytes(b"")
+    os.utime(old, (1e9, 1e9))
+    tiny_home.add("one")
+    tiny_home.manager(directory).catalogue.refresh()
+    assert not old.exists()
+    assert recent.exists()

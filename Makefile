@@ -7,6 +7,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 PYTEST_ARGS ?=
 CORPUS ?=
+BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo run test lint types check screenshots bench build clean
@@ -38,7 +39,7 @@ screenshots: $(STAMP)  ## make screenshots/*.svg anew from the static demo
 	$(BIN)/python -m hermes_tui.demo.screenshots screenshots
 
 bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated sessions there)
-	PYTHONPATH=tests $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS))
+	PYTHONPATH=tests $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(BENCH_ARGS)
 
 build: $(STAMP)  ## wheel and source archive in dist/
 	$(BIN)/python -m build

@@ -1,0 +1,156 @@
+"""What is measured, each on ours and, where it can do the same, on fast-resume."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks.terminal import Terminal
+
+__all__ = ["Row", "Tool", "big_file", "listing", "start_and_keys", "waiting"]
+
+
+class Row(NamedTuple):
+    """One line of the table."""
+
+    measure: str
+    unit: str
+    ours: float | None
+    theirs: float | None = None
+    aim: str = ""
+
+
+class Tool(NamedTuple):
+    """A program to be measured: how to start it and where it keeps what it made itself."""
+
+    name: str
+    screen: tuple[str, ...]
+    listing: tuple[str, ...]
+    scratch: Path
+
+    def environment(self, home: Path) -> dict[str, str]:
+        """A machine with only that home; the tool's own files go to its scratch directory."""
+        ours = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
+        places = {name: str(self.scratch / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
+        return {**ours, **places, "XDG_STATE_HOME": str(self.scratch / "state"), "HOME": str(home)}
+
+    def forget(self) -> None:
+        """Back to a machine on which the tool never ran."""
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        self.scratch.mkdir(parents=True)
+
+
+def _full(lines: list[str]) -> bool:
+    """A list stands on the screen."""
+    return sum(len(line) > 20 for line in lines) > 20
+
+
+def _median(runs: int, measure: Callable[[], float]) -> float:
+    return statistics.median(measure() for _ in range(runs))
+
+
+def _first_paint(tool: Tool, home: Path) -> float:
+    with Terminal(tool.screen, tool.environment(home)) as terminal:
+        moment = terminal.until(_full)
+        terminal.silence()
+        return (moment - terminal.began) * 1000
+
+
+def start_and_keys(ours: Tool, theirs: Tool | None, home: Path, runs: int) -> Iterator[Row]:
+    """First paint cold and warm, and what a key costs."""
+
+    def cold(tool: Tool) -> float:
+        tool.forget()
+        return _first_paint(tool, home)
+
+    pairs = [tool for tool in (ours, theirs) if tool is not None]
+    values = [_median(runs, partial(cold, tool)) for tool in pairs]
+    yield _row("first paint, cold (no cache of its own)", "ms", values, "≤ 700")
+    values = [_median(runs, partial(_first_paint, tool, home)) for tool in pairs]
+    yield _row("first paint, warm", "ms", values, "≤ 300")
+    costs = [_keys(tool, home) for tool in pairs]
+    yield _row("a step down: bytes", "B", [cost[0] for cost in costs])
+    yield _row("a step down: to the last byte", "ms", [cost[1] for cost in costs], "≤ 35")
+
+
+def _keys(tool: Tool, home: Path) -> tuple[float, float]:
+    """Bytes written and milliseconds to the last of them, medians over steps inside the list."""
+    with Terminal(tool.screen, tool.environment(home)) as terminal:
+        terminal.until(_full)
+        terminal.silence(1.0)
+        sizes, times = [], []
+        for _ in range(15):
+            before, start = terminal.received, time.perf_counter()
+            terminal.send(b"\x1b[B")
+            last = terminal.silence(0.3)
+            sizes.append(terminal.received - before)
+            times.append((last - start) * 1000)
+        return statistics.median(sizes), statistics.median(times)
+
+
+def listing(ours: Tool, theirs: Tool | None, home: Path, runs: int) -> Iterator[Row]:
+    """The whole list as JSON from a process of its own, cold and warm."""
+
+    def once(tool: Tool) -> float:
+        start = time.perf_counter()
+        done = subprocess.run(tool.listing, env=tool.environment(home), capture_output=True, check=True)
+        assert len(done.stdout) > 10_000
+        return time.perf_counter() - start
+
+    def cold(tool: Tool) -> float:
+        tool.forget()
+        return once(tool)
+
+    pairs = [tool for tool in (ours, theirs) if tool is not None]
+    yield _row("list of all as JSON, cold", "s", [_median(max(1, runs - 2), partial(cold, tool)) for tool in pairs])
+    yield _row("list of all as JSON, warm", "s", [_median(runs, partial(once, tool)) for tool in pairs])
+
+
+def big_file(ours: Tool, home: Path, runs: int) -> Iterator[Row]:
+    """From the key that opens a session of 400 MB to its last line on the screen."""
+
+    def once() -> float:
+        # Narrow, so that the list has the screen to itself until the key.
+        with Terminal(ours.screen, ours.environment(home), columns=80, rows=24) as terminal:
+            terminal.until(lambda lines: any("Go on, part" in line for line in lines))
+            terminal.silence()
+            start = time.perf_counter()
+            terminal.send(b"\r")
+            return (terminal.until(lambda lines: any("the very last line" in line for line in lines)) - start) * 1000
+
+    yield Row("400 MB session, to its last screen", "ms", _median(runs, once), None, "≤ 100")
+
+
+def waiting(ours: Tool, theirs: Tool | None, home: Path, seconds: float) -> Iterator[Row]:
+    """Left alone: bytes to the terminal, processor, memory."""
+    pairs = [tool for tool in (ours, theirs) if tool is not None]
+    found = [_wait(tool, home, seconds) for tool in pairs]
+    minutes = f"{seconds / 60:g} min"
+    yield _row(f"idle {minutes}: bytes per second", "B/s", [one[0] for one in found], "0")
+    yield _row(f"idle {minutes}: processor", "%", [one[1] for one in found], "≤ 0.2")
+    yield _row("resident memory then", "MB", [one[2] for one in found], "≤ 60")
+
+
+def _wait(tool: Tool, home: Path, seconds: float) -> tuple[float, float, float]:
+    print(f"{tool.name}: idle for {seconds:g} s …", file=sys.stderr)
+    with Terminal(tool.screen, tool.environment(home)) as terminal:
+        terminal.until(_full)
+        terminal.silence(5.0)
+        bytes_before, used_before, start = terminal.received, terminal.processor_seconds(), time.perf_counter()
+        while time.perf_counter() - start < seconds:
+            terminal.read(1.0)
+        passed = time.perf_counter() - start
+        used = terminal.processor_seconds() - used_before
+        return (terminal.received - bytes_before) / passed, used / passed * 100, terminal.resident_megabytes()
+
+
+def _row(measure: str, unit: str, values: list[float], aim: str = "") -> Row:
+    return Row(measure, unit, values[0], values[1] if len(values) > 1 else None, aim)

@@ -1,0 +1,284 @@
+"""Hermes: one `state.db` per profile (spec 000, spec 004 §4.2.10; facts: hermes.md 1, 2 and 4.4).
+
+The rooms: `hermes_records` the rows, `hermes_queries` what is asked, `hermes_lineage` how sessions hang together,
+`hermes_summaries` and `hermes_messages` what becomes of it, `hermes_transcript` a conversation to follow,
+`hermes_leftovers` the files from before the database.
+
+Hermes writes memory entries to text files, and no version has a table of them, so none are read here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Liveness,
+    NativeCommand,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+)
+from session_adapters.files import read_small
+from session_adapters.hermes_leftovers import (
+    LAYOUT,
+    leftover_sources,
+    leftover_summary,
+    messages_of,
+    open_leftover,
+)
+from session_adapters.hermes_messages import Conversation
+from session_adapters.hermes_queries import Schema, exists, page_ids, read_rows, take_census
+from session_adapters.hermes_summaries import summaries_of
+from session_adapters.hermes_transcript import HermesTranscript
+from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.transcript import Transcript
+
+__all__ = ["HermesAdapter"]
+
+DATABASE = "state.db"
+_PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_ALL = 1 << 62
+
+
+class _ChatSurface(msgspec.Struct, frozen=True):
+    """An entry of `runtime/active_sessions.json`: a chat that a process has open."""
+
+    session_id: str = ""
+    pid: int = 0
+    process_start_time: float | None = None
+    """Field 22 of `/proc/PID/stat`: clock ticks since boot."""
+
+
+class _ActiveSessions(msgspec.Struct, frozen=True):
+    entries: list[Any] = []
+
+
+class HermesAdapter(Adapter):
+    """Reads Hermes' homes: `$HERMES_HOME` or `~/.hermes`, and every profile under it.
+
+    Where `$HERMES_HOME` is itself a profile, only that one is read: whoever set it asked for no other.
+    """
+
+    name = "hermes"
+    label = "Hermes"
+    badge = "hm"
+    capabilities = Capabilities(session_persistence="sqlite", can_resume=True, can_fork=False)
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`."""
+        home = self.environment.path("HERMES_HOME", ".hermes")
+        own = home.name if home.parent.name == "profiles" and _PROFILE.fullmatch(home.name) else None
+        found = [Root(path=home, layout=DATABASE, profile=own, exists=home.is_dir())]
+        try:
+            names = sorted(path.name for path in (home / "profiles").iterdir())
+        except OSError:  # `sources` reports the one that is there and cannot be read
+            names = []
+        for name in names:
+            path = home / "profiles" / name
+            if _PROFILE.fullmatch(name) and path.is_dir():
+                profile = None if name == "default" else name
+                found.append(Root(path=path, layout=DATABASE, profile=profile, exists=True))
+        return found
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`."""
+        roots = self.roots()
+        self._check_profiles(roots[0].path, report)
+        seen: set[tuple[int, ...]] = set()
+        for root in roots:
+            for source in self._sources_of(root, report):
+                if source.stamp[:2] not in seen:
+                    seen.add(source.stamp[:2])
+                    yield source
+
+    def _check_profiles(self, home: Path, report: Report) -> None:
+        try:
+            with os.scandir(home / "profiles"):
+                pass
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            self._report(report, home / "profiles", f"the profiles cannot be listed: {error.strerror or error}")
+
+    def _sources_of(self, root: Root, report: Report) -> Iterator[Source]:
+        path = root.path / DATABASE
+        try:
+            yield database_source(self.name, path, root=str(root.path), layout=DATABASE, profile=root.profile)
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            self._report(report, path, f"the database cannot be reached: {error.strerror or error}")
+        try:
+            yield from leftover_sources(self.name, root.path, root.profile)
+        except OSError as error:
+            self._report(report, root.path / "sessions", f"it cannot be listed: {error.strerror or error}")
+
+    def _report(self, report: Report, path: str | Path, reason: str, place: str = "") -> None:
+        report(Problem(agent=self.name, path=str(path), reason=reason, place=place))
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`. A database is always counted exactly: that takes one pass over its rows."""
+        if source.layout == LAYOUT:
+            try:
+                return [leftover_summary(source, exact=exact)]
+            except FileNotFoundError:
+                return []
+            except OSError as error:
+                self._report(report, source.path, f"it cannot be read: {error.strerror or error}")
+                return []
+        notes: list[tuple[str, str]] = []
+
+        def read(connection: apsw.Connection) -> list[SessionSummary]:
+            notes.clear()
+            census = take_census(connection, lambda place, reason: notes.append((place, reason)))
+            return summaries_of(census, source.path, source.profile)
+
+        try:
+            found = read_database(source.path, read)
+        except DatabaseMissing:
+            return []
+        except (DatabaseUnreadable, OSError) as error:
+            self._report(report, source.path, str(error))
+            return []
+        for place, reason in notes:
+            self._report(report, source.path, reason, place)
+        return found
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """Each id once: what a database has before a file left over from older days, the first home before the
+        profiles. Lineage is known already; it never leaves a database."""
+        order = {str(root.path / DATABASE): number for number, root in enumerate(self.roots())}
+        kept: dict[str, SessionSummary] = {}
+        for summary in sorted(summaries, key=lambda summary: order.get(summary.path, len(order))):
+            kept.setdefault(summary.session_id, summary)
+        chosen = {id(summary) for summary in kept.values()}
+        return [summary for summary in summaries if id(summary) in chosen]
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`."""
+        leftover: Source | None = None
+        for source in self.sources(lambda problem: None):
+            if source.layout == LAYOUT:
+                if source.session_id == session_id and leftover is None:
+                    leftover = source
+                continue
+            try:
+                if read_database(source.path, lambda connection: _has(connection, session_id)):
+                    return source
+            except (DatabaseUnreadable, OSError):
+                continue  # `summaries` reports it
+        return leftover
+
+    def live(self) -> Mapping[str, Liveness]:
+        """Sessions that a chat surface has open now, by Hermes' own list, which it only keeps where
+        `max_concurrent_sessions` is configured. An entry counts when its process still runs and began when the
+        entry says, so that a reused pid is not taken for it."""
+        found: dict[str, Liveness] = {}
+        for root in self.roots():
+            try:
+                data = read_small(root.path / "runtime" / "active_sessions.json")
+                listed = msgspec.json.decode(data, type=_ActiveSessions, strict=False)
+            except (OSError, msgspec.MsgspecError):
+                continue  # a hint that is not there, or half written
+            for entry in listed.entries:
+                try:
+                    surface = msgspec.convert(entry, _ChatSurface, strict=False)
+                except msgspec.MsgspecError:
+                    continue
+                if surface.session_id and self._runs(surface):
+                    found[surface.session_id] = Liveness(pid=surface.pid)
+        return found
+
+    def _runs(self, surface: _ChatSurface) -> bool:
+        if surface.pid <= 0 or surface.process_start_time is None:
+            return False
+        try:
+            line = (self.environment.proc / str(surface.pid) / "stat").read_bytes()
+            # The program's name, in brackets, may hold blanks and brackets itself.
+            started = line.rpartition(b")")[2].split()[19]
+        except (OSError, IndexError):
+            return False
+        return started.isdigit() and int(started) == int(surface.process_start_time)
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open`."""
+        if source.layout == LAYOUT:
+            return open_leftover(source)
+        return HermesTranscript(source.path, session_id)
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`."""
+        if source.layout == LAYOUT:
+            return self._leftover_session(source)
+
+        def read(connection: apsw.Connection) -> tuple[list[SessionSummary], Conversation]:
+            census = take_census(connection, lambda place, reason: None, session_id)
+            summaries = summaries_of(census, source.path, source.profile, session_id)
+            conversation = Conversation(census.sessions[session_id].model if summaries else None)
+            schema = Schema.of(connection)
+            if summaries and schema.has_messages:
+                rows, lost = read_rows(connection, schema, page_ids(connection, session_id, _ALL, _ALL))
+                for row in rows:
+                    conversation.add(row)
+                conversation.damaged += lost
+            return summaries, conversation
+
+        try:
+            found, conversation = read_database(source.path, read)
+        except DatabaseMissing as error:
+            raise SessionMissing(f"hermes session {session_id}: {source.path} is not there any more") from error
+        except (DatabaseUnreadable, OSError) as error:
+            raise SessionUnreadable(f"cannot read hermes session {session_id} in {source.path}: {error}") from error
+        if not found:
+            raise SessionMissing(f"hermes session {session_id} is not in {source.path}")
+        return _session(found[0], tuple(conversation.messages), len(conversation.damaged))
+
+    def _leftover_session(self, source: Source) -> Session:
+        messages, damaged = messages_of(source)
+        try:
+            summary = leftover_summary(source, exact=True)
+        except OSError as error:
+            raise SessionMissing(f"{source.path} is not there any more") from error
+        return _session(summary, tuple(messages), damaged)
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """`hermes --resume`, at the newest part of the conversation: Hermes itself would open the summarised
+        beginning of a compressed one. None for a file from before the database, which Hermes does not look at."""
+        if summary.raw.get("layout") == LAYOUT:
+            return None
+        profile = ("-p", summary.profile) if summary.profile else ()
+        face = ("--tui",) if summary.source == "tui" else ()
+        target = str(summary.raw.get("tip") or summary.session_id)
+        # A name that begins with a dash would be taken for an option.
+        resume = (f"--resume={target}",) if target.startswith("-") else ("--resume", target)
+        return NativeCommand(argv=("hermes", *profile, *face, *resume), cwd=summary.cwd)
+
+
+def _has(connection: apsw.Connection, session_id: str) -> bool:
+    Schema.of(connection)
+    return exists(connection, session_id)
+
+
+def _session(summary: SessionSummary, messages: tuple[Any, ...], damaged: int) -> Session:
+    fields = msgspec.structs.asdict(summary)
+    fields.pop("unified_id")
+    fields["warnings"] = damaged
+    return Session(**fields, messages=messages)

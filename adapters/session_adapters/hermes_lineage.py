@@ -1,0 +1,108 @@
+"""How Hermes' sessions come from one another (facts: hermes.md 2.4).
+
+`parent_session_id` means four things. In this order:
+
+* a tag `_delegate_from` in `model_config`, or the source `subagent`, or the source `tool` with a parent: a helper;
+* a tag `_branched_from`, or a parent that ended as `branched` before the child began: a fork;
+* a parent that ended by `compression`: the next part of the same conversation, also when the child was inserted
+  first, and also for one of several children, of which only one is the tip;
+* anything else (0.20 and later point a `/new` at the session before it): a session of its own, with its parent
+  named.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from session_adapters.hermes_records import SessionRow
+from session_adapters.model import SessionKind
+
+__all__ = ["Relation", "Relations"]
+
+_ORPHANED = "__orphaned__"
+"""Hermes' value for the parent of a helper whose parent was deleted."""
+
+
+class Relation(NamedTuple):
+    """How one session came to be."""
+
+    kind: SessionKind
+    parent_id: str | None
+    forked_from: str | None = None
+
+
+class Relations:
+    """The relations between the sessions of one database. Cycles and missing parents end every walk."""
+
+    def __init__(self, rows: Mapping[str, SessionRow], last: Mapping[str, float]) -> None:
+        """`last` is the time of each session's newest message."""
+        self._rows = rows
+        self._last = last
+        self._relations = {row.id: self._relation(row) for row in rows.values()}
+        self._parts: dict[str, list[SessionRow]] = {}
+        """compression-ended session → its continuations"""
+        for row in rows.values():
+            relation = self._relations[row.id]
+            if relation.kind == "continuation" and relation.parent_id:
+                self._parts.setdefault(relation.parent_id, []).append(row)
+
+    def __getitem__(self, session_id: str) -> Relation:
+        return self._relations[session_id]
+
+    def _relation(self, row: SessionRow) -> Relation:
+        parent_id = row.parent_session_id or None
+        delegate, branched = _tags(row.model_config)
+        if delegate is not None or row.source == "subagent" or (row.source == "tool" and parent_id):
+            origin = delegate if delegate and delegate != _ORPHANED else None
+            return Relation("subagent", parent_id or origin)
+        if branched:
+            return Relation("fork", parent_id or branched, branched)
+        parent = self._rows.get(parent_id) if parent_id else None
+        if parent is not None and parent.id != row.id:
+            if parent.end_reason == "branched" and (parent.ended_at or 0) <= (row.started_at or 0):
+                return Relation("fork", parent_id, parent_id)
+            if parent.end_reason == "compression":
+                return Relation("continuation", parent_id)
+        return Relation("session", parent_id)
+
+    def root(self, session_id: str) -> str | None:
+        """The first session of the same conversation; None when it is this one, or lost in a cycle."""
+        seen = {session_id}
+        at = session_id
+        while (relation := self._relations.get(at)) and relation.kind == "continuation" and relation.parent_id:
+            at = relation.parent_id
+            if at in seen:
+                return None
+            seen.add(at)
+        return at if at != session_id else None
+
+    def tip(self, session_id: str) -> str:
+        """The last session of the same conversation, as Hermes itself picks it: of several continuations the one
+        that was compressed again, else one that is not ended, else any; then the one spoken in last."""
+        seen = {session_id}
+        at = session_id
+        while parts := [row for row in self._parts.get(at, ()) if row.id not in seen]:
+            at = max(parts, key=self._rank).id
+            seen.add(at)
+        return at
+
+    def _rank(self, row: SessionRow) -> tuple[int, float, float, str]:
+        state = 2 if row.end_reason == "compression" else 1 if row.ended_at is None else 0
+        started = row.started_at or 0.0
+        return (state, self._last.get(row.id, started), started, row.id)
+
+
+def _tags(config: str | None) -> tuple[str | None, str | None]:
+    """`_delegate_from` and `_branched_from` out of a session's `model_config`."""
+    if not config or "_from" not in config:
+        return None, None
+    try:
+        value = json.loads(config)
+    except (ValueError, RecursionError):
+        return None, None
+    if not isinstance(value, dict):
+        return None, None
+    found = (value.get("_delegate_from"), value.get("_branched_from"))
+    return (found[0] if isinstance(found[0], str) else None, found[1] if isinstance(found[1], str) else None)

@@ -1,0 +1,351 @@
+"""What is asked of Hermes' `state.db`: the same few statements for one session and for ten thousand.
+
+Counts come from the rows, not from the counter columns, which a rewind leaves as they were.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from session_adapters.hermes_messages import JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
+from session_adapters.hermes_records import MESSAGES, SESSIONS, USAGE, MessageRow, SessionRow, UsageRow
+from session_adapters.sqlite import DatabaseUnreadable
+from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
+
+__all__ = ["CONTENT_LIMIT", "Census", "Mark", "Schema", "take_census"]
+
+CONTENT_LIMIT = 32 << 20
+"""Bytes. A longer message is listed without its text, which is never held in memory."""
+_PREFIX = 1200
+"""Bytes of a prompt that are read for a title."""
+_SPAN = 50_000
+"""Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
+
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
+"""Errors of a damaged page, beside which other pages may still be read."""
+
+Note = Callable[[str, str], None]
+"""Where damage is told: (place, reason)."""
+
+
+class Schema(NamedTuple):
+    """The columns that a database really has."""
+
+    sessions: frozenset[str]
+    messages: frozenset[str]
+    usage: frozenset[str]
+
+    @classmethod
+    def of(cls, connection: apsw.Connection) -> Schema:
+        """Raises `DatabaseUnreadable` where the table of sessions is missing."""
+        schema = cls(*(columns(connection, name) for name in ("sessions", "messages", "session_model_usage")))
+        if "id" not in schema.sessions:
+            raise DatabaseUnreadable("it has no table of sessions: it is not Hermes' or was never finished")
+        return schema
+
+    @property
+    def has_messages(self) -> bool:
+        """Whether messages can be told apart by session and order."""
+        return {"id", "session_id", "role"} <= self.messages
+
+
+class Tally:
+    """What the messages of one session add up to."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.last: float | None = None
+        self.first: float | None = None
+        self.turns = 0
+        self.tool_calls = 0
+        self.rewound = 0
+        self.compacted = 0
+        self.damaged = 0
+        self.preview = ""
+        self.prompt_id: int | None = None
+        """The first prompt, while its text is still to be read because it has pictures in it."""
+        self._asked = False
+        self._archived: dict[str, int] = {}
+        self._rows = 0
+
+    def feed(
+        self, id_: int, role: Any, active: Any, compacted: Any, observed: Any, head: bytes | None, calls: int
+    ) -> None:
+        """One row, in the order of ids: `head` are the first bytes of its text, `calls` the number of its tool
+        calls, -1 where they are malformed. A turn is a prompt that was answered before the next one (checklist
+        L-15); one that the user rewound did not happen."""
+        self._rows += 1
+        if calls:
+            self.tool_calls += max(calls, 1)
+            self.damaged += calls < 0
+        visibility = visibility_of(active, compacted)
+        if visibility != "live":
+            self.rewound += visibility == "rewound"
+            self.compacted += visibility == "compacted"
+        known = role_of(as_text(role) or "")
+        if known in ("tool", "system") or visibility == "rewound":
+            return
+        text = (head or b"").decode("utf-8", "ignore")
+        if kind_of(known, text, bool(observed)) != "message":
+            return
+        if known == "assistant":
+            self.turns += self._asked
+            self._asked = False
+            return
+        self._asked = not self._repeated(text, visibility == "compacted")
+        if not self.preview and self.prompt_id is None:
+            if text.startswith(JSON_PREFIX) or (len(text) * 4 > _PREFIX and "<memory-context>" in text):
+                self.prompt_id = id_
+            else:
+                self.preview = plain_text(text)
+
+    def close(self) -> None:
+        """All rows were fed."""
+        self.messages = max(self.messages, self._rows)
+        self._archived.clear()
+
+    def _repeated(self, head: str, archived: bool) -> bool:
+        """Whether a prompt was counted already: compaction in place writes the newest rows once more."""
+        if archived:
+            self._archived[head] = self._archived.get(head, 0) + 1
+            return False
+        left = self._archived.get(head, 0)
+        if left:
+            self._archived[head] = left - 1
+        return left > 0
+
+
+class Census(NamedTuple):
+    """Everything that summaries are made of."""
+
+    sessions: dict[str, SessionRow]
+    tallies: dict[str, Tally]
+    usage: dict[str, list[UsageRow]]
+    complete: bool
+    """No part of the table of messages was lost."""
+
+
+def take_census(connection: apsw.Connection, note: Note, session_id: str | None = None) -> Census:
+    """The sessions of a database with what their messages add up to; with `session_id` only that one, and the
+    bare rows of those it continues and that continue it."""
+    schema = Schema.of(connection)
+    ids = None if session_id is None else _family(connection, schema, session_id)
+    sessions = _sessions(connection, schema, ids, note)
+    tallies: dict[str, Tally] = {}
+    complete = schema.has_messages
+    if not complete:
+        note("table messages", "it is missing or has no columns for session, role and order")
+    else:
+        steps: tuple[Callable[[], None], ...] = (
+            lambda: _count(connection, schema, tallies, ids),
+            lambda: _scan(connection, schema, tallies, session_id),
+            lambda: _pictured(connection, tallies),
+        )
+        for step in steps:
+            try:
+                step()
+            except DAMAGE as error:
+                note("table messages", f"a part of it is damaged, counts are too low ({error})")
+                complete = False
+    if ids is None:
+        strays = sum(tally.messages for key, tally in tallies.items() if key not in sessions)
+        if strays and complete:
+            note("table messages", f"{strays} messages belong to no session that there is")
+    return Census(sessions, tallies, _usage(connection, schema, session_id, note), complete)
+
+
+def _family(connection: apsw.Connection, schema: Schema, session_id: str) -> str:
+    """As a JSON list: the session, all it descends from, and all that continue it."""
+    if not {"parent_session_id", "end_reason"} <= schema.sessions:
+        return json.dumps([session_id])
+    rows = connection.execute(
+        "WITH RECURSIVE up(id) AS (SELECT ?1 UNION SELECT s.parent_session_id FROM sessions s JOIN up ON s.id = up.id"
+        " WHERE s.parent_session_id IS NOT NULL),"
+        " down(id) AS (SELECT ?1 UNION SELECT c.id FROM down JOIN sessions p ON p.id = down.id"
+        " JOIN sessions c ON c.parent_session_id = p.id WHERE p.end_reason = 'compression')"
+        " SELECT CAST(id AS BLOB) FROM up UNION SELECT CAST(id AS BLOB) FROM down",
+        (session_id,),
+    )
+    return json.dumps([as_text(id_) for (id_,) in rows])
+
+
+def _sessions(connection: apsw.Connection, schema: Schema, ids: str | None, note: Note) -> dict[str, SessionRow]:
+    query = f"SELECT {SESSIONS.select(schema.sessions)} FROM sessions"  # noqa: S608 - names of our own
+    if ids is not None:
+        query += " WHERE id IN (SELECT value FROM json_each(?1))"
+    found: dict[str, SessionRow] = {}
+    try:
+        for row in SESSIONS.read_all(connection.execute(query, () if ids is None else (ids,))):
+            if "\ufffd" in row.id or not row.id:
+                note("table sessions", "a session has no readable id")
+            else:
+                found[row.id] = row
+    except DAMAGE as error:
+        note("table sessions", f"a part of it is damaged, sessions are missing ({error})")
+    return found
+
+
+def _count(connection: apsw.Connection, schema: Schema, tallies: dict[str, Tally], ids: str | None) -> None:
+    """Messages and times of every session: an index holds both, so that no message is read."""
+    times = 'min("timestamp"), max("timestamp")' if "timestamp" in schema.messages else "NULL, NULL"
+    query = f"SELECT CAST(session_id AS BLOB), count(*), {times} FROM messages"  # noqa: S608 - names of our own
+    if ids is not None:
+        query += " WHERE session_id IN (SELECT value FROM json_each(?1))"
+    for key, count, first, last in connection.execute(query + " GROUP BY session_id", () if ids is None else (ids,)):
+        tally = tallies.setdefault(as_text(key) or "", Tally())
+        tally.messages, tally.first, tally.last = count, as_float(first), as_float(last)
+
+
+def _scan(connection: apsw.Connection, schema: Schema, tallies: dict[str, Tally], session_id: str | None) -> None:
+    """Turns, tool calls and first prompts, from one pass over the table in the order of ids."""
+    names = ("role", "active", "compacted", "observed")
+    content = "CAST(content AS BLOB)" if "content" in schema.messages else "NULL"
+    calls = "tool_calls" if "tool_calls" in schema.messages else "NULL"
+    query = (
+        f"SELECT id, CAST(session_id AS BLOB), {select_list(schema.messages, names)},"  # noqa: S608
+        f" CASE role WHEN 'tool' THEN NULL WHEN 'user' THEN substr({content}, 1, {_PREFIX})"
+        f" ELSE substr({content}, 1, 60) END,"
+        f" CASE WHEN {calls} IS NULL OR {calls} = '' OR role <> 'assistant' THEN 0"
+        f" WHEN NOT json_valid({calls}) THEN -1"
+        f" WHEN json_type({calls}) = 'array' THEN json_array_length({calls}) ELSE 1 END"
+        " FROM messages WHERE id > ?1"
+    )
+    if session_id is not None:
+        query += " AND session_id = ?2"
+    query += f" ORDER BY {'+' if session_id is not None else ''}id LIMIT {_SPAN}"
+    by_key: dict[bytes, Tally] = {}
+    after = -(1 << 62)
+    number = _SPAN
+    while number == _SPAN:
+        number = 0
+        rows = connection.execute(query, (after,) if session_id is None else (after, session_id))
+        for number, row in enumerate(rows, 1):  # noqa: B007 - how many there were
+            after, key = row[0], row[1]
+            tally = by_key.get(key)
+            if tally is None:
+                tally = by_key[key] = tallies.setdefault(as_text(key) or "", Tally())
+            tally.feed(after, *row[2:])
+    for tally in by_key.values():
+        tally.close()
+
+
+def _pictured(connection: apsw.Connection, tallies: Mapping[str, Tally]) -> None:
+    """First prompts with pictures in them have to be read whole for their words."""
+    wanted = {tally.prompt_id: tally for tally in tallies.values() if tally.prompt_id is not None}
+    if not wanted:
+        return
+    for id_, content in connection.execute(
+        "SELECT id, CAST(content AS BLOB) FROM messages WHERE id IN (SELECT value FROM json_each(?1))"
+        " AND octet_length(content) <= ?2",
+        (json.dumps(list(wanted)), CONTENT_LIMIT),
+    ):
+        wanted[id_].preview = plain_text(as_text(content) or "")[: _PREFIX * 4]
+
+
+def _usage(
+    connection: apsw.Connection, schema: Schema, session_id: str | None, note: Note
+) -> dict[str, list[UsageRow]]:
+    found: dict[str, list[UsageRow]] = {}
+    if not {"session_id", "model"} <= schema.usage:
+        return found
+    query = f"SELECT {USAGE.select(schema.usage)} FROM session_model_usage"  # noqa: S608 - names of our own
+    if session_id is not None:
+        query += " WHERE session_id = ?1"
+    try:
+        for row in USAGE.read_all(connection.execute(query, () if session_id is None else (session_id,))):
+            found.setdefault(row.session_id, []).append(row)
+    except DAMAGE as error:
+        note("table session_model_usage", f"a part of it is damaged, tokens may be too low ({error})")
+    return found
+
+
+# One conversation --------------------------------------------------------------------------------------------
+
+
+class Mark(NamedTuple):
+    """What tells that a row was rewound, compacted or edited, without reading its text."""
+
+    id: int
+    active: int | None
+    compacted: int | None
+    content: int | None
+    """Bytes, as in the next one."""
+    calls: int | None
+
+
+def read_marks(connection: apsw.Connection, schema: Schema, session_id: str, first: int) -> list[Mark]:
+    """The marks of a session's rows from the id `first` on."""
+    have = schema.messages
+    flags = select_list(have, ("active", "compacted"))
+    sizes = ", ".join(f"octet_length({name})" if name in have else "NULL" for name in ("content", "tool_calls"))
+    query = f"SELECT id, {flags}, {sizes} FROM messages WHERE session_id = ?1 AND +id >= ?2 ORDER BY +id"  # noqa: S608
+    return [Mark(*row) for row in connection.execute(query, (session_id, first))]
+
+
+def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: int) -> list[int]:
+    """The ids of the last `limit` rows of a session before the id `before`, in order. `+id` keeps SQLite from
+    walking through the rows of all other sessions."""
+    rows = connection.execute(
+        "SELECT id FROM messages WHERE session_id = ?1 AND +id < ?2 ORDER BY +id DESC LIMIT ?3",
+        (session_id, before, limit),
+    )
+    return [id_ for (id_,) in rows][::-1]
+
+
+def read_rows(
+    connection: apsw.Connection, schema: Schema, ids: Sequence[int]
+) -> tuple[list[MessageRow], list[tuple[int, str]]]:
+    """The rows with these ids, in order, and what could not be read of them: (id, reason)."""
+    names = [name for name in MESSAGES.names if name != "content"]
+    content = (
+        f"CASE WHEN octet_length(content) <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END, octet_length(content)"
+        if "content" in schema.messages
+        else "NULL, 0"
+    )
+    query = (
+        f"SELECT {content}, {select_list(schema.messages, names)} FROM messages"  # noqa: S608 - names of our own
+        " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id"
+    )
+    found: list[MessageRow] = []
+    lost: list[tuple[int, str]] = []
+    for part in _parts(ids):
+        try:
+            rows: list[Any] = connection.execute(query, (json.dumps(part),)).fetchall()
+        except DAMAGE:
+            rows = []
+            for id_ in part:
+                try:
+                    rows += connection.execute(query, (json.dumps([id_]),)).fetchall()
+                except DAMAGE as error:
+                    lost.append((id_, f"the row is damaged ({error})"))
+        for body, size, *rest in rows:
+            values = dict(zip(names, rest, strict=True))
+            values["content"] = body
+            if (size or 0) > CONTENT_LIMIT:
+                lost.append((as_int(values["id"]) or 0, f"its text is too large to be read ({size} bytes)"))
+            found.append(MESSAGES.read([values[name] for name in MESSAGES.names]))
+    return found, lost
+
+
+def _parts(ids: Sequence[int], size: int = 1000) -> Iterator[Sequence[int]]:
+    for at in range(0, len(ids), size):
+        yield ids[at : at + size]
+
+
+def exists(connection: apsw.Connection, session_id: str) -> bool:
+    """Whether there is a session of that id, read from the index of ids."""
+    return bool(connection.execute("SELECT 1 FROM sessions WHERE id = ?1", (session_id,)).fetchall())
+
+
+def model_of(connection: apsw.Connection, schema: Schema, session_id: str) -> str | None:
+    """The model that a session talks to, as its row says."""
+    if "model" not in schema.sessions:
+        return None
+    rows: Iterable[tuple[Any]] = connection.execute(
+        "SELECT CAST(model AS BLOB) FROM sessions WHERE id = ?1", (session_id,)
+    )
+    return next((as_text(model) for (model,) in rows), None) or None

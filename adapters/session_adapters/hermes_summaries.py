@@ -1,0 +1,165 @@
+"""Summaries of Hermes sessions, out of what was asked of the database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from session_adapters.hermes_lineage import Relations
+from session_adapters.hermes_queries import Census, Tally
+from session_adapters.hermes_records import SessionRow, UsageRow
+from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
+from session_adapters.text import one_line
+from session_adapters.times import from_epoch
+
+__all__ = ["PREVIEW_LENGTH", "summaries_of"]
+
+PREVIEW_LENGTH = 200
+"""Characters."""
+
+_RAW = (
+    "user_id",
+    "session_key",
+    "chat_id",
+    "chat_type",
+    "thread_id",
+    "display_name",
+    "profile_name",
+    "billing_provider",
+    "cost_status",
+    "api_call_count",
+    "rewind_count",
+    "git_repo_root",
+    "handoff_state",
+    "handoff_platform",
+    "handoff_error",
+    "compression_failure_error",
+    "expiry_finalized",
+    "ended_at",
+)
+"""Columns that go to `raw` under their own names."""
+
+
+def summaries_of(
+    census: Census, path: str, profile: str | None, session_id: str | None = None
+) -> list[SessionSummary]:
+    """A summary for each session of the census, or for that one session (none when it is not there)."""
+    last = {key: tally.last for key, tally in census.tallies.items() if tally.last is not None}
+    relations = Relations(census.sessions, last)
+    chosen = census.sessions if session_id is None else {session_id} & census.sessions.keys()
+    return [_summary(census, relations, census.sessions[key], path, profile) for key in chosen]
+
+
+def _summary(census: Census, relations: Relations, row: SessionRow, path: str, profile: str | None) -> SessionSummary:
+    tally = census.tallies.get(row.id) or Tally()
+    usage = census.usage.get(row.id, [])
+    relation = relations[row.id]
+    tokens = _tokens(row, usage)
+    models = _models(row, usage)
+    created = from_epoch(row.started_at) or from_epoch(tally.first) or EPOCH
+    return SessionSummary(
+        agent="hermes",
+        session_id=row.id,
+        title=one_line(row.title or "") or one_line(tally.preview),
+        created_at=created,
+        updated_at=from_epoch(tally.last) or created,
+        turn_count=tally.turns,
+        message_count=tally.messages,
+        model=models[0] if models else None,
+        cost=_cost(row, usage, tokens),
+        cwd=row.cwd or None,
+        forked_from=relation.forked_from,
+        kind=relation.kind,
+        parent_id=relation.parent_id,
+        lineage_id=relations.root(row.id),
+        models=models,
+        tokens=tokens,
+        tool_call_count=tally.tool_calls,
+        git_branch=row.git_branch or None,
+        source=row.source or None,
+        profile=profile,
+        preview=one_line(tally.preview, PREVIEW_LENGTH),
+        error=_is_failure(row.end_reason),
+        end_reason=row.end_reason or None,
+        archived=bool(row.archived),
+        partial=not census.complete,
+        path=path,
+        warnings=tally.damaged,
+        raw=_raw(row, tally, relations.tip(row.id)),
+    )
+
+
+def _is_failure(reason: str | None) -> bool:
+    """The vocabulary is open; the reasons that are known and mean no failure contain neither word."""
+    return bool(reason) and any(word in str(reason) for word in ("error", "fail"))
+
+
+def _tokens(row: SessionRow, usage: list[UsageRow]) -> TokenUsage | None:
+    """The conversation's own calls stand in the session's row, and per model in the usage table too; the calls
+    beside it (titles, compression, vision) stand in the usage table alone."""
+    own = TokenUsage(
+        input_tokens=row.input_tokens,
+        output_tokens=row.output_tokens,
+        cached_tokens=row.cache_read_tokens,
+        cache_write_tokens=row.cache_write_tokens,
+        thinking_tokens=row.reasoning_tokens,
+    )
+    if not own.total:
+        own = sum((_usage_tokens(line) for line in usage if not line.task), TokenUsage())
+    tokens = sum((_usage_tokens(line) for line in usage if line.task), own)
+    return tokens if tokens.total else None
+
+
+def _usage_tokens(line: UsageRow) -> TokenUsage:
+    return TokenUsage(
+        input_tokens=line.input_tokens,
+        output_tokens=line.output_tokens,
+        cached_tokens=line.cache_read_tokens,
+        cache_write_tokens=line.cache_write_tokens,
+        thinking_tokens=line.reasoning_tokens,
+    )
+
+
+def _models(row: SessionRow, usage: list[UsageRow]) -> tuple[str, ...]:
+    """Most used first, the conversation's own before those that only helped; ties go to the latest."""
+    calls: dict[str, tuple[bool, int, float]] = {}
+    for line in usage:
+        own, count, seen = calls.get(line.model, (False, 0, 0.0))
+        calls[line.model] = (own or not line.task, count + line.api_call_count, max(seen, line.last_seen))
+    if row.model and not any(own for own, _, _ in calls.values()):
+        calls[row.model] = (True, 1 << 60, 0.0)
+    elif row.model:
+        calls.setdefault(row.model, (True, 0, 0.0))
+    return tuple(sorted((name for name in calls if name), key=lambda name: calls[name], reverse=True))
+
+
+def _cost(row: SessionRow, usage: list[UsageRow], tokens: TokenUsage | None) -> Cost | None:
+    """What Hermes recorded, the actual amount before its own estimate; None while it knows neither."""
+    helpers = sum(line.actual_cost_usd or line.estimated_cost_usd for line in usage if line.task)
+    if row.cost_status == "actual" or (row.actual_cost_usd or 0) > 0:
+        amount, estimated = row.actual_cost_usd, False
+    else:
+        amount, estimated = row.estimated_cost_usd, row.cost_status != "included"
+        if row.cost_status not in ("estimated", "included") and not amount:
+            amount = None
+    if amount is None and not helpers:
+        return None
+    counted = tokens or TokenUsage()
+    return Cost(
+        total_usd=(amount or 0.0) + helpers,
+        input_tokens=counted.input_tokens,
+        output_tokens=counted.output_tokens,
+        thinking_tokens=counted.thinking_tokens,
+        cached_tokens=counted.cached_tokens,
+        estimated=estimated or bool(helpers),
+    )
+
+
+def _raw(row: SessionRow, tally: Tally, tip: str) -> dict[str, Any]:
+    raw = {name: value for name in _RAW if (value := getattr(row, name)) not in (None, "")}
+    if tip != row.id:
+        raw["tip"] = tip
+    if tally.rewound:
+        raw["rewound_messages"] = tally.rewound
+    if tally.compacted:
+        raw["compacted_messages"] = tally.compacted
+    return raw

@@ -1,0 +1,219 @@
+"""A Hermes conversation opened for reading: pages of rows, newest first, and what was written since."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import apsw
+
+from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.hermes_messages import Conversation, role_of
+from session_adapters.hermes_queries import Mark, Schema, exists, model_of, page_ids, read_marks, read_rows
+from session_adapters.hermes_records import MessageRow
+from session_adapters.model import Message, Problem
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.transcript import Change, Transcript
+
+__all__ = ["PAGE_ROWS", "HermesTranscript"]
+
+PAGE_ROWS = 200
+_END = 1 << 62
+"""After every row id."""
+
+
+class _Page(NamedTuple):
+    rows: list[MessageRow]
+    lost: list[tuple[int, str]]
+    marks: list[Mark]
+    first: int
+    """Smallest row id in it."""
+    complete: bool
+    model: str | None
+
+
+class _Gone(Exception):
+    """The row of the session is not there."""
+
+
+class HermesTranscript(Transcript):
+    """The rows of one session, in the order of their ids.
+
+    A row that is loaded may still change: the user rewinds, Hermes compacts. Marks of all loaded rows (flags and
+    lengths) are kept and compared whenever the database has changed.
+    """
+
+    def __init__(self, path: str, session_id: str, *, page: int = PAGE_ROWS) -> None:
+        super().__init__("hermes", session_id, path)
+        self._page_rows = page
+        self._troubled = False
+        try:
+            self._open()
+        except (DatabaseMissing, _Gone) as error:
+            raise SessionMissing(f"hermes session {session_id} is not in {path} any more") from error
+        except (DatabaseUnreadable, OSError) as error:
+            raise SessionUnreadable(f"cannot read hermes session {session_id} in {path}: {error}") from error
+
+    # Loading -----------------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        self._stamp = database_stamp_or_empty(self.path)
+        self._show(read_database(self.path, lambda connection: self._read_page(connection, _END)))
+
+    def _read_page(self, connection: apsw.Connection, before: int) -> _Page:
+        """The page that ends before a row id; it begins with a prompt if one is in it."""
+        schema = self._schema(connection)
+        ids = page_ids(connection, self.session_id, before, self._page_rows + 1)
+        complete = len(ids) <= self._page_rows
+        rows, lost = read_rows(connection, schema, ids if complete else ids[1:])
+        if not complete:
+            cut = next((row.id for row in rows if role_of(row.role) == "user"), ids[1])
+            rows = [row for row in rows if row.id >= cut]
+            lost = [(id_, reason) for id_, reason in lost if id_ >= cut]
+            ids = [id_ for id_ in ids if id_ >= cut]
+        first = ids[0] if ids else 0
+        marks = [mark for mark in read_marks(connection, schema, self.session_id, first) if mark.id < before]
+        return _Page(rows, lost, marks, first, complete, model_of(connection, schema, self.session_id))
+
+    def _read_from(self, connection: apsw.Connection, first: int) -> _Page:
+        """Every row from a row id on."""
+        schema = self._schema(connection)
+        marks = read_marks(connection, schema, self.session_id, first)
+        rows, lost = read_rows(connection, schema, [mark.id for mark in marks])
+        return _Page(rows, lost, marks, first, self.complete, model_of(connection, schema, self.session_id))
+
+    def _schema(self, connection: apsw.Connection) -> Schema:
+        schema = Schema.of(connection)
+        if not exists(connection, self.session_id):
+            raise _Gone
+        if not schema.has_messages:
+            raise DatabaseUnreadable("its table of messages is missing or has no columns for session and order")
+        return schema
+
+    def _show(self, page: _Page) -> None:
+        """Let a page be all that is loaded."""
+        self._conversation = self._converse(page)
+        self._marks = page.marks
+        self._first = page.first
+        self._model = page.model
+        self.complete = page.complete
+        self._publish()
+
+    def _converse(self, page: _Page) -> Conversation:
+        conversation = Conversation(page.model)
+        for row in page.rows:
+            conversation.add(row)
+        conversation.damaged += page.lost
+        return conversation
+
+    def _publish(self, *more: Problem) -> None:
+        self.messages = self._conversation.messages
+        self.problems = [
+            *(
+                Problem(
+                    agent=self.agent,
+                    path=self.path,
+                    reason=reason,
+                    place=f"message {id_}",
+                    session_id=self.session_id,
+                )
+                for id_, reason in self._conversation.damaged
+            ),
+            *more,
+        ]
+
+    def earlier(self) -> int:
+        """See `Transcript.earlier`."""
+        if self.complete:
+            return 0
+        try:
+            page = read_database(self.path, lambda connection: self._read_page(connection, self._first))
+        except (_Gone, DatabaseUnreadable, OSError):
+            return 0  # `refresh` says what is the matter
+        front = self._converse(page)
+        added = len(front.messages)
+        self._conversation.prepend(front)
+        self._marks[:0] = page.marks
+        self._first = page.first if page.rows or page.lost else self._first
+        self.complete = page.complete
+        self._publish()
+        return added
+
+    # Following ---------------------------------------------------------------------------------------------
+
+    def refresh(self) -> Change:
+        """See `Transcript.refresh`."""
+        stamp = database_stamp_or_empty(self.path)
+        if stamp == self._stamp and not self._troubled:
+            return Change()
+        try:
+            replaced = stamp[:2] != self._stamp[:2]  # another file under the same name
+            change = self._reload() if replaced else self._follow()
+        except (_Gone, DatabaseMissing):
+            return Change(gone=True)
+        except (DatabaseUnreadable, OSError) as error:
+            self._troubled = True
+            self._publish(
+                Problem(
+                    agent=self.agent,
+                    path=self.path,
+                    reason=f"cannot be read now: {error}",
+                    session_id=self.session_id,
+                )
+            )
+            return Change()
+        self._stamp = stamp
+        self._troubled = False
+        return change
+
+    def _follow(self) -> Change:
+        """What came after the loaded rows; all of them anew when one of them is not what it was."""
+
+        def read(connection: apsw.Connection) -> tuple[_Page, bool]:
+            schema = self._schema(connection)
+            marks = read_marks(connection, schema, self.session_id, self._first)
+            if marks[: len(self._marks)] != self._marks:
+                return self._read_from(connection, self._first), True
+            new = marks[len(self._marks) :]
+            rows, lost = read_rows(connection, schema, [mark.id for mark in new])
+            return _Page(rows, lost, new, self._first, self.complete, None), False
+
+        page, whole = read_database(self.path, read)
+        return self._replace(page) if whole else self._append(page)
+
+    def _append(self, page: _Page) -> Change:
+        first = len(self._conversation.messages)
+        for row in page.rows:
+            first = min(first, self._conversation.add(row))
+        self._conversation.damaged += page.lost
+        self._marks += page.marks
+        self._publish()
+        return Change(first=first if page.rows else None)
+
+    def _replace(self, page: _Page) -> Change:
+        """Loaded rows changed: say from where on, or that rows are gone."""
+        before = self.messages
+        kept = {mark.id for mark in page.marks}
+        removed = any(mark.id not in kept for mark in self._marks)
+        self._show(page)
+        if removed:
+            return Change(first=0, rewritten=True)
+        return Change(first=_first_difference(before, self.messages))
+
+    def _reload(self) -> Change:
+        self._show(read_database(self.path, lambda connection: self._read_page(connection, _END)))
+        return Change(first=0, rewritten=True)
+
+
+def _first_difference(before: list[Message], after: list[Message]) -> int | None:
+    for index, (old, new) in enumerate(zip(before, after, strict=False)):
+        if old != new:
+            return index
+    return min(len(before), len(after)) if len(before) != len(after) else None
+
+
+def database_stamp_or_empty(path: str) -> tuple[int, ...]:
+    """The stamp, or nothing for a file that cannot be reached: reading it then says why."""
+    try:
+        return database_stamp(path)
+    except OSError:
+        return ()

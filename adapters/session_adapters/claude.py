@@ -32,6 +32,7 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.claude_builder import ClaudeBuilder
+from session_adapters.claude_ends import Part, ends, feed_all
 from session_adapters.claude_paths import (
     config_roots,
     custom_title,
@@ -42,7 +43,7 @@ from session_adapters.claude_paths import (
     parent_folder,
 )
 from session_adapters.claude_relate import relate
-from session_adapters.claude_scan import Part, Tally, ends, feed_all
+from session_adapters.claude_scan import Tally
 from session_adapters.files import Line, open_file
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript

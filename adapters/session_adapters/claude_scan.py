@@ -1,10 +1,10 @@
-"""A Claude Code transcript summed up: by its ends in a glance, or exactly in one pass in bounded memory."""
+"""Lines of a Claude Code transcript summed up, in one pass and bounded memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from session_adapters.claude_builder import add_costs
 from session_adapters.claude_records import (
@@ -22,18 +22,17 @@ from session_adapters.claude_records import (
     token_usage,
     user_said,
 )
-from session_adapters.files import Decoder, Line, is_whole, lines, read_ends
+from session_adapters.files import Decoder, Line
 from session_adapters.model import EPOCH, Cost, MessageKind, SessionKind, SessionSummary, TokenUsage
 from session_adapters.text import TITLE_LENGTH, one_line
 from session_adapters.times import parse_time
 
-__all__ = ["REACH", "Tally", "ends", "feed_all"]
+__all__ = ["Tally", "timed"]
 
-REACH = 1 << 20
-"""Bytes at each end beyond which an unusual file is not searched for its first prompt or newest message."""
 _PREVIEW_LENGTH = 200
-Part = Literal["whole", "ends", "head"]
 _DECODER = Decoder(Brief)
+_PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
+_CONVERSATION = frozenset(("user", "assistant", "system", "tool_use", "tool_result", "cost", "session"))
 
 
 class Tally:
@@ -45,7 +44,12 @@ class Tally:
         self.records = 0
         self.custom_title = ""
         self.cwd: str | None = None
-        self.last_at: datetime | None = None
+        self._latest = ""
+        self._odd_latest: datetime | None = None
+        self._first_uuid: str | None = None
+        self._first_message: str | None = None
+        self._version: str | None = None
+        self._entrypoint: str | None = None
         self.first_prompt = ""
         self._subagent = subagent
         self._seen: set[str] = set()
@@ -71,6 +75,15 @@ class Tally:
         return self._created is not None
 
     @property
+    def copied(self) -> bool:
+        """A record that was copied from a parent was seen."""
+        return self._inherited_at is not None
+
+    def begins(self, record: Brief) -> None:
+        """Take the time of the first record of the session's own, found elsewhere in the file."""
+        self._created = self._created or parse_time(record.timestamp)
+
+    @property
     def session(self) -> str | None:
         """The session that a helper's records name as theirs."""
         return self._raw.get("sessionId")
@@ -89,7 +102,7 @@ class Tally:
 
     def _take(self, record: Brief, place: str) -> None:
         kind = record.type
-        if kind in ("user", "assistant", "system", "tool_use", "tool_result", "cost", "session"):
+        if kind in _CONVERSATION:
             uuid = record.uuid
             if record.is_sidechain and not self._subagent:
                 if uuid is None or uuid not in self._seen:
@@ -107,42 +120,56 @@ class Tally:
             self._raw["totalCostUSD"] = record.total_cost_usd
         elif kind == "queue-operation":
             self._time(record, conversation=False)
-            if "firstUuid" not in self._raw:  # a fork that `claude -p` made starts with its own prompt
+            if self._first_uuid is None:  # a fork that `claude -p` made starts with its own prompt
                 self._raw.setdefault("queuedAt", record.timestamp)
 
     def _facts(self, record: Brief) -> None:
         if record.type != "cost":
             self._time(record, conversation=record.type != "session")
-        if record.cwd:
+        if record.cwd and record.cwd != self.cwd:
             self.cwd = record.cwd
             self._cwds[record.cwd] = None
-        if record.git_branch:
+        if record.git_branch and record.git_branch != self._branch:
             self._branch = record.git_branch
             self._branches[record.git_branch] = None
-        if self._origin is None and (origin := forked_from(record)) and origin != self.session_id:
-            self._origin = origin
-        raw = self._raw
+        if record.forked_from is not None and self._origin is None and forked_from(record) != self.session_id:
+            self._origin = forked_from(record)
         if record.version:
-            raw["version"] = record.version
+            self._version = record.version
         if record.entrypoint:
-            raw["entrypoint"] = record.entrypoint
-        if record.agent_id:
-            raw["agentId"] = record.agent_id
-        if record.session_id and self._subagent:
-            raw.setdefault("sessionId", record.session_id)
-        if record.uuid and record.type in ("user", "assistant"):
-            raw.setdefault("firstUuid", record.uuid)
+            self._entrypoint = record.entrypoint
+        if self._subagent:
+            self._raw["agentId"] = record.agent_id
+            self._raw.setdefault("sessionId", record.session_id)
+        if self._first_uuid is None and record.type in ("user", "assistant"):
+            self._first_uuid = record.uuid
 
     def _time(self, record: Brief, *, conversation: bool) -> None:
-        moment = parse_time(record.timestamp)
+        at = record.timestamp
+        if conversation and type(at) is str and _PLAIN_TIME(at) and self._latest:
+            # Times in the agent's usual form are compared as they stand, and read once at the end.
+            if at > self._latest:
+                self._latest = at
+            if self._created is not None:
+                return
+        moment = parse_time(at)
         if moment is None:
             return
         if record.uuid and forked_from(record):
             self._inherited_at = self._inherited_at or moment
         elif self._created is None:
             self._created = moment
-        if conversation and (self.last_at is None or moment > self.last_at):
-            self.last_at = moment
+        if conversation:
+            if type(at) is str and _PLAIN_TIME(at):
+                self._latest = max(self._latest, at)
+            elif self._odd_latest is None or moment > self._odd_latest:
+                self._odd_latest = moment
+
+    @property
+    def last_at(self) -> datetime | None:
+        """Time of the newest message."""
+        found = [moment for moment in (parse_time(self._latest), self._odd_latest) if moment is not None]
+        return max(found, default=None)
 
     def _conversation(self, record: Brief, place: str) -> None:
         match record.type:
@@ -167,9 +194,14 @@ class Tally:
 
     def _user(self, record: Brief) -> None:
         blocks = _blocks(record)
-        results = sum(isinstance(block, BriefBlock) and block.type == "tool_result" for block in blocks)
-        images = sum(isinstance(block, BriefBlock) and block.type in ("image", "document") for block in blocks)
+        results = images = 0
+        for block in blocks:
+            kind = block.type if isinstance(block, BriefBlock) else "text"
+            results += kind == "tool_result"
+            images += kind in ("image", "document")
         self._messages += results
+        if results == len(blocks):
+            return
         said = user_said(record, block_text(blocks), results=results, images=images)
         if said is None:
             return
@@ -187,9 +219,11 @@ class Tally:
         key = reply_key(record, body) or place
         model = (body.model if body else None) or record.model
         self._spend(key, (body.usage if body else None) or record.usage)
-        self._calls += sum(isinstance(b, BriefBlock) and b.type == "tool_use" for b in _blocks(record))
-        if body and body.id:
-            self._raw.setdefault("firstMessageId", body.id)
+        for block in _blocks(record):
+            if isinstance(block, BriefBlock) and block.type == "tool_use":
+                self._calls += 1
+        if self._first_message is None and body:
+            self._first_message = body.id
         if key in self._replies:
             return
         self._replies.add(key)
@@ -233,7 +267,12 @@ class Tally:
         newest_first = list(reversed(self._models))
         models = tuple(sorted(newest_first, key=lambda model: -self._models[model]))
         raw = dict(self._raw)
+        last_at = self.last_at
         extra = {
+            "firstUuid": self._first_uuid,
+            "firstMessageId": self._first_message,
+            "version": self._version,
+            "entrypoint": self._entrypoint,
             "customTitle": self.custom_title,
             "aiTitle": self._ai_title,
             "cwds": list(self._cwds),
@@ -245,13 +284,13 @@ class Tally:
         raw.update(known.pop("raw", {}))
         kind: SessionKind = "fork" if self._origin else "session"
         given = self.custom_title or known.pop("helper_title", "") or self._ai_title
-        created = self._created or self._inherited_at or self.last_at or EPOCH
+        created = self._created or self._inherited_at or last_at or EPOCH
         fields: dict[str, Any] = {
             "agent": "claude",
             "session_id": self.session_id,
             "title": one_line(given or self.first_prompt or self._command, TITLE_LENGTH),
             "created_at": created,
-            "updated_at": self.last_at or created,
+            "updated_at": last_at or created,
             "turn_count": self._turns,
             "message_count": self._messages,
             "model": models[0] if models else None,
@@ -264,7 +303,7 @@ class Tally:
             "tokens": self.tokens(),
             "tool_call_count": self._calls,
             "git_branch": self._branch,
-            "source": raw.get("entrypoint"),
+            "source": self._entrypoint,
             "preview": self.first_prompt,
             "error": self._failed,
             "warnings": len(self.damaged),
@@ -273,65 +312,12 @@ class Tally:
         return SessionSummary(**{**fields, **known})
 
 
-def ends(fd: int, size: int, tally: Tally, *, head: int, tail: int, reach: int = REACH) -> Part:
-    """Feed the beginning and the end of a file to `tally`; which part of it that was.
-
-    Reads on from the beginning until there is a prompt, a directory and a record of the session's own, and back
-    from the end until there is a message, each at most `reach` bytes.
-    """
-    if size <= head + tail:
-        feed_all(fd, 0, size, tally)
-        return "whole"
-    position = _read_head(fd, size, tally, head, max(head, reach))
-    for span in _spans(tail, max(tail, reach)):
-        if size - span <= position:
-            feed_all(fd, position, size, tally)
-            return "whole"
-        last = read_ends(fd, size, 0, span).tail
-        if last and (span >= reach or any(_is_message(line.data) for line in last)):
-            _feed(last, tally)
-            return "ends"
-    return "head"
-
-
-def _read_head(fd: int, size: int, tally: Tally, head: int, reach: int) -> int:
-    """Where reading stopped: the beginning of a line."""
-    position = 0
-    for span in _spans(head, min(reach, size)):
-        for line in lines(fd, position, span):
-            if not line.complete:
-                break
-            tally.feed(line)
-            position = line.offset + len(line.data) + 1
-        if tally.first_prompt and tally.cwd and tally.created:
-            break
-    return position
-
-
-def feed_all(fd: int, start: int, stop: int | None, tally: Tally) -> int:
-    """Feed every line from `start`; where reading stopped. A torn last line waits to be finished."""
-    return _feed(lines(fd, start, stop), tally, start)
-
-
-def _feed(found: Iterable[Line], tally: Tally, start: int = 0) -> int:
-    end = start
-    for line in found:
-        if not line.complete and (line.too_long or not is_whole(line.data)):
-            break
-        tally.feed(line)
-        end = line.offset + len(line.data)
-    return end
-
-
-def _spans(first: int, last: int) -> list[int]:
-    spans = [first]
-    while spans[-1] < last:
-        spans.append(min(spans[-1] * 4, last))
-    return spans
-
-
-def _is_message(data: bytes) -> bool:
-    return b'"timestamp"' in data and (b'"type":"user"' in data or b'"type":"assistant"' in data)
+def timed(line: Line) -> list[Brief]:
+    """The records in a line that say when something happened in the conversation."""
+    if line.too_long or b'"timestamp"' not in line.data:
+        return []
+    found = _DECODER.all(line.data)[0]
+    return [r for r in found if r.timestamp is not None and (r.type in _CONVERSATION or r.type == "queue-operation")]
 
 
 def _blocks(record: Brief) -> list[BriefBlock | str]:

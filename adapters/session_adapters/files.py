@@ -207,7 +207,7 @@ class Decoder(Generic[T]):
 
     def __init__(self, record: type[T]) -> None:
         self._type = record
-        self._decode = msgspec.json.Decoder(record, strict=False).decode
+        self._decode = msgspec.json.Decoder(record).decode
 
     def one(self, data: bytes) -> T:
         """The record in `data`. Raises `ValueError` when there is none, or more than one."""

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from textual.app import App, SystemCommand
 from textual.screen import Screen
@@ -35,7 +35,7 @@ class HermesApp(App[None], inherit_bindings=False):
     """The program. Idle, it writes nothing to the terminal."""
 
     TITLE = "hermes-tui"
-    CSS_PATH: ClassVar[list[str]] = [str(paths.styles_dir() / name) for name in ("hermes.tcss",)]  # type: ignore[assignment]
+    CSS_PATH = [str(path) for path in sorted(paths.styles_dir().glob("*.tcss"))]  # noqa: RUF012  (as App declares it)
     BINDINGS = bindings("app")
     ENABLE_COMMAND_PALETTE = True
 
@@ -75,11 +75,11 @@ class HermesApp(App[None], inherit_bindings=False):
         assert isinstance(screen, MainScreen)  # noqa: S101
         return screen
 
-    def get_default_screen(self) -> Screen[object]:
+    def get_default_screen(self) -> Screen[Any]:
         """The main screen is there from the first frame."""
         labels = self.manager.labels
         badges = {name: label.badge for name, label in labels.items()}
-        return MainScreen(self.clock, badges, self.reader, str(self.manager.environment.home))  # type: ignore[return-value]
+        return MainScreen(self.clock, badges, self.reader, str(self.manager.environment.home))
 
     def on_mount(self) -> None:
         """Paint what the last run knew, then begin to read."""
@@ -176,7 +176,7 @@ class HermesApp(App[None], inherit_bindings=False):
         """Look at the stores without waiting for the next turn."""
         self.watch_thread.look_now()
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers: our own, and none of Textual's."""
         main = self.main
         if screen is main:

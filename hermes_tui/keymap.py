@@ -75,7 +75,7 @@ KEYS: tuple[Key, ...] = (
     Key("main.back", "escape,backspace,h", "back", "Back: to the list, or out of a filter", "back"),
     Key("main.refresh", "ctrl+r,f5", "app.refresh", "Look at the stores now"),
     Key("list.open", "enter,l", "open", "Open the session", "open"),
-    Key("list.toggle", "space,z", "toggle", "Unfold or fold forks and helpers", "fold"),
+    Key("list.toggle", "space,z", "toggle_fold", "Unfold or fold forks and helpers", "fold"),
     Key("list.unfold", "right", "unfold", "Unfold, or go to the first fork"),
     Key("list.fold", "left,h", "fold", "Fold, or go to where it came from"),
     Key("list.unfold_all", "Z", "toggle_all", "Unfold or fold everything"),

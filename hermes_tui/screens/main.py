@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -40,8 +39,8 @@ class MainScreen(Screen[None]):
 
     BINDINGS = bindings("main")
     AUTO_FOCUS = "SessionList"
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (120, "-wide")]
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-short"), (10, "-tall")]
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012  (as Screen declares it)
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (10, "-tall")]  # noqa: RUF012  (as Screen declares it)
 
     def __init__(self, clock: Clock, badges: Mapping[str, str], reader: Reader, home: str) -> None:
         super().__init__()
@@ -168,7 +167,7 @@ class MainScreen(Screen[None]):
         conversation = self.sessions.highlighted
         line = self.query_one("#detail", Line)
         if conversation is not None:
-            line.show(*detail_parts(conversation, self._clock))
+            line.show(*detail_parts(conversation, self._clock, self.size.width))
         elif self.sessions.words:
             line.show([(" No session matches; esc drops the filter.", "faint")])
         else:
@@ -186,6 +185,7 @@ class MainScreen(Screen[None]):
     def _settle_layout(self) -> None:
         self.sessions.state_words = not self.is_wide
         self._show_counts()
+        self._show_detail()
         if self.is_wide:
             self.remove_class("-reading")
             self._open_highlighted()

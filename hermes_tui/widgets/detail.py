@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import age, count, safe
+from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.line import Part
 from hermes_tui.widgets.session_rows import Conversation
 from hermes_tui.widgets.states import state_of
@@ -11,26 +12,36 @@ from session_adapters.model import EPOCH, TokenUsage
 
 __all__ = ["detail_parts"]
 
+_LEAST_FIRST = ("branch", "parts", "turns", "tokens", "model")
+"""What is left out first. Branch and turns are in other places, too."""
 
-def detail_parts(conversation: Conversation, clock: Clock) -> tuple[list[Part], list[Part]]:
-    """Left: model, branch, turns, tokens, times. Right: the state in words."""
+
+def detail_parts(conversation: Conversation, clock: Clock, width: int) -> tuple[list[Part], list[Part]]:
+    """Left: model, branch, turns, tokens, parts, times, without the least of them where `width` is too little.
+    Right: the state in words."""
     tip = conversation.tip
     least = "≥ " if conversation.partial else ""
-    facts = [
-        safe(tip.model or ""),
-        safe(tip.git_branch or ""),
-        f"{least}{conversation.turns} turn{'' if conversation.turns == 1 else 's'}",
-        _tokens(conversation.tokens, least),
-        _parts(conversation),
-        _times(conversation, clock),
-    ]
-    left: list[Part] = [(" ", "")]
-    for fact in facts:
-        if fact:
-            left += [(" · ", "faint")] if len(left) > 1 else []
-            left.append((fact, ""))
     state = state_of(tip)
-    return left, [] if state is None else [(f"{state.glyph} {state.word} ", state.style)]
+    right: list[Part] = [] if state is None else [(f"{state.glyph} {state.word} ", state.style)]
+    facts = {
+        "model": safe(tip.model or ""),
+        "branch": safe(tip.git_branch or ""),
+        "turns": f"{least}{conversation.turns} turn{'' if conversation.turns == 1 else 's'}",
+        "tokens": _tokens(conversation.tokens, least),
+        "parts": f"{len(conversation.parts)} parts" if len(conversation.parts) > 1 else "",
+        "times": _times(conversation, clock),
+    }
+    shown = {name: fact for name, fact in facts.items() if fact}
+    room = width - 2 - sum(width_of(text) for text, _ in right)
+    for name in _LEAST_FIRST:
+        if width_of(" · ".join(shown.values())) <= room:
+            break
+        shown.pop(name, None)
+    left: list[Part] = [(" ", "")]
+    for fact in shown.values():
+        left += [(" · ", "faint")] if len(left) > 1 else []
+        left.append((fact, ""))
+    return left, right
 
 
 def _tokens(tokens: TokenUsage | None, least: str) -> str:
@@ -38,10 +49,6 @@ def _tokens(tokens: TokenUsage | None, least: str) -> str:
     if tokens is None or not tokens.total:
         return ""
     return f"{least}{count(tokens.total - tokens.output_tokens)} in {count(tokens.output_tokens)} out"
-
-
-def _parts(conversation: Conversation) -> str:
-    return f"{len(conversation.parts)} parts" if len(conversation.parts) > 1 else ""
 
 
 def _times(conversation: Conversation, clock: Clock) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from textual.screen import Screen
 
@@ -12,7 +13,7 @@ from hermes_tui.widgets.line import Line, Part
 __all__ = ["Hints", "hints_of"]
 
 
-def hints_of(screen: Screen[object]) -> list[tuple[str, str]]:
+def hints_of(screen: Screen[Any]) -> list[tuple[str, str]]:
     """(key, word) for every binding that works now and has a hint, innermost first; one key per action."""
     found: dict[str, tuple[str, str]] = {}
     for active in screen.active_bindings.values():

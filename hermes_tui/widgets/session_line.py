@@ -69,9 +69,13 @@ class Painter(NamedTuple):
         base = self.base if cursor is None else self.base + cursor
         if row.conversation is None:
             return self._strip([(f" {row.heading}", "heading")], base, plain=False)
+        parts = self._parts(row, row.conversation)
+        if cursor is not None:
+            # What is faint elsewhere is read here.
+            parts = [(text, "" if purpose in ("faint", "title", "rule") else purpose) for text, purpose in parts]
         # Reversed colours would turn every colour of the text into a patch.
         plain = cursor is not None and bool(cursor.reverse)
-        return self._strip(self._parts(row, row.conversation), base, plain=plain)
+        return self._strip(parts, base, plain=plain)
 
     def _strip(self, parts: Sequence[tuple[str, str]], base: Style, *, plain: bool) -> Strip:
         segments = [

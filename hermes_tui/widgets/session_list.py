@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from rich.style import Style
@@ -25,7 +26,7 @@ class _Position(NamedTuple):
     """Where one was, to come back to."""
 
     key: str
-    index: int
+    row: int
     scroll: float
     unfolded: frozenset[str]
 
@@ -138,7 +139,7 @@ class SessionList(ScrollView, can_focus=True):
             return
         kept, self._kept = self._kept, None
         self._unfolded = set(kept.unfolded)
-        self._lay(kept.key, kept.index)
+        self._lay(kept.key, kept.row)
         self.scroll_to(y=kept.scroll, animate=False, force=True, immediate=True)
 
     def tick(self) -> None:
@@ -177,7 +178,7 @@ class SessionList(ScrollView, can_focus=True):
         if not self._rows:
             return -1
         index = min(max(index, 0), len(self._rows) - 1)
-        for at in (*range(index, len(self._rows)), *range(index, -1, -1)):
+        for at in chain(range(index, len(self._rows)), range(index, -1, -1)):
             if self._rows[at].conversation is not None:
                 return at
         return -1
@@ -307,7 +308,7 @@ class SessionList(ScrollView, can_focus=True):
         else:
             self.post_message(self.Selected(conversation))
 
-    def action_toggle(self) -> None:
+    def action_toggle_fold(self) -> None:
         """Unfold or fold what is under the cursor."""
         conversation = self.highlighted
         if conversation is None or not conversation.children:
@@ -322,7 +323,7 @@ class SessionList(ScrollView, can_focus=True):
         if conversation is None or not conversation.children:
             return
         if conversation.key not in self._unfolded:
-            self.action_toggle()
+            self.action_toggle_fold()
         else:
             self.action_move(1)
 
@@ -332,7 +333,7 @@ class SessionList(ScrollView, can_focus=True):
         if conversation is None:
             return
         if conversation.key in self._unfolded and conversation.children:
-            self.action_toggle()
+            self.action_toggle_fold()
             return
         depth = len(self._rows[self._cursor].guide)
         for at in range(self._cursor - 1, -1, -1):
@@ -363,7 +364,7 @@ class SessionList(ScrollView, can_focus=True):
         mark = 2 + len(row.guide)
         if row.unfolded is not None and event.x < (mark + 2 if row.guide else 2):
             self.move_to(index)
-            self.action_toggle()
+            self.action_toggle_fold()
         elif index == self._cursor:
             self.action_open()
         else:

@@ -38,6 +38,7 @@ def _table() -> dict[int, str | None]:
         *range(0x200B, 0x2010),  # zero width, joiners, direction marks
         *range(0x2060, 0x2066),
         *range(0xFE00, 0xFE10),  # variation selectors: terminals disagree on the width of what they change
+        *range(0x13430, 0x13456),
         *range(0x1BCA0, 0x1BCA4),
         *range(0x1D173, 0x1D17B),
         *range(0xE0000, 0xE1000),  # tags and more selectors: text that people cannot see

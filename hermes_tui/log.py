@@ -15,12 +15,14 @@ from hermes_tui import __version__, paths
 __all__ = ["write_failure"]
 
 _LIMIT = 256 * 1024
+_FRAMES = 60
+"""The innermost ones; enough for any error but endless recursion."""
 
 
 def write_failure(error: BaseException) -> Path | None:
     """Note an unexpected error; the file it was noted in, None when there is no place to write.
 
-    The exception's own text is left out: it may quote what was read. Its type and the lines of code are not data.
+    The exception's own text is left out: it may quote what was read. Its type and the places in the code do not.
     """
     path = paths.log_file()
     try:
@@ -43,6 +45,7 @@ def _describe(error: BaseException) -> str:
     while current is not None and id(current) not in seen:
         seen.add(id(current))
         parts.append(f"{type(current).__module__}.{type(current).__qualname__}\n")
-        parts.extend(traceback.format_tb(current.__traceback__))
+        frames = traceback.extract_tb(current.__traceback__, limit=-_FRAMES)
+        parts.extend(f"  {frame.filename}:{frame.lineno} {frame.name}\n" for frame in frames)
         current = current.__cause__ or current.__context__
     return "".join(parts) + "\n"

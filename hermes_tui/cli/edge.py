@@ -24,6 +24,10 @@ def execute(arguments: Sequence[str]) -> int:
     except output.PipeClosed:
         output.abandon()
         return narration.CLOSED_PIPE
+    except output.OutputFailed as error:
+        output.abandon()
+        narration.say(f"hermes-tui: {error}")
+        return narration.FAILURE
     except KeyboardInterrupt:
         output.abandon()
         return narration.INTERRUPTED
@@ -46,7 +50,7 @@ def _guarded(arguments: Sequence[str]) -> int:
         else:
             narration.say(f"hermes-tui: {error}")
         return error.exit_code
-    except (output.PipeClosed, KeyboardInterrupt):
+    except (output.PipeClosed, output.OutputFailed):
         raise
     except Exception as error:
         return _bug(error, wants_json)

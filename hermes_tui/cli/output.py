@@ -10,7 +10,17 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["PipeClosed", "finish", "json_error", "terminal_width", "write", "write_json"]
+__all__ = [
+    "OutputFailed",
+    "PipeClosed",
+    "abandon",
+    "finish",
+    "json_error",
+    "terminal_width",
+    "write",
+    "write_json",
+    "write_json_array",
+]
 
 WIDE = 10_000
 """Columns when the output is no terminal: nothing is cut."""
@@ -20,16 +30,20 @@ class PipeClosed(Exception):
     """Whoever read our output has had enough."""
 
 
+class OutputFailed(Exception):
+    """The output cannot be written: a full disk, say. The text is one sentence."""
+
+
 def write(text: str | bytes) -> None:
-    """Write as UTF-8, whatever the locale. Raises `PipeClosed`."""
+    """Write as UTF-8, whatever the locale. Raises `PipeClosed`, `OutputFailed`."""
     data = text.encode("utf-8", "replace") if isinstance(text, str) else text
     try:
         if sys.stdout is None:  # started with standard output closed
             raise PipeClosed
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
-    except BrokenPipeError as error:
-        raise PipeClosed from error
+    except OSError as error:
+        raise _trouble(error) from error
 
 
 def write_json(value: Any) -> None:
@@ -56,12 +70,12 @@ def json_error(code: str, message: str) -> None:
 
 
 def finish() -> None:
-    """Write what is still in the buffer. Raises `PipeClosed`."""
+    """Write what is still in the buffer. Raises `PipeClosed`, `OutputFailed`."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BrokenPipeError as error:
-        raise PipeClosed from error
+    except OSError as error:
+        raise _trouble(error) from error
 
 
 def abandon() -> None:
@@ -78,3 +92,9 @@ def terminal_width() -> int:
     if fallback == WIDE and not os.environ.get("COLUMNS", "").isdigit():
         return WIDE
     return max(20, shutil.get_terminal_size((fallback, 24)).columns)
+
+
+def _trouble(error: OSError) -> Exception:
+    if isinstance(error, BrokenPipeError):
+        return PipeClosed()
+    return OutputFailed(f"cannot write the output: {error.strerror or error}")

@@ -22,22 +22,22 @@ _TITLE_LEAST = 20
 def session_table(sessions: Sequence[SessionSummary], now: datetime, width: int) -> Iterator[str]:
     """Lines of a table no wider than `width` cells, heading first; `(no sessions)` when there are none.
 
-    On a narrow terminal columns are left out, the least telling first; ids are never cut, for they are what the
-    next command needs.
+    On a narrow terminal columns are left out, the least telling first. Ids are never cut, for they are what the
+    next command needs: where not even agent, id and age fit, a line is wider.
     """
     if not sessions:
         yield "(no sessions)"
         return
     rows = [_row(one, now) for one in sessions]
     widths = [
-        max(cell_width(_HEAD[column]), *(min(cell_width(row[column]), _MOST[column] or 100) for row in rows))
+        max(cell_width(_HEAD[column]), *(min(cell_width(row[column]), _MOST[column] or 200) for row in rows))
         for column in range(len(_HEAD))
     ]
-    widths[1] = max(cell_width(row[1]) for row in rows)
+    widths[1] = max(widths[1], *(cell_width(row[1]) for row in rows))
     columns = _columns(widths, width)
     for row in (_HEAD, *rows):
         cells = [_cell(row[column], widths[column], column) for column in columns]
-        yield _cut(_GAP.join(cells).rstrip(), width)
+        yield _GAP.join(cells).rstrip()
 
 
 def _row(one: SessionSummary, now: datetime) -> tuple[str, ...]:
@@ -70,7 +70,3 @@ def _columns(widths: list[int], width: int) -> list[int]:
 
 def _cell(text: str, width: int, column: int) -> str:
     return fit(text, width, right=column in _RIGHT)
-
-
-def _cut(line: str, width: int) -> str:
-    return line if cell_width(line) <= width else fit(line, width).rstrip()

@@ -1,0 +1,180 @@
+"""`sessions list` and `sessions show`: answers, exit codes, what goes where (checklist R-5)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from hermes_tui.display import cell_width
+from tiny_home import START, TinyHome
+
+Cli = Callable[..., Any]
+
+
+def test_list_json_is_a_bare_array_with_the_documents_names(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one", title="First", cwd="/srv/app", usd=0.25)
+    ran = cli("sessions", "list", "tiny", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    (row,) = json.loads(ran.out)
+    expected = {
+        "agent": "tiny",
+        "sessionId": "one",
+        "unifiedId": "tiny:one",
+        "title": "First",
+        "createdAt": "2026-03-01T12:00:00Z",
+        "updatedAt": "2026-03-01T12:01:00Z",
+        "turnCount": 1,
+        "messageCount": 2,
+        "model": "m-1",
+        "tags": [],
+        "cwd": "/srv/app",
+    }
+    assert expected.items() <= row.items()
+    assert row["cost"]["totalUsd"] == 0.25
+
+
+def test_list_json_of_nothing_and_of_several(tiny_home: TinyHome, cli: Cli) -> None:
+    assert cli("sessions", "list", "tiny", "--json").out == "[]\n"
+    for name in "abc":
+        tiny_home.add(name)
+    assert [row["sessionId"] for row in json.loads(cli("sessions", "list", "tiny", "--json").out)] == ["c", "b", "a"]
+
+
+def test_list_without_an_agent_merges_all(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one")
+    rows = json.loads(cli("sessions", "list", "--json").out)
+    assert {row["unifiedId"] for row in rows} == {"tiny:one", "copy:one", "crashing:one"}
+
+
+def test_every_option_of_list(tiny_home: TinyHome, cli: Cli) -> None:
+    for number in range(5):
+        tiny_home.add(
+            f"s{number}",
+            at=START + timedelta(days=number),
+            model=f"m-{number % 2}",
+            usd=1.0 / (number + 1) ** 2,
+            turns=number + 1,
+            tags=[f"t{number}"],
+            cwd=f"/srv/{number}",
+        )
+
+    def ids(*options: str) -> list[str]:
+        return [row["sessionId"] for row in json.loads(cli("sessions", "list", "tiny", "--json", *options).out)]
+
+    assert ids("--since", "2026-03-03") == ["s4", "s3", "s2"]
+    assert ids("--until", "2026-03-02") == ["s1", "s0"]
+    assert ids("--until", "2026-03-02T12:00:00Z") == ["s1", "s0"]
+    assert ids("--since", "2026-03-02T12:00:00.000001Z", "--limit", "1") == ["s4"]
+    assert ids("--model", "m-1") == ["s3", "s1"]
+    assert ids("--tag", "t1", "--tag", "t4") == ["s4", "s1"]
+    assert ids("--cwd", "/srv/2/") == ["s2"]
+    assert ids("--limit", "0") == []
+    assert ids("--sort", "cost") == ["s0", "s1", "s2", "s3", "s4"]
+    assert ids("--sort", "turns", "--asc", "--limit", "2") == ["s0", "s1"]
+    assert ids("--sort", "date", "--desc", "--limit", "2") == ["s4", "s3"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "name"),
+    [
+        (("sessions", "list", "bogus"), 3, "AGENT_NOT_FOUND"),
+        (("sessions", "list", "tiny", "--limit", "-1"), 2, "VALIDATION_ERROR"),
+        (("sessions", "list", "tiny", "--limit", "many"), 2, "VALIDATION_ERROR"),
+        (("sessions", "list", "tiny", "--sort", "name"), 2, "VALIDATION_ERROR"),
+        (("sessions", "list", "tiny", "--since", "soon"), 2, "VALIDATION_ERROR"),
+        (("sessions", "list", "tiny", "--no-such-option"), 2, "VALIDATION_ERROR"),
+        (("sessions", "show", "bogus", "one"), 3, "AGENT_NOT_FOUND"),
+        (("sessions", "show", "bogus:one"), 3, "AGENT_NOT_FOUND"),
+        (("sessions", "show", "tiny", "nope"), 8, "SESSION_NOT_FOUND"),
+        (("sessions", "show", "tiny", ""), 8, "SESSION_NOT_FOUND"),
+        (("sessions", "show", "tiny:nope"), 8, "SESSION_NOT_FOUND"),
+        (("sessions", "show", "tiny", "damaged"), 1, "PARSE_ERROR"),
+        (("sessions", "show", "one"), 2, "VALIDATION_ERROR"),
+        (("sessions", "show"), 2, "VALIDATION_ERROR"),
+        (("no-such-command",), 2, "VALIDATION_ERROR"),
+    ],
+)
+def test_errors_by_exit_code_in_words_or_as_json(
+    tiny_home: TinyHome, cli: Cli, arguments: tuple[str, ...], code: int, name: str
+) -> None:
+    tiny_home.add("one")
+    (tiny_home.store / "damaged.jsonl").write_bytes(b"\x00\x01\x02\n")
+    ran = cli(*arguments)
+    assert (ran.code, ran.out) == (code, "")
+    assert ran.err.startswith("hermes-tui: ")
+    assert ran.err.count("\n") == 1
+    as_json = ("--format", "json") if "show" in arguments else ("--json",)
+    ran = cli(*arguments, *as_json)
+    assert (ran.code, ran.err) == (code, "")
+    error = json.loads(ran.out)["error"]
+    assert error["code"] == name
+    assert error["message"]
+
+
+def test_show_by_agent_and_id_by_unified_id_and_by_beginning(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("abc-1")
+    tiny_home.add("abd-2")
+    whole = cli("sessions", "show", "tiny", "abc-1")
+    assert whole.code == 0
+    assert cli("sessions", "show", "tiny:abc-1") == whole
+    assert cli("sessions", "show", "tiny", "abc") == whole
+    assert cli("sessions", "show", "tiny:abc") == whole
+    several = cli("sessions", "show", "tiny", "ab")
+    assert several.code == 8
+    assert "abc-1" in several.err
+    assert "abd-2" in several.err
+
+
+def test_show_json_equals_what_was_written(tiny_home: TinyHome, cli: Cli) -> None:
+    path = tiny_home.add("one", turns=3)
+    raw = [json.loads(line) for line in path.read_text().splitlines()[1:]]
+    session = json.loads(cli("sessions", "show", "tiny", "one", "--format", "json").out)
+    assert [(one["role"], one["content"]) for one in session["messages"]] == [
+        (one["role"], one["text"]) for one in raw
+    ]
+
+
+def test_show_keeps_the_relations_that_list_found(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("parent")
+    tiny_home.add("child", parent="parent")
+    cli("sessions", "list", "tiny")
+    session = json.loads(cli("sessions", "show", "tiny", "child", "--format", "json").out)
+    assert session["forkedFrom"] == "parent"
+
+
+def test_a_table_for_people(tiny_home: TinyHome, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_home.add("one", title="日本語の題 and more " * 9, cwd="/srv/shop", usd=1.5)
+    tiny_home.add("two", title="\x1b[2J\x1b]0;owned\x07 evil\u202e", at=datetime.now(UTC) - timedelta(hours=30))
+    for columns in (40, 60, 80, 120, 200):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        ran = cli("sessions", "list", "tiny")
+        lines = ran.out.splitlines()
+        assert len(lines) == 3
+        assert lines[0].split()[:3] == ["AGENT", "SESSION", "AGE"]
+        assert max(map(cell_width, lines)) <= columns
+        assert not set(ran.out) & set("\x1b\x07\u202e")
+        assert lines[1].startswith("tiny   two       30h"[:16])
+    monkeypatch.delenv("COLUMNS")
+    tiny_home.add("0" * 64, at=START - timedelta(days=1))
+    everything = cli("sessions", "list", "tiny").out  # a pipe gets all of it
+    assert ("日本語の題 and more " * 9)[:100].strip() in everything
+    monkeypatch.setenv("COLUMNS", "40")
+    assert "0" * 64 in cli("sessions", "list", "tiny").out
+
+
+def test_an_empty_table_says_so(cli: Cli) -> None:
+    assert cli("sessions", "list", "tiny").out == "(no sessions)\n"
+
+
+def test_what_the_table_does_not_show_is_said_on_standard_error(tiny_home: TinyHome, cli: Cli) -> None:
+    for number in range(5):
+        tiny_home.add(f"s{number}")
+    (tiny_home.store / "bad.jsonl").write_text("junk\n")
+    ran = cli("sessions", "list", "tiny", "--limit", "2")
+    assert "first 2 are shown" in ran.err
+    assert "1 could not be read" in ran.err
+    assert cli("sessions", "list", "tiny", "--limit", "2", "--json").err == ""

@@ -1,0 +1,220 @@
+"""How the program behaves as a process: pipes, signals, terminals, what it imports, what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.cli import root as root_module
+from hermes_tui.cli.edge import execute
+from tiny_home import TinyHome
+
+Spawn = Callable[..., "subprocess.CompletedProcess[bytes]"]
+
+
+def test_a_closed_pipe_is_quiet(tiny_home: TinyHome, process_environment: dict[str, str]) -> None:
+    for number in range(200):
+        tiny_home.add(f"s{number:04}", title="t" * 90)
+    tiny_home.add("long", turns=20_000)
+    commands = {
+        "sessions list tiny --json --limit 10000": "[\n",
+        "sessions list tiny --limit 10000": "AGENT",
+        "sessions show tiny long": "# A title",
+        "sessions show tiny long --format jsonl": "{",
+        "--help": "Usage",
+    }
+    for command, beginning in commands.items():
+        script = f'"$0" -m hermes_tui --home "$1" {command} | head -n 1; echo "codes ${{PIPESTATUS[*]}}"'
+        ran = subprocess.run(
+            ["bash", "-c", script, sys.executable, str(tiny_home.home)],
+            env=process_environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        first, codes = ran.stdout.splitlines()
+        assert ran.stderr.replace("hermes-tui: 1 could not", "") == "" or "Traceback" not in ran.stderr
+        assert "roken" not in ran.stderr
+        assert (first + "\n").startswith(beginning)
+        assert codes in ("codes 0 0", "codes 141 0")
+
+
+def test_a_reader_that_closes_at_once_gives_141(tiny_home: TinyHome, process_environment: dict[str, str]) -> None:
+    tiny_home.add("long", turns=20_000)
+    reading, writing = os.pipe()
+    os.close(reading)
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(tiny_home.home), "sessions", "show", "tiny", "long"]
+    ran = subprocess.run(
+        command, env=process_environment, stdout=writing, stderr=subprocess.PIPE, timeout=60, check=False
+    )
+    os.close(writing)
+    assert (ran.returncode, ran.stderr) == (141, b"")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-", "</dev/null >/dev/full"])
+def test_streams_that_are_closed_or_full(
+    tiny_home: TinyHome, process_environment: dict[str, str], closed: str
+) -> None:
+    tiny_home.add("one")
+    script = f'"$0" -m hermes_tui --home "$1" sessions list tiny {closed}'
+    ran = subprocess.run(
+        ["bash", "-c", script, sys.executable, str(tiny_home.home)],
+        env=process_environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "Traceback" not in ran.stderr
+    assert "Exception ignored" not in ran.stderr
+    assert ran.returncode in (0, 1, 141)
+    if "full" in closed:
+        assert ran.returncode == 1
+        assert "No space left" in ran.stderr
+
+
+def test_ctrl_c_is_quiet(tiny_home: TinyHome, process_environment: dict[str, str]) -> None:
+    os.mkfifo(tiny_home.home / "gate")
+    script = (
+        "import hermes_tui.cli.machine as machine, sys\n"
+        "real = machine.environment_of\n"
+        f"def slow(home):\n    open({str(tiny_home.home / 'gate')!r}).read()\n    return real(home)\n"
+        "machine.environment_of = slow\n"
+        "from hermes_tui.cli import run\n"
+        f"run(['--home', {str(tiny_home.home)!r}, 'sessions', 'list'])\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", script], env=process_environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    with (tiny_home.home / "gate").open("w"):  # opens when the other side does: it is inside the command now
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"")
+
+
+def run_in_terminal(command: list[str], environment: dict[str, str]) -> tuple[int, str]:
+    """Run in a pseudo-terminal; exit code and what was shown."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], command, environment)
+    shown = b""
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        if select.select([fd], [], [], 0.2)[0]:
+            try:
+                data = os.read(fd, 65536)
+            except OSError:
+                break
+            if not data:
+                break
+            shown += data
+    os.close(fd)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
+
+
+@pytest.mark.parametrize("term", ["dumb", ""])
+def test_a_dumb_terminal_is_refused_with_a_hint(process_environment: dict[str, str], term: str) -> None:
+    command = [sys.executable, "-m", "hermes_tui"]
+    code, shown = run_in_terminal(command, {**process_environment, "TERM": term})
+    assert code == 2
+    assert "cannot show a full-screen program" in shown
+    assert "hermes-tui sessions list" in shown
+    assert shown.count("\n") == 1
+    assert "\x1b" not in shown
+
+
+@pytest.mark.parametrize("arguments", [(), ("demo",), ("demo", "--static")])
+def test_no_terminal_is_refused_with_a_hint(spawn: Spawn, arguments: tuple[str, ...]) -> None:
+    ran = spawn(*arguments, TERM="xterm-256color")
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    assert b"is not a terminal" in ran.stderr
+    assert b"hermes-tui sessions list" in ran.stderr
+    assert ran.stderr.count(b"\n") == 1
+
+
+def test_no_colour_is_ever_written(tiny_home: TinyHome, process_environment: dict[str, str]) -> None:
+    tiny_home.add("one", title="\x1b[31mred")
+    for arguments in (["sessions", "list"], ["sessions", "show", "tiny", "one"], ["doctor"], ["--help"]):
+        command = [sys.executable, "-m", "hermes_tui", "--home", str(tiny_home.home), *arguments]
+        code, shown = run_in_terminal(command, {**process_environment, "TERM": "xterm-256color"})
+        assert code == 0
+        assert "\x1b" not in shown
+
+
+def test_a_bug_becomes_one_line_and_a_log_without_content(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], isolated_home: Path
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("sk-secret-from-a-transcript")
+
+    monkeypatch.setattr("hermes_tui.sessions.manager.SessionManager.list", fail)
+    assert execute(["sessions", "list"]) == 1
+    out, err = capfd.readouterr()
+    log = isolated_home / ".local" / "state" / "hermes-tui" / "hermes-tui.log"
+    assert out == ""
+    assert err == f"hermes-tui: unexpected error (ZeroDivisionError); details are in {log}\n"
+    text = log.read_text()
+    assert "ZeroDivisionError" in text
+    assert "test_manners.py" in text
+    assert "sk-secret" not in text + err
+    assert stat.S_IMODE(log.stat().st_mode) == 0o600
+    assert execute(["sessions", "list", "--json"]) == 1
+    assert json.loads(capfd.readouterr().out)["error"]["code"] == "INTERNAL_ERROR"
+
+
+def test_the_log_is_rotated_and_never_an_obstacle(
+    monkeypatch: pytest.MonkeyPatch, isolated_home: Path, tmp_path: Path
+) -> None:
+    from hermes_tui.log import write_failure
+
+    error = ValueError("x")
+    path = write_failure(error)
+    assert path is not None
+    path.write_text("x" * 300_000)
+    write_failure(error)
+    assert sorted(one.name for one in path.parent.iterdir()) == ["hermes-tui.log", "hermes-tui.log.1"]
+    assert path.stat().st_size < 10_000
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "file"))
+    assert write_failure(error) is None
+
+
+def test_completion_answers_without_running_anything(spawn: Spawn) -> None:
+    ran = spawn(_HERMES_TUI_COMPLETE="bash_complete", COMP_WORDS="hermes-tui s", COMP_CWORD="1")
+    assert ran.stdout.decode().split() == ["plain,sessions"]
+
+
+def test_version_and_help(spawn: Spawn) -> None:
+    from hermes_tui import __version__
+
+    assert spawn("--version").stdout.decode() == f"hermes-tui {__version__}\n"
+    for command in ((), ("sessions",), ("sessions", "list"), ("sessions", "show"), ("doctor",), ("demo",)):
+        short, long = spawn(*command, "-h"), spawn(*command, "--help")
+        assert short.returncode == long.returncode == 0
+        assert short.stdout == long.stdout
+        assert short.stdout.startswith(b"Usage: hermes-tui")
+    assert all(name.encode() in spawn("--help").stdout for name in root_module.COMMANDS)
+
+
+def test_a_home_that_is_not_there(spawn: Spawn, tmp_path: Path) -> None:
+    ran = spawn("--home", str(tmp_path / "nowhere"), "sessions", "list")
+    assert ran.returncode == 2
+    assert b"there is no directory" in ran.stderr
+
+
+def test_home_by_variable(spawn: Spawn, tiny_home: TinyHome) -> None:
+    tiny_home.add("one")
+    ran = spawn("sessions", "list", "tiny", "--json", HERMES_TUI_HOME=str(tiny_home.home), TINY_HOME="/nowhere")
+    assert [row["sessionId"] for row in json.loads(ran.stdout)] == ["one"]

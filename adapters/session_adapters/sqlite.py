@@ -340,3 +340,4 @@ def _copy_file(source: str, target: str, path: str) -> None:
             raise _Moved
         words = done.stderr.decode("utf-8", "replace").strip().rpartition(": ")[2]
         raise DatabaseUnreadable(f"it could not be copied: {words or done.returncode}")
+    Path(target).chmod(0o600)  # a log or journal cannot be taken in where the original may not be written

@@ -1,0 +1,94 @@
+"""Databases as other programs leave them, and proof that reading them leaves no trace."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from support import REPOSITORY
+
+__all__ = ["crashed_writer", "open_descriptors", "run_python", "shared_folder", "tree", "unprivileged"]
+
+Tree = dict[str, tuple[str, int, int, int]]
+
+
+def tree(folder: Path) -> Tree:
+    """Everything under `folder`: digest, inode, mode and mtime of each file. Reads whole files, so not for use
+    while this process has a connection open."""
+    found: Tree = {}
+    for path in (folder, *sorted(folder.rglob("*"))):
+        status = path.lstat()
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
+        found[str(path.relative_to(folder))] = (digest, status.st_ino, status.st_mode, status.st_mtime_ns)
+    return found
+
+
+def run_python(
+    code: str, *arguments: str | Path, user: int | None = None, expect: int = 0
+) -> subprocess.CompletedProcess[str]:
+    """Run `code` in a fresh interpreter that finds the adapters; fail with its words when it fails. It becomes
+    `user` only after importing them: that user may not be allowed to read this checkout."""
+    if user is not None:
+        code = f"import os, session_adapters.hermes\nos.setgroups([]); os.setgid({user}); os.setuid({user})\n{code}"
+    environment = {
+        "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(REPOSITORY / "adapters"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "LC_ALL": "C.UTF-8",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        env=environment,
+        cwd="/",
+        check=False,
+    )
+    assert done.returncode == expect, done.stderr
+    return done
+
+
+def unprivileged() -> int | None:
+    """A user id to run as that may not write where root may; None when that is so already."""
+    return 65534 if os.geteuid() == 0 else None
+
+
+@contextmanager
+def shared_folder() -> Iterator[Path]:
+    """A temporary directory that other users may enter."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        try:
+            yield folder
+        finally:
+            for path in (folder, *folder.rglob("*")):
+                if path.is_dir():
+                    path.chmod(0o755)
+
+
+_CRASH = """
+import os, sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("PRAGMA journal_mode = " + sys.argv[2])
+connection.execute("PRAGMA wal_autocheckpoint = 0")
+for statement in sys.argv[3:]:
+    connection.execute(statement)
+os._exit(0)
+"""
+
+
+def crashed_writer(database: Path, *statements: str, mode: str = "WAL") -> None:
+    """Run the statements in a process that then dies without closing the database."""
+    run_python(_CRASH, database, mode, *statements)
+
+
+def open_descriptors() -> int:
+    """How many files this process has open."""
+    return len(list(Path("/dev/fd").iterdir()))

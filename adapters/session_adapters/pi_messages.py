@@ -220,7 +220,7 @@ def _note(
         cost=price(entry.usage),
         attachments=images,
         inherited=inherited,
-        usage_key=usage_key(entry, entry.id or message_id) if used else "",
+        usage_key=usage_key(entry, message_id.removesuffix("/summary")) if used else "",
     )
 
 

@@ -118,7 +118,12 @@ class Tree:
                 while at is not None and not passed[at]:
                     passed[at] = True
                     at = self.parent(at)
-        ends = {index for index, node in enumerate(self.nodes) if node.spoken and not passed[index]}
+        # A line that stands in the file twice is one message: only the copy that children hang on counts.
+        ends = {
+            index
+            for index, node in enumerate(self.nodes)
+            if node.spoken and not passed[index] and self._index[node.id] == index
+        }
         current = self.spoken_above(active)
         if current is not None:
             ends.add(current)

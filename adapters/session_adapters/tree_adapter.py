@@ -18,6 +18,7 @@ from session_adapters.files import Line, file_stamp, lines, open_file, read_ends
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.pi_records import ENTRIES
 from session_adapters.transcript import PAGE
+from session_adapters.tree_file import is_record
 from session_adapters.tree_relations import relate_files
 from session_adapters.tree_tally import Tally
 from session_adapters.tree_transcript import TreeTranscript
@@ -297,8 +298,10 @@ def _feed(tally: Tally, found: Iterator[Line]) -> None:
         if line.too_long:
             tally.warnings += 1
             continue
+        if not is_record(line):
+            continue
         entries, lost = ENTRIES.all(line.data)
-        tally.warnings += lost and line.complete  # a torn last line is a writer at work
+        tally.warnings += lost
         for entry in entries:
             tally.take(entry)
 

@@ -12,8 +12,10 @@ from session_adapters.pi_records import SHAPES, SPOKEN, Shape
 from session_adapters.times import parse_time
 from session_adapters.tree import Node, Tree
 
-__all__ = ["Spot", "TreeFile", "TreeShape"]
+__all__ = ["Spot", "TreeFile", "TreeShape", "is_record"]
 
+_NO_NODES = frozenset({"title", "text", "thinking", "toolCall", "image"})
+"""omp's title slot, and the blocks of a message."""
 _CHECK = 64
 """Bytes before the known end that must be unchanged for a file to count as appended to."""
 
@@ -60,7 +62,7 @@ class TreeShape:
                 self.header = record
                 self._started = _seconds(record.timestamp) if record.parent_session else None
             return None
-        if record.type == "title" or not (record.type or record.role):
+        if not self._is_node(record):
             return None
         if record.id is None:
             node_id, parent = f"v1-{number}", self._previous
@@ -71,6 +73,15 @@ class TreeShape:
             self.labels[record.target_id] = record.label or ""
         spoken = record.type in SPOKEN or not record.type
         return self.tree.add(Node(node_id, parent, spoken, _seconds(record.timestamp)))
+
+    def _is_node(self, record: Any) -> bool:
+        """Whether a record belongs to the tree: of a damaged line, parts of a record may be left that look like
+        one. Only version 1 has entries without id, only the document's layout records without type."""
+        if not record.type:
+            return self.header is None and bool(record.role) and record.id is not None
+        if record.type in _NO_NODES:
+            return False
+        return record.id is not None or self.header is None or self.header.version in (None, 1)
 
     def leaf(self) -> int | None:
         """The end of the branch on which the agent goes on: the last record; in the document's layout the newest."""
@@ -120,27 +131,16 @@ class TreeFile(TreeShape):
                 return False
             end, unterminated = status.st_size, False
             for line in lines(fd, start, status.st_size):
-                if line.complete or line.too_long:
-                    self._feed(number, line, status.st_size)
-                elif line.data.rstrip(b"\x00 \t\r").endswith(b"}") and self._whole(line):
-                    self._feed(number, line, status.st_size)
-                    unterminated = True
+                if is_record(line):
+                    self._feed(number, line)
+                    unterminated = not line.complete
                 else:
                     end = line.offset
             check = read_at(fd, max(0, end - _CHECK), min(_CHECK, end))
         self._known[number] = _Known((status.st_dev, status.st_ino), end, check, unterminated)
         return end > start
 
-    @staticmethod
-    def _whole(line: Line) -> bool:
-        """Whether a last line that still lacks its newline is a record already."""
-        try:
-            SHAPES.one(line.data)
-        except ValueError:
-            return False
-        return True
-
-    def _feed(self, number: int, line: Line, size: int) -> None:
+    def _feed(self, number: int, line: Line) -> None:
         if line.too_long:
             self.damaged[self.paths[number], line.offset] = "the line is too long to be read"
             return
@@ -181,6 +181,19 @@ class TreeFile(TreeShape):
                 return False
             # A last line that was taken without its newline must now get one.
             return not (known.unterminated and status.st_size > known.end and read_at(fd, known.end, 1) != b"\n")
+
+
+def is_record(line: Line) -> bool:
+    """False for a last line without newline that a writer is in the middle of."""
+    if line.complete or line.too_long:
+        return True
+    if not line.data.rstrip(b"\x00 \t\r").endswith(b"}"):
+        return False
+    try:
+        SHAPES.one(line.data)
+    except ValueError:
+        return False
+    return True
 
 
 def _seconds(value: Any) -> float | None:

@@ -16,6 +16,8 @@ from session_adapters.base import Liveness, Source
 __all__ = ["Process", "newest_by_directory", "process", "processes"]
 
 _STATUS = "open in this directory"
+_SLACK = 1.0
+"""Seconds: the boot time that starts are counted from has no fractions."""
 _LOOKED_AT = 200
 """Session files whose first lines are read at most."""
 
@@ -70,14 +72,14 @@ def newest_by_directory(
     if not waiting:
         return {}
     earliest = waiting[-1].started
-    fresh = [source for source in sources() if source.modified >= earliest]
+    fresh = [source for source in sources() if source.modified + _SLACK >= earliest]
     found: dict[str, Liveness] = {}
     for source in sorted(fresh, key=lambda one: -one.modified)[:_LOOKED_AT]:
         known = header(source)
         if known is None or known[0] in found:
             continue
         for one in waiting:
-            if one.cwd == known[1] and source.modified >= one.started:
+            if one.cwd == known[1] and source.modified + _SLACK >= one.started:
                 found[known[0]] = Liveness(pid=one.pid, status=_STATUS)
                 waiting.remove(one)
                 break

@@ -17,6 +17,7 @@ GROUP = "hermes_tui.adapters"
 
 BUILT_IN: Mapping[str, str] = {
     "claude": "session_adapters.claude:ClaudeAdapter",
+    "codex": "session_adapters.codex:CodexAdapter",
     "hermes": "session_adapters.hermes:HermesAdapter",
     "omp": "session_adapters.omp:OmpAdapter",
     "pi": "session_adapters.pi:PiAdapter",

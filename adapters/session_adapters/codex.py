@@ -1,0 +1,299 @@
+"""Codex CLI: one JSONL rollout per session under `~/.codex/sessions` (spec 004 §4.2.2, stores/codex FACTS.md).
+
+Everything that is shown stands in the rollouts and in `session_index.jsonl`; the SQLite files beside them repeat it,
+can lag behind, and are not opened.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, ClassVar
+
+from msgspec.structs import replace
+
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Environment,
+    Liveness,
+    NativeCommand,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+    unique,
+)
+from session_adapters.codex_document import DocumentTranscript, document_lines, is_document
+from session_adapters.codex_live import held_locks, open_rollouts
+from session_adapters.codex_rollout import Head, base_stop, identify, is_uuid, own_start
+from session_adapters.codex_splice import Base, CodexTranscript
+from session_adapters.codex_store import ARCHIVED, Names, codex_home, codex_roots, list_sources
+from session_adapters.codex_survey import Survey, survey_document, survey_rollout
+from session_adapters.codex_tally import Tally
+from session_adapters.files import lines, open_file
+from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.text import one_line
+from session_adapters.transcript import PAGE, Transcript
+
+__all__ = ["CodexAdapter"]
+
+_REPORTED = 10
+"""Damaged lines of one file that are reported one by one."""
+_PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
+"""An id that cannot be taken for an option."""
+_DAEMON = "Codex starts a background app-server that keeps running after you leave it"
+
+
+class CodexAdapter(Adapter):
+    """Reads Codex' rollouts."""
+
+    name: ClassVar[str] = "codex"
+    label: ClassVar[str] = "Codex CLI"
+    badge: ClassVar[str] = "cx"
+    capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    head: ClassVar[int] = 64 << 10
+    """Bytes at the beginning of a file that `summaries` reads."""
+    tail: ClassVar[int] = 64 << 10
+    """Bytes at its end."""
+    page: ClassVar[int] = PAGE
+    """Bytes of a transcript that `open` reads at a time."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self._names = Names()
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`."""
+        return codex_roots(self.environment)
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`."""
+        return unique(chain.from_iterable(list_sources(root, report) for root in self.roots()))
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`. Counts and tokens are those of the session's own part: what a fork took over is
+        its parent's."""
+        try:
+            if is_document(source.path):
+                survey = survey_document(source.path)
+            else:
+                survey = survey_rollout(source.path, head=self.head, tail=self.tail, exact=exact)
+        except FileNotFoundError:
+            return ()
+        except (OSError, ValueError) as error:
+            report(_problem(source, f"cannot be read: {getattr(error, 'strerror', None) or error}"))
+            return ()
+        _report_damage(source, survey, report)
+        if survey.is_empty:
+            if not survey.damaged:
+                report(_problem(source, "holds no session" if survey.size else "is empty"))
+            return ()
+        title = self._titles(report).get(survey.head.session_id, "")
+        fields = survey.tally.fields(survey.head, survey.builders, title)
+        return (_summary(fields, source, survey.size, partial=survey.partial),)
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """See `Adapter.relate`. A session that stands in `sessions` and in `archived_sessions` is one. Renaming
+        changes no rollout, so names are put on again here."""
+        best: dict[str, SessionSummary] = {}
+        for summary in summaries:
+            other = best.get(summary.session_id)
+            if other is None or _rank(summary.size, summary.archived, summary.path) > _rank(
+                other.size, other.archived, other.path
+            ):
+                best[summary.session_id] = summary
+        titles = self._titles(lambda problem: None)
+        return [
+            replace(summary, title=one_line(titles[session_id])) if titles.get(session_id) else summary
+            for session_id, summary in best.items()
+        ]
+
+    def live(self) -> Mapping[str, Liveness]:
+        """See `Adapter.live`."""
+        proc = self.environment.proc
+        folders = [root.path for root in self.roots()]
+        return {**open_rollouts(folders, proc), **held_locks(codex_home(self.environment), proc)}
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`. Names tell nearly always; the beginnings of the few files whose name does not are
+        read only then."""
+        listed = list(self.sources(lambda problem: None))
+        found = [source for source in listed if source.session_id == session_id]
+        if not found:
+            found = [source for source in listed if not is_uuid(source.session_id) and _holds(source, session_id)]
+        return max(found, key=lambda one: _rank(one.size, one.layout == ARCHIVED, one.path), default=None)
+
+    def _titles(self, report: Report) -> Mapping[str, str]:
+        return self._names.read(codex_home(self.environment), report)
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open`."""
+        return self._open(source, session_id, self.page)[0]
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`. A fork's messages begin with its parent's, marked as inherited."""
+        transcript, head = self._open(source, session_id, sys.maxsize)
+        while not transcript.complete and transcript.earlier():
+            pass
+        tally = Tally()
+        tally.add(transcript.messages)
+        title = self._titles(lambda problem: None).get(session_id, "")
+        fields = tally.fields(head, [transcript.builder], title)
+        size = transcript.size if isinstance(transcript, CodexTranscript) else source.size
+        known = _summary(fields, source, size, partial=False)
+        return Session(**_fields_of(known), messages=tuple(transcript.messages))
+
+    def _open(self, source: Source, session_id: str, page: int) -> tuple[CodexTranscript | DocumentTranscript, Head]:
+        head, own_from = self._identify(source, session_id)
+        if head.session_id != session_id:
+            raise SessionMissing(f"codex session {session_id} is not in {source.path}")
+        if is_document(source.path):
+            document = DocumentTranscript(session_id, source.path)
+            return document, head
+        bases, lost = self._bases(head)
+        transcript = CodexTranscript(
+            session_id,
+            source.path,
+            parent=head.copied,
+            own_from=own_from,
+            bases=bases,
+            lost=lost,
+            page=page,
+        )
+        if not head.meta.id and transcript.complete and _says_nothing(transcript.messages):
+            reason = transcript.problems[0].reason if transcript.problems else "it holds no session"
+            raise SessionUnreadable(f"cannot read {source.path}: {reason}")
+        return transcript, head
+
+    def _identify(self, source: Source, session_id: str) -> tuple[Head, int]:
+        """The head, and where the session's own lines begin."""
+        try:
+            if is_document(source.path):
+                return identify(document_lines(source.path), source.path), 0
+            with open_file(source.path) as fd:
+                head = identify(lines(fd), source.path)
+                return head, own_start(lines(fd), head) if head.copied else 0
+        except FileNotFoundError as error:
+            raise SessionMissing(f"codex session {session_id}: {source.path} is not there any more") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SessionUnreadable(f"cannot read {source.path}: {reason}") from error
+
+    def _bases(self, head: Head) -> tuple[list[Base], str]:
+        """The rollouts that a fork by reference begins with, nearest first, and why the conversation does not go
+        back further, if it should."""
+        bases: list[Base] = []
+        seen = {head.session_id}
+        wanted = head.meta.history_base
+        limit: int | None = None
+        by_id: dict[str, Source] = {}
+        if wanted is not None and wanted.thread_id:
+            by_id = self._by_id()
+        while wanted is not None and wanted.thread_id:
+            thread = wanted.thread_id
+            if thread in seen:
+                return bases, f"What was said before this is lost: session {thread} names itself as its beginning"
+            seen.add(thread)
+            base = by_id.get(thread)
+            if base is None:
+                return bases, f"What was said before this is in session {thread}, which is not in the store"
+            end = wanted.end_ordinal_exclusive
+            hint = wanted.end_byte_offset if limit is None or (end is not None and end <= limit) else None
+            limit = end if limit is None else limit if end is None else min(limit, end)
+            try:
+                with open_file(base.path) as fd:
+                    above = identify(lines(fd), base.path)
+                    stop = base_stop(fd, os.fstat(fd).st_size, limit, hint)
+            except OSError as error:
+                reason = error.strerror or error
+                return bases, f"What was said before this is in {base.path}, which cannot be read: {reason}"
+            bases.append(Base(thread_id=thread, path=base.path, stop=stop))
+            wanted = above.meta.history_base
+        return bases, ""
+
+    def _by_id(self) -> dict[str, Source]:
+        """Rollouts by the id in their name; of copies the one that `find` gives."""
+        found: dict[str, Source] = {}
+        for source in self.sources(lambda problem: None):
+            other = found.get(source.session_id)
+            rank = _rank(source.size, source.layout == ARCHIVED, source.path)
+            if other is None or rank > _rank(other.size, other.layout == ARCHIVED, other.path):
+                found[source.session_id] = source
+        return found
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """`codex resume <id>`, in the session's last directory: Codex records where it is started."""
+        return self._command("resume", summary)
+
+    def fork_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """`codex fork <id>`."""
+        return self._command("fork", summary)
+
+    def _command(self, verb: str, summary: SessionSummary) -> NativeCommand | None:
+        session_id = summary.session_id
+        if not _PLAIN_ID.fullmatch(session_id):
+            return None
+        warnings = []
+        if summary.archived:
+            warnings.append(f"the session is archived: run `codex unarchive {session_id}` first")
+        if summary.live and verb == "resume":
+            warnings.append("another process has the session open")
+        if not is_uuid(session_id):
+            warnings.append("this id is no uuid, so Codex will look for a session of that name")
+        text = "; ".join((*warnings, _DAEMON))
+        home = self.environment.variables.get("CODEX_HOME", "").strip()
+        env = {"CODEX_HOME": str(codex_home(self.environment))} if home else {}
+        return NativeCommand(
+            argv=("codex", verb, session_id), cwd=summary.cwd, env=env, warning=text[0].upper() + text[1:]
+        )
+
+
+def _rank(size: int, archived: bool, path: str) -> tuple[int, bool, str]:
+    """Of two copies of a session the longer one counts, and the one that is not archived."""
+    return (size, not archived, path)
+
+
+def _holds(source: Source, session_id: str) -> bool:
+    try:
+        if is_document(source.path):
+            return identify(document_lines(source.path), source.path).session_id == session_id
+        with open_file(source.path) as fd:
+            return identify(lines(fd), source.path).session_id == session_id
+    except (OSError, ValueError):
+        return False  # `summaries` reports it
+
+
+def _summary(fields: Mapping[str, Any], source: Source, size: int, *, partial: bool) -> SessionSummary:
+    return SessionSummary(**fields, path=source.path, size=size, partial=partial, archived=source.layout == ARCHIVED)
+
+
+def _fields_of(summary: SessionSummary) -> dict[str, Any]:
+    names = (name for name in summary.__struct_fields__ if name != "unified_id")
+    return {name: getattr(summary, name) for name in names}
+
+
+def _says_nothing(messages: Iterable[Message]) -> bool:
+    return all(message.id == "lost" for message in messages)
+
+
+def _report_damage(source: Source, survey: Survey, report: Report) -> None:
+    for offset, reason in survey.damaged[:_REPORTED]:
+        report(_problem(source, reason, f"byte {offset}"))
+    more = len(survey.damaged) - _REPORTED
+    if more > 0:
+        report(_problem(source, f"{more} more damaged lines", f"after byte {survey.damaged[_REPORTED - 1][0]}"))
+
+
+def _problem(source: Source, reason: str, place: str = "") -> Problem:
+    return Problem(agent="codex", path=source.path, reason=reason, place=place, session_id=source.session_id)

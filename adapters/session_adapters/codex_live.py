@@ -1,0 +1,96 @@
+"""Which Codex sessions a process has open (stores/codex FACTS.md).
+
+Since 0.149 the writer holds an flock on `thread-writer-locks/<uuid>.lock`; after SIGKILL the file stays without it.
+Older versions only keep the rollout open. Locks are seen in `/proc/locks` and never taken.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from session_adapters.base import Liveness
+from session_adapters.codex_rollout import is_uuid, name_id
+
+__all__ = ["held_locks", "open_rollouts"]
+
+
+def held_locks(home: Path, proc: Path) -> Mapping[str, Liveness]:
+    """Session ids whose lock file under `home` is locked by a process. Locks are matched by device and inode; where
+    a file system shows another device number than `stat` does, the process must have the lock file open."""
+    files: dict[int, tuple[str, Path, os.stat_result]] = {}
+    try:
+        entries = sorted((home / "thread-writer-locks").iterdir())
+    except OSError:
+        return {}
+    for path in entries:
+        if path.suffix == ".lock" and is_uuid(path.stem):
+            try:
+                status = path.stat()
+            except OSError:
+                continue  # removed meanwhile: its session was closed
+            files[status.st_ino] = (path.stem, path, status)
+    found: dict[str, Liveness] = {}
+    for pid, device, inode in _locks(proc) if files else ():
+        known = files.get(inode)
+        if known is None:
+            continue
+        session_id, path, status = known
+        if device == (os.major(status.st_dev), os.minor(status.st_dev)) or _has_open(proc, pid, path):
+            found[session_id] = Liveness(pid=pid)
+    return found
+
+
+def _locks(proc: Path) -> Iterator[tuple[int, tuple[int, int], int]]:
+    """(pid, (major, minor), inode) of every flock that is held; waiting ones have `->` in their second field."""
+    try:
+        table = (proc / "locks").read_text()
+    except OSError:
+        return
+    for row in table.splitlines():
+        fields = row.split()
+        try:
+            if fields[1] == "FLOCK":
+                major, minor, inode = fields[5].split(":")
+                yield int(fields[4]), (int(major, 16), int(minor, 16)), int(inode)
+        except (IndexError, ValueError):
+            continue  # not a row of the form above
+
+
+def _has_open(proc: Path, pid: int, path: Path) -> bool:
+    wanted = os.path.realpath(path)
+    return any(target == wanted for target in _open_files(proc / str(pid)))
+
+
+def _open_files(process: Path) -> Iterator[str]:
+    try:
+        descriptors = list((process / "fd").iterdir())
+    except OSError:
+        return  # gone, or another user's
+    for descriptor in descriptors:
+        try:
+            yield str(descriptor.readlink())
+        except OSError:
+            continue
+
+
+def open_rollouts(folders: list[Path], proc: Path) -> Mapping[str, Liveness]:
+    """Session ids whose rollout in one of `folders` a process named codex has open."""
+    prefixes = tuple(os.path.realpath(folder) + os.sep for folder in folders)
+    found: dict[str, Liveness] = {}
+    try:
+        processes = [entry for entry in proc.iterdir() if entry.name.isdecimal()]
+    except OSError:
+        return {}
+    for process in processes:
+        try:
+            command = (process / "comm").read_text()
+        except OSError:
+            continue
+        if not command.startswith("codex"):
+            continue
+        for target in _open_files(process):
+            if target.startswith(prefixes) and is_uuid(name_id(target)):
+                found[name_id(target)] = Liveness(pid=int(process.name))
+    return found

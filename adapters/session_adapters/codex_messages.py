@@ -1,0 +1,363 @@
+"""Codex' records, one at a time, turned into messages (stores/codex FACTS.md).
+
+What one model call says (reasoning, text, calls) becomes one message, with the time of its last part, as long as the
+order allows it. Every message stands in a rollout twice, as a `response_item` and as an `event_msg`: the item is
+shown, and the event tells which of the items of role user was typed by a human.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from session_adapters.codex_pages import is_summary_call, prompt_of, settle
+from session_adapters.codex_records import (
+    LINE,
+    Payload,
+    attachments_of,
+    is_injected,
+    read_arguments,
+    read_output,
+    text_of,
+)
+from session_adapters.codex_records import Line as Record
+from session_adapters.codex_tokens import TokenBuilder
+from session_adapters.files import Line
+from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
+from session_adapters.times import from_iso
+from session_adapters.transcript import Builder
+
+__all__ = ["CodexBuilder"]
+
+_TURN = re.compile(rb'"type":\s*"task_started"|"role":\s*"user"')
+_ABORTED = "<turn_aborted>"
+_SHELL = "<user_shell_command>"
+
+
+class CodexBuilder(TokenBuilder):
+    """See the module. Lines before `own_from` (a byte offset), or all with `inherited`, are another session's:
+    `parent`, if it is known."""
+
+    def __init__(self, owner: str, *, parent: str = "", own_from: int = 0, inherited: bool = False) -> None:
+        super().__init__(owner, parent=parent, inherited=inherited)
+        self.metas: list[Payload] = []
+        """`session_meta` payloads and bare headers among the lines."""
+        self.contexts: list[str] = []
+        """Models of this session's own turns, in order, each once."""
+        self.cwd: str | None = None
+        self.newest: datetime | None = None
+        """Time of the newest own line."""
+        self.leading = ""
+        """What the first message was made of, where it may be the twin of one above: `prompt` or `abort`."""
+        self.candidate: int | None = None
+        """An item of role user that waits for the event that makes it a prompt."""
+        self.echo: str | None = None
+        """A prompt made from an event, which an item may repeat."""
+        self._own_from = own_from
+        self._all_inherited = inherited
+        self._fed = False
+        self._ordinal: int | None = None
+        self._spoken: tuple[str, str, datetime | None] | None = None
+        self._events: dict[str, Callable[[Payload, datetime | None], None]] = {
+            "user_message": self._user_event,
+            "item_completed": self._item_event,
+            "agent_message": self._agent_event,
+            "task_complete": self._task_complete,
+            "turn_aborted": self._turn_aborted,
+            "error": self._error_event,
+        }
+
+    @classmethod
+    def starts_turn(cls, line: bytes) -> bool:
+        """See `Builder.starts_turn`."""
+        return _TURN.search(line, 0, 400) is not None
+
+    def feed(self, line: Line) -> None:
+        """See `Builder.feed`."""
+        if not self._fed:
+            self._fed, self.from_start = True, line.offset == 0
+        records, lost = LINE.all(line.data)
+        if lost:
+            self.damaged.append((line.offset, "a record that is no JSON or not of the expected form"))
+        self.inherited = self._all_inherited or line.offset < self._own_from
+        for number, record in enumerate(records):
+            self.at = f"{line.offset}.{number}" if number else str(line.offset)
+            self._take(record)
+
+    def _take(self, record: Record) -> None:
+        if record.ordinal is not None:
+            if record.ordinal == self._ordinal:
+                return  # the same line twice
+            self._ordinal = record.ordinal
+        when = from_iso(record.timestamp)
+        if when is not None and not self.inherited and (self.newest is None or when > self.newest):
+            self.newest = when
+        payload = record.payload
+        if payload is None:
+            self._bare(record, when)
+        elif record.type == "response_item":
+            self._item(payload, when, bare=False)
+        elif record.type == "event_msg":
+            self._event(record, payload, when)
+        elif record.type == "turn_context":
+            self._context(payload.model, payload.cwd)
+        elif record.type == "token_usage_record" and payload.usage is not None:
+            self.count_record(payload, payload.usage)
+        elif record.type == "compacted":
+            self._compacted(payload.message or "", when)
+        elif record.type == "session_meta":
+            self.metas.append(payload)
+
+    def _bare(self, record: Record, when: datetime | None) -> None:
+        if record.record_type is not None:
+            return
+        if record.type is not None:
+            self._item(record, when, bare=True)
+        elif record.id is not None:
+            self.metas.append(record)
+            self._context(record.model, record.cwd)
+
+    def _context(self, model: str | None, cwd: str | None) -> None:
+        self.model = model or self.model
+        if self.inherited:
+            return
+        self.cwd = cwd or self.cwd
+        if model and model not in self.contexts:
+            self.contexts.append(model)
+
+    # Items -------------------------------------------------------------------------------------------------
+
+    def _item(self, item: Payload, when: datetime | None, *, bare: bool) -> None:
+        kind = item.type or ""
+        if kind == "message":
+            if item.role == "user":
+                self._user_item(item, when, bare=bare)
+            elif item.role == "assistant":
+                self._assistant_item(item, when)
+        elif kind == "reasoning":
+            thinking = _reasoning_of(item)
+            if thinking:
+                index = self._reply(item.id, when, above=("content", "tool_calls"))
+                message = self.messages[index]
+                joined = f"{message.thinking}\n\n{thinking}" if message.thinking else thinking
+                self.change(index, replace(message, thinking=joined, timestamp=when or message.timestamp))
+        elif kind.endswith("_output"):
+            self._output(item, when)
+        elif kind.endswith("_call"):
+            self._call(item, kind, when)
+
+    def _assistant_item(self, item: Payload, when: datetime | None) -> None:
+        self._spoken = None
+        text = text_of(item.content)
+        images = attachments_of(item.content)
+        if text or images:
+            index = self._reply(item.id, when, above=("content", "tool_calls"))
+            message = self.messages[index]
+            at = when or message.timestamp
+            self.change(index, replace(message, content=text, attachments=images, timestamp=at))
+        if item.usage is not None:
+            self.count_inline(item.usage)
+
+    def _reply(self, item_id: str | None, when: datetime | None, *, above: tuple[str, ...] = ()) -> int:
+        """Index of the message that takes the next part of a reply; a new one if a field in `above`, which
+        belongs after that part, is filled already."""
+        index = self.open
+        if index is not None and index == len(self.messages) - 1:
+            message = self.messages[index]
+            if not any(getattr(message, name) for name in above):
+                return index
+        self.open = self._say("assistant", item_id=item_id, when=when, model=self.model)
+        return self.open
+
+    def _say(
+        self,
+        role: Any,
+        content: str = "",
+        kind: MessageKind = "message",
+        *,
+        item_id: str | None = None,
+        when: datetime | None = None,
+        **more: Any,
+    ) -> int:
+        return self.add(
+            Message(
+                role=role,
+                content=content,
+                kind=kind,
+                id=item_id or self.at,
+                timestamp=when,
+                inherited=self.inherited,
+                **more,
+            )
+        )
+
+    def _user_item(self, item: Payload, when: datetime | None, *, bare: bool) -> None:
+        text, images = text_of(item.content), attachments_of(item.content)
+        echo, self.echo = self.echo, None
+        if not (text or images) or (text == echo and self.messages and self.messages[-1].is_prompt):
+            return
+        self._flush_spoken()
+        injected = is_injected(text)
+        kind: MessageKind = "message" if bare and not injected else "notice"
+        if text.startswith(_SHELL):
+            kind = "command"
+        if bare and injected and not self.inherited:
+            self.cwd = _cwd_in(text) or self.cwd
+        index = self._say("user", text, kind, item_id=item.id, when=when, attachments=images)
+        self.open = None
+        self.candidate = None if bare or injected else index
+
+    def _call(self, item: Payload, kind: str, when: datetime | None) -> None:
+        name = item.name or kind.removesuffix("_call")
+        arguments = next((one for one in (item.arguments, item.input, item.action) if one is not None), None)
+        call = ToolCall(
+            tool_call_id=item.call_id or item.id or self.at,
+            tool_name=f"{item.namespace}.{name}" if item.namespace else name,
+            input=arguments if kind == "custom_tool_call" else read_arguments(arguments),
+            is_error=item.status == "failed",
+        )
+        index = self._reply(item.id, when)
+        message = self.messages[index]
+        calls = (*message.tool_calls, call)
+        self.change(index, replace(message, tool_calls=calls, timestamp=when or message.timestamp))
+
+    def _output(self, item: Payload, when: datetime | None) -> None:
+        output = read_output(item.output)
+        result = ToolResult(tool_call_id=item.call_id or "", output=output.value, is_error=output.is_error)
+        more: dict[str, object] = {"duration_ms": output.duration_ms, "subagent_id": output.subagent_id}
+        linked = self.link(result, **more)
+        self._say("tool", item_id=item.id, when=when, tool_result=linked, attachments=output.attachments)
+
+    def _compacted(self, text: str, when: datetime | None) -> None:
+        """`replacement_history` repeats what is there already and is not read."""
+        index = len(self.messages) - 1
+        marker = Message(
+            role="system", kind="compaction", id=self.at, timestamp=when, model=self.model, inherited=self.inherited
+        )
+        last = self.messages[index] if self.messages else None
+        if last is not None and is_summary_call(last, text):
+            spent = replace(marker, token_usage=last.token_usage, usage_key=last.usage_key)
+            self.change(index, spent)
+        else:
+            index = self.add(marker)
+            if self.pending is not None and not self.pending.repeats and self.pending.marker is None:
+                self.pending = self.pending._replace(marker=index)
+        if text:
+            self._say("system", text, "summary", item_id=f"{self.at}.summary", when=when)
+        self.open = None
+
+    # Events ------------------------------------------------------------------------------------------------
+
+    def _event(self, record: Record, event: Payload, when: datetime | None) -> None:
+        if event.type == "token_count" and event.info is not None:
+            self.count_event(event.info, recorded=record.ordinal is not None)
+        handle = self._events.get(event.type or "")
+        if handle is not None:
+            handle(event, when)
+
+    def _user_event(self, event: Payload, when: datetime | None) -> None:
+        self._prompt(event.message or "", when)
+
+    def _item_event(self, event: Payload, when: datetime | None) -> None:
+        item = event.item
+        if item is not None and item.type == "UserMessage":
+            self._prompt(text_of(item.content), when)
+        elif item is not None and item.type == "AgentMessage":
+            self._spoken = (text_of(item.content), item.id or self.at, when)
+
+    def _agent_event(self, event: Payload, when: datetime | None) -> None:
+        self._spoken = (event.message or "", self.at, when)
+
+    def _prompt(self, text: str, when: datetime | None) -> None:
+        self._flush_spoken()
+        index, self.candidate = self.candidate, None
+        if is_injected(text):
+            return  # early versions have an event for these too
+        if index is not None and index == len(self.messages) - 1:
+            self.change(index, prompt_of(self.messages[index], text))
+            return
+        if text:
+            self.leading = self.leading if self.messages else "prompt"
+            self._say("user", text, when=when)
+            self.echo, self.open = text, None
+
+    def _flush_spoken(self) -> None:
+        """Show what an event said, if no item followed."""
+        if self._spoken is not None:
+            (text, item_id, when), self._spoken = self._spoken, None
+            if text:
+                index = self._reply(item_id, when, above=("content", "tool_calls"))
+                message = self.messages[index]
+                self.change(index, replace(message, content=text, timestamp=when or message.timestamp))
+
+    def _task_complete(self, event: Payload, when: datetime | None) -> None:
+        self._flush_spoken()
+        error = event.error
+        text = error.get("message") if isinstance(error, dict) else error
+        if isinstance(text, str) and text:
+            self._error(text, when)
+
+    def _error_event(self, event: Payload, when: datetime | None) -> None:
+        self._error(event.message or "unknown error", when)
+
+    def _error(self, text: str, when: datetime | None) -> None:
+        last = self.messages[-1] if self.messages else None
+        if last is None or last.kind != "error" or last.content != text:
+            self._say("system", text, "error", when=when)
+
+    def _turn_aborted(self, event: Payload, when: datetime | None) -> None:
+        self._flush_spoken()
+        if self.messages and self.messages[-1].content.startswith(_ABORTED):
+            return
+        self.leading = self.leading if self.messages else "abort"
+        self._say("user", _ABORTED, "notice", when=when)
+
+    # Runs of lines -----------------------------------------------------------------------------------------
+
+    def meet(self, front: Builder) -> None:
+        """See `Builder.meet`."""
+        assert isinstance(front, CodexBuilder)  # noqa: S101 - a transcript has one kind of builder
+        settle(front, self)
+
+    def renumber(self, places: Sequence[int | None]) -> None:
+        """See `Builder.renumber`."""
+        super().renumber(places)
+        if self.candidate is not None:
+            self.candidate = places[self.candidate]
+
+    def answer(self, message: Message) -> None:
+        """Link the results that were waiting for the calls in `message`."""
+        for call in message.tool_calls:
+            for index, more in self._unanswered.pop(call.tool_call_id, ()):
+                result = self.messages[index].tool_result
+                if result is not None:
+                    linked = self.link(result, **more)
+                    self.messages[index] = replace(self.messages[index], tool_result=linked)
+
+    def drain(self) -> list[Message]:
+        """Hand over, and forget, the messages that no later line can change, so that a long file is read in
+        bounded memory. Results of forgotten calls stay unlinked."""
+        kept = min(at for at in (self.open, self.candidate, len(self.messages) - 1) if at is not None)
+        done = self.messages[: max(0, kept)]
+        self.drop(set(range(kept)))
+        return done
+
+
+def _reasoning_of(item: Payload) -> str:
+    """What is readable of a model's reasoning; encrypted reasoning is not."""
+    parts = item.summary if isinstance(item.summary, list) and item.summary else item.content
+    if not isinstance(parts, list):
+        return ""
+    return "\n\n".join(part.text for part in parts if part.text)
+
+
+_CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: (.+)$", re.MULTILINE)
+
+
+def _cwd_in(text: str) -> str | None:
+    found = _CWD.search(text, 0, 4000)
+    return (found[1] or found[2]) if found else None

@@ -1,0 +1,201 @@
+"""What the beginning of a Codex rollout tells of it: which session it is, whose lines it copies, where its own begin
+(stores/codex FACTS.md)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+from msgspec import Struct
+
+from session_adapters.codex_records import LINE, PROBE, Payload
+from session_adapters.files import Line, lines, read_at
+from session_adapters.model import SessionKind
+from session_adapters.times import from_iso
+
+__all__ = [
+    "Head",
+    "Relation",
+    "base_stop",
+    "identify",
+    "is_rollout",
+    "is_uuid",
+    "name_id",
+    "own_start",
+    "relation_of",
+]
+
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_PAUSE = timedelta(milliseconds=500)
+"""A parent's lines are copied in one go; a person needs longer to go on."""
+
+
+def is_uuid(text: str) -> bool:
+    """Whether `text` is an id of Codex' own."""
+    return _UUID.fullmatch(text) is not None
+
+
+def is_rollout(path: str) -> bool:
+    """Whether the name is one that Codex gives; spec 004's layout is `<session-id>.jsonl`."""
+    return PurePath(path).name.startswith("rollout-")
+
+
+def name_id(path: str) -> str:
+    """The session id that a file name tells: the uuid at its end, or the stem in spec 004's layout, or none."""
+    stem = PurePath(path).stem
+    if is_uuid(stem[-36:]):
+        return stem[-36:]
+    return "" if is_rollout(path) else stem
+
+
+class Head(NamedTuple):
+    """The records before the first item."""
+
+    session_id: str
+    meta: Payload
+    """The session's own; empty where it is lost."""
+    bare: bool = False
+    """Generation 1, or spec 004's layout."""
+    copied: str = ""
+    """Id of the session whose lines stand first in the file, for forks before 0.149."""
+
+
+def identify(first_lines: Iterable[Line], path: str) -> Head:
+    """The id is the FIRST `session_meta.id`: in an old fork the parent's comes second, and when the first is damaged
+    the file name tells that it is not the session's own."""
+    named = name_id(path)
+    meta: Payload | None = None
+    bare, copied = False, ""
+    for line in first_lines:
+        records, _ = LINE.all(line.data)
+        for record in records:
+            found = record.payload if record.type == "session_meta" else None
+            if found is None and meta is None and _is_header(record):
+                meta, bare = record, True
+            elif found is None:
+                if records:
+                    return _head(meta, bare, copied, named)
+            elif meta is None and (line.offset == 0 or found.id == named):
+                meta = found
+            elif found.id and not copied and (meta is None or found.id != meta.id):
+                copied = found.id
+    return _head(meta, bare, copied, named)
+
+
+def _is_header(record: Any) -> bool:
+    return record.type is None and record.record_type is None and record.payload is None and bool(record.id)
+
+
+def _head(meta: Payload | None, bare: bool, copied: str, named: str) -> Head:
+    own = meta if meta is not None else Payload()
+    session_id = own.id or named
+    if bare and named:
+        session_id = named
+    return Head(session_id, own, bare, copied)
+
+
+class Relation(Struct, frozen=True, kw_only=True):
+    """How a session came from another."""
+
+    kind: SessionKind = "session"
+    parent_id: str | None = None
+    forked_from: str | None = None
+
+
+def relation_of(head: Head) -> Relation:
+    """Sub-agents (also guardians and reviews) name their parent; keys that are null say nothing."""
+    meta = head.meta
+    forked = meta.forked_from_id or head.copied or (meta.history_base.thread_id if meta.history_base else None)
+    helper = meta.source.get("subagent") if isinstance(meta.source, dict) else None
+    spawn = helper.get("thread_spawn") if isinstance(helper, dict) else None
+    parent = meta.parent_thread_id or (spawn.get("parent_thread_id") if isinstance(spawn, dict) else None)
+    thread = meta.thread_source or ""
+    if parent or helper or thread.startswith(("subagent", "guardian")):
+        root = meta.session_id if meta.session_id != head.session_id else None
+        above = parent if isinstance(parent, str) and parent else root or forked
+        return Relation(kind="subagent", parent_id=above or None, forked_from=forked or None)
+    if forked:
+        return Relation(kind="fork", parent_id=forked, forked_from=forked)
+    return Relation()
+
+
+def own_start(all_lines: Iterable[Line], head: Head) -> int:
+    """Where the session's own lines begin in a file that starts with a copy of its parent's; the end of the lines
+    when it has none yet.
+
+    The copy is written in one go, its lines stamped with the fork's time or left with their old ones. The own part
+    begins after a pause, or with a turn whose id (a UUID of version 7, which holds a time) is not older than the
+    session.
+    """
+    created = from_iso(head.meta.timestamp)
+    born = _uuid_time(head.session_id)
+    previous: datetime | None = None
+    run: int | None = None
+    end = 0
+    for line in all_lines:
+        end = line.offset + len(line.data) + 1
+        try:
+            probe = PROBE.one(line.data)
+        except ValueError:
+            continue
+        payload = probe.payload
+        if probe.type == "session_meta" or payload is None:
+            continue
+        when = from_iso(probe.timestamp)
+        if when is not None and previous is not None:
+            came_back = created is not None and previous < created <= when
+            if came_back or when - previous >= _PAUSE:
+                return line.offset
+        previous = when or previous
+        turn = _uuid_time(payload.turn_id or "") if probe.type in ("turn_context", "event_msg") else 0
+        if turn and born and turn >= born:
+            return line.offset if run is None else run
+        if payload.role in ("user", "developer"):
+            run = line.offset if run is None else run
+        elif payload.type not in ("user_message", "item_completed"):
+            run = None
+    return end
+
+
+def _uuid_time(text: str) -> int:
+    """Milliseconds since the epoch in a UUID of version 7, else 0."""
+    return int(text[:8] + text[9:13], 16) if is_uuid(text) and text[14] == "7" else 0
+
+
+def base_stop(fd: int, size: int, limit: int | None, hint: int | None) -> int:
+    """Where the lines below the ordinal `limit` end in a file of `size` bytes. `hint` is a byte offset that is taken
+    when it stands at a line whose ordinal agrees; without a `limit` it is all there is."""
+    if limit is None:
+        return size if hint is None else max(0, min(hint, size))
+    if hint is not None and 0 < hint <= size and _agrees(fd, size, limit, hint):
+        return hint
+    for line in lines(fd, 0, size):
+        ordinal = _ordinal(line)
+        if ordinal is not None and ordinal >= limit:
+            return line.offset
+    return size
+
+
+def _agrees(fd: int, size: int, limit: int, hint: int) -> bool:
+    if read_at(fd, hint - 1, 1) != b"\n":
+        return False
+    low = max(0, hint - (64 << 10))
+    before = [line for line in lines(fd, low, hint) if line.offset > low or low == 0]
+    above = _ordinal(before[-1]) if before else None
+    if above is None or above != limit - 1:
+        return False
+    if hint == size:
+        return True
+    below = next(iter(lines(fd, hint, min(size, hint + (64 << 10)))), None)
+    ordinal = _ordinal(below) if below is not None and below.complete else None
+    return ordinal is not None and ordinal >= limit
+
+
+def _ordinal(line: Line) -> int | None:
+    try:
+        return PROBE.one(line.data).ordinal
+    except ValueError:
+        return None

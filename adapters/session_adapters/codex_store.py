@@ -1,0 +1,136 @@
+"""Where Codex keeps its sessions, and the names that users gave them (stores/codex FACTS.md)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from session_adapters.base import Environment, Report, Root, Source
+from session_adapters.codex_rollout import is_rollout, name_id
+from session_adapters.files import Decoder, file_stamp, lines, open_file
+from session_adapters.model import Problem
+
+__all__ = ["ARCHIVED", "Names", "codex_home", "codex_roots", "list_sources"]
+
+ARCHIVED = "archived"
+"""Layout of what `codex archive` moved away."""
+_DEPTH = 8
+
+
+def codex_home(environment: Environment) -> Path:
+    """`$CODEX_HOME` or `~/.codex`."""
+    return environment.path("CODEX_HOME", ".codex")
+
+
+def codex_roots(environment: Environment) -> tuple[Root, ...]:
+    """Dated, flat and spec 004's files in `sessions`; flat ones in `archived_sessions`."""
+    home = codex_home(environment)
+    places = ((home / "sessions", "sessions"), (home / "archived_sessions", ARCHIVED))
+    return tuple(Root(path=path, layout=layout, exists=path.is_dir()) for path, layout in places)
+
+
+def list_sources(root: Root, report: Report) -> Iterator[Source]:
+    """The rollouts below `root`. Compressed ones are reported: they cannot be read."""
+    for entry in _files(root.path, report, 0, set()):
+        name = entry.name
+        if name.endswith(".jsonl.zst"):
+            reason = "compressed, not read; `codex` itself can open it"
+            report(Problem(agent="codex", path=entry.path, reason=reason, session_id=name_id(name[:-4])))
+            continue
+        if not name.endswith(".jsonl") and not (name.endswith(".json") and is_rollout(name)):
+            continue
+        try:
+            status = entry.stat()
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            report(Problem(agent="codex", path=entry.path, reason=f"cannot be looked at: {error.strerror or error}"))
+            continue
+        yield Source(
+            agent="codex",
+            path=entry.path,
+            stamp=file_stamp(status),
+            session_id=name_id(entry.path),
+            root=str(root.path),
+            layout=root.layout if is_rollout(name) or root.layout == ARCHIVED else "document",
+            size=status.st_size,
+            modified=status.st_mtime,
+        )
+
+
+def _files(folder: Path | str, report: Report, depth: int, seen: set[tuple[int, int]]) -> Iterator[os.DirEntry[str]]:
+    """All files below `folder`; a folder that links lead to twice is read once."""
+    try:
+        status = os.stat(folder)  # noqa: PTH116 - of a path that scandir gave
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        report(Problem(agent="codex", path=str(folder), reason=f"cannot be listed: {error.strerror or error}"))
+        return
+    if depth > _DEPTH or (status.st_dev, status.st_ino) in seen:
+        return
+    seen.add((status.st_dev, status.st_ino))
+    for entry in entries:
+        try:
+            is_folder = entry.is_dir()
+        except OSError:
+            is_folder = False
+        if is_folder:
+            yield from _files(entry.path, report, depth + 1, seen)
+        else:
+            yield entry
+
+
+class _Name(Struct):
+    """A line of `session_index.jsonl`; the last one per id holds."""
+
+    id: str | None = None
+    thread_name: str | None = None
+
+
+_NAME = Decoder(_Name)
+
+
+class Names:
+    """The names given by `/rename`; read again when the file has changed."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[tuple[int, ...], Mapping[str, str]]] = {}
+
+    def read(self, home: Path, report: Report) -> Mapping[str, str]:
+        """Session id → name."""
+        path = home / "session_index.jsonl"
+        try:
+            stamp = file_stamp(path.stat())
+            known = self._known.get(str(path))
+            if known is not None and known[0] == stamp:
+                return known[1]
+            names, damaged = _read_names(path)
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
+        except OSError as error:
+            reason = f"names of sessions cannot be read: {error.strerror or error}"
+            report(Problem(agent="codex", path=str(path), reason=reason))
+            return {}
+        if damaged:
+            report(Problem(agent="codex", path=str(path), reason=f"{damaged} damaged lines with names of sessions"))
+        self._known[str(path)] = (stamp, names)
+        return names
+
+
+def _read_names(path: Path) -> tuple[dict[str, str], int]:
+    names: dict[str, str] = {}
+    damaged = 0
+    with open_file(path) as fd:
+        for line in lines(fd):
+            records, lost = _NAME.all(line.data)
+            damaged += lost and line.complete
+            for record in records:
+                if record.id and record.thread_name is not None:
+                    names[record.id] = record.thread_name
+    return names, damaged

@@ -1,0 +1,159 @@
+"""Codex' token figures: which message each belongs to, and that each model call is counted once.
+
+`token_usage_record` (0.149 and later) is exact. `token_count` holds the thread's running total and the latest call;
+it is repeated at the start of turns and after compaction, and in a fork the total starts at the parent's
+(stores/codex FACTS.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from session_adapters.codex_records import Payload, TokenInfo, Usage, normalised
+from session_adapters.model import Message, TokenUsage
+from session_adapters.transcript import Builder
+
+__all__ = ["HIDDEN_CALL", "PendingUsage", "TokenBuilder", "minus"]
+
+HIDDEN_CALL = "(a model call without a visible reply)"
+"""Content of the notice that carries the tokens of such a call."""
+
+
+class PendingUsage(NamedTuple):
+    """The first token figures of a run of lines that begins in the middle of a file, met before any reply: they
+    belong to a reply above, or repeat what was counted there."""
+
+    call: Message
+    """What stands for the call, if there is no reply."""
+    total: Usage | None
+    last: Usage | None
+    place: int
+    """How many messages of the run come before it."""
+    repeats: bool
+    """It can only be the echo of a record, unless a reply above has none yet."""
+    marker: int | None = None
+    """Index of the compaction it belongs to, if it turns out to be a call of its own."""
+
+
+class TokenBuilder(Builder):
+    """The part of `CodexBuilder` that counts."""
+
+    def __init__(self, owner: str, *, parent: str, inherited: bool) -> None:
+        super().__init__()
+        self.owner = owner
+        self.model: str | None = None
+        """Of the turn that is being read."""
+        self.baseline: Usage | None = None
+        """The thread's running total before its first own call."""
+        self.total: Usage | None = None
+        """The latest running total."""
+        self.pending: PendingUsage | None = None
+        self.open: int | None = None
+        """The reply that the next token figures belong to."""
+        self.inherited = inherited
+        """The line being read is another session's."""
+        self.at = ""
+        """Where it stands: makes ids for messages that have none."""
+        self.from_start = False
+        """Nothing comes before this run of lines."""
+        self._parent = parent
+        self._placed = False
+        self._last: Usage | None = None
+
+    @property
+    def _thread(self) -> str:
+        return self._parent or self.owner if self.inherited else self.owner
+
+    def count_inline(self, usage: Usage) -> None:
+        """The usage that stands in a reply itself (spec 004's layout)."""
+        self._count(normalised(usage), f"{self._thread}:{self.at}")
+
+    def count_record(self, payload: Payload, usage: Usage) -> None:
+        """`token_usage_record`: each call once; `thread_token_usage` goes on from the parent's."""
+        self._note_total(payload.thread_token_usage, usage)
+        self._last = usage
+        key = payload.response_id or f"{self._thread}:{self.at}"
+        self._place(normalised(usage), key, payload.thread_token_usage, None, repeats=False)
+
+    def count_event(self, info: TokenInfo, *, recorded: bool) -> None:
+        """`token_count`: counts when the total moved. `recorded`: the version writes records too."""
+        total, last = info.total_token_usage, info.last_token_usage
+        usage = last if last is not None else total
+        if self.echoes(total, last) or usage is None or not normalised(usage).total:
+            return
+        self._note_total(total, usage)
+        figures = total or usage
+        key = f"{self._thread}:{figures.input_tokens}+{figures.output_tokens}"
+        self._place(normalised(usage), key, total, last, repeats=recorded)
+
+    def echoes(self, total: Usage | None, last: Usage | None) -> bool:
+        """Whether these figures were counted already: the total stands where it stood, or a record gave them."""
+        return (total is not None and total == self.total) or (last is not None and last == self._last)
+
+    def _note_total(self, total: Usage | None, usage: Usage) -> None:
+        if total is None:
+            return
+        if self.baseline is None and not self.inherited:
+            self.baseline = minus(total, usage)
+        self.total = total
+
+    def _place(self, usage: TokenUsage, key: str, total: Usage | None, last: Usage | None, *, repeats: bool) -> None:
+        if self.open is not None:
+            self._count(usage, key)
+        elif not self.from_start and not self._placed:
+            call = self._hidden(usage, key)
+            self.pending = PendingUsage(call, total, last, len(self.messages), repeats)
+        elif not repeats:
+            self.add(self._hidden(usage, key))
+        self._placed = True
+
+    def _hidden(self, usage: TokenUsage, key: str) -> Message:
+        return Message(
+            role="system",
+            content=HIDDEN_CALL,
+            id=self.at,
+            kind="notice",
+            token_usage=usage,
+            usage_key=key,
+            model=self.model,
+            inherited=self.inherited,
+        )
+
+    def _count(self, usage: TokenUsage, key: str) -> None:
+        if self.open is not None:
+            message = self.messages[self.open]
+            self.change(self.open, replace(message, token_usage=usage, usage_key=key))
+            self.open = None
+
+    def insert(self, index: int, message: Message) -> None:
+        """Put a message before the one at `index`."""
+        self.renumber([at + (at >= index) for at in range(len(self.messages))])
+        self.messages.insert(index, message)
+
+    def renumber(self, places: Sequence[int | None]) -> None:
+        """See `Builder.renumber`."""
+        super().renumber(places)
+        if self.open is not None:
+            self.open = places[self.open]
+        pending = self.pending
+        if pending is not None:
+            # How many messages remain before it, not where one of them is.
+            before = [place for place in places[: pending.place] if place is not None]
+            behind = [place for place in places[pending.place :] if place is not None]
+            place = before[-1] + 1 if before else behind[0] if behind else 0
+            marker = None if pending.marker is None else places[pending.marker]
+            self.pending = pending._replace(place=place, marker=marker)
+
+
+def minus(total: Usage, usage: Usage) -> Usage:
+    """`total` without `usage`, figure by figure."""
+    return Usage(
+        input_tokens=(total.input_tokens or 0) - (usage.input_tokens or 0),
+        cached_input_tokens=(total.cached_input_tokens or 0) - (usage.cached_input_tokens or 0),
+        cache_write_input_tokens=(total.cache_write_input_tokens or 0) - (usage.cache_write_input_tokens or 0),
+        output_tokens=(total.output_tokens or 0) - (usage.output_tokens or 0),
+        reasoning_output_tokens=(total.reasoning_output_tokens or 0) - (usage.reasoning_output_tokens or 0),
+    )

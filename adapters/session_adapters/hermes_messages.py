@@ -14,7 +14,7 @@ from session_adapters.model import Attachment, Message, MessageKind, Role, ToolC
 from session_adapters.text import scrub, scrub_json
 from session_adapters.times import from_epoch
 
-__all__ = ["Conversation", "kind_of", "plain_text", "role_of", "visibility_of"]
+__all__ = ["BEGINNINGS", "JSON_PREFIX", "Conversation", "kind_of", "plain_text", "role_of", "visibility_of"]
 
 JSON_PREFIX = "\x00json:"
 
@@ -36,6 +36,8 @@ _NOTICES = (
     "[Your active task list was preserved across context compression]",
 )
 """User messages that the program writes around a compaction."""
+BEGINNINGS = (*_SUMMARIES, *_NOTICES)
+"""How every message begins that is not what its role says."""
 _MEMORY = re.compile(r"<memory-context>.*?(?:</memory-context>|\Z)", re.DOTALL)
 
 
@@ -74,7 +76,8 @@ class _Content(NamedTuple):
 
 def plain_text(content: str) -> str:
     """The words of a `content` column, as the user wrote them: no pictures, no memories that were slipped in."""
-    return _MEMORY.sub("", _content(content).text).strip()
+    text = _content(content).text
+    return (_MEMORY.sub("", text) if "<memory-context>" in text else text).strip()
 
 
 def _content(content: str) -> _Content:

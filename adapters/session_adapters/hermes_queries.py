@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.hermes_messages import JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
+from session_adapters.hermes_messages import BEGINNINGS, JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
 from session_adapters.hermes_records import MESSAGES, SESSIONS, USAGE, MessageRow, SessionRow, UsageRow
 from session_adapters.sqlite import DatabaseUnreadable
 from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
@@ -24,6 +24,11 @@ _PREFIX = 1200
 """Bytes of a prompt that are read for a title."""
 _SPAN = 50_000
 """Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
+
+_JSON = JSON_PREFIX.encode()
+_ROLES = {name.encode(): role_of(name) for name in ("user", "assistant", "tool", "system")}
+_SPECIAL = frozenset(beginning[:1].encode() for beginning in BEGINNINGS) | {b"\x00"}
+"""First bytes of the messages that may be something else."""
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
 """Errors of a damaged page, beside which other pages may still be read."""
@@ -69,7 +74,7 @@ class Tally:
         self.prompt_id: int | None = None
         """The first prompt, while its text is still to be read because it has pictures in it."""
         self._asked = False
-        self._archived: dict[str, int] = {}
+        self._archived: dict[bytes, int] = {}
         self._rows = 0
 
     def feed(
@@ -86,34 +91,36 @@ class Tally:
         if visibility != "live":
             self.rewound += visibility == "rewound"
             self.compacted += visibility == "compacted"
-        known = role_of(as_text(role) or "")
+        known = _ROLES.get(role) or role_of(as_text(role) or "")
         if known in ("tool", "system") or visibility == "rewound":
             return
-        text = (head or b"").decode("utf-8", "ignore")
-        if kind_of(known, text, bool(observed)) != "message":
+        head = head or b""
+        # Most messages are what they seem: only the others are worth decoding.
+        plain = not observed and head[:1] not in _SPECIAL
+        if not plain and kind_of(known, head.decode("utf-8", "ignore"), bool(observed)) != "message":
             return
         if known == "assistant":
             self.turns += self._asked
             self._asked = False
             return
-        self._asked = not self._repeated(text, visibility == "compacted")
+        self._asked = not self._repeated(head, visibility == "compacted")
         if not self.preview and self.prompt_id is None:
-            if text.startswith(JSON_PREFIX) or (len(text) * 4 > _PREFIX and "<memory-context>" in text):
+            if head.startswith(_JSON) or (len(head) >= _PREFIX and b"<memory-context>" in head):
                 self.prompt_id = id_
             else:
-                self.preview = plain_text(text)
+                self.preview = plain_text(head.decode("utf-8", "ignore"))
 
     def close(self) -> None:
         """All rows were fed."""
         self.messages = max(self.messages, self._rows)
         self._archived.clear()
 
-    def _repeated(self, head: str, archived: bool) -> bool:
+    def _repeated(self, head: bytes, archived: bool) -> bool:
         """Whether a prompt was counted already: compaction in place writes the newest rows once more."""
         if archived:
             self._archived[head] = self._archived.get(head, 0) + 1
             return False
-        left = self._archived.get(head, 0)
+        left = self._archived.get(head, 0) if self._archived else 0
         if left:
             self._archived[head] = left - 1
         return left > 0

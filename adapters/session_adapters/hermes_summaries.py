@@ -103,10 +103,11 @@ def _tokens(row: SessionRow, usage: list[UsageRow]) -> TokenUsage | None:
         cache_write_tokens=row.cache_write_tokens,
         thinking_tokens=row.reasoning_tokens,
     )
-    if not own.total:
+    if usage and not own.total:
         own = sum((_usage_tokens(line) for line in usage if not line.task), TokenUsage())
-    tokens = sum((_usage_tokens(line) for line in usage if line.task), own)
-    return tokens if tokens.total else None
+    if usage:
+        own = sum((_usage_tokens(line) for line in usage if line.task), own)
+    return own if own.total else None
 
 
 def _usage_tokens(line: UsageRow) -> TokenUsage:

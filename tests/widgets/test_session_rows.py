@@ -1,0 +1,209 @@
+"""Sessions to rows, without a screen."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_tui.clock import Clock
+from hermes_tui.widgets.session_rows import Conversation, Forest, Row, day_heading, project_of
+from made import NOW, ago, session
+from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
+
+CLOCK = Clock(NOW)
+
+
+def shown(rows: list[Row]) -> list[str]:
+    """Headings in brackets, guides and titles."""
+    return [
+        f"[{row.heading}]" if row.conversation is None else row.guide + row.conversation.tip.session_id
+        for row in rows
+    ]
+
+
+def test_newest_first_under_days() -> None:
+    sessions = [
+        session("a", 5),
+        session("b", 60 * 11),
+        session("c", 60 * 13),
+        session("d", 60 * 24 * 3),
+        session("e", 60 * 24 * 5),
+        session("f", 60 * 24 * 40),
+        session("g", updated_at=EPOCH),
+    ]
+    expected = [
+        "[today]",
+        "a",
+        "b",
+        "[yesterday]",
+        "c",
+        "[this week]",
+        "d",
+        "[last week]",
+        "e",
+        "[October 2026]",
+        "f",
+    ]
+    assert shown(Forest(reversed(sessions)).rows(CLOCK)) == [*expected, "[no date]", "g"]
+
+
+def test_a_day_begins_at_midnight_of_the_reader() -> None:
+    sessions = [session("late", 60 * 13)]  # 23:00 of the day before in UTC
+    tokyo = Clock(NOW, timezone(timedelta(hours=9)))
+    assert shown(Forest(sessions).rows(CLOCK))[0] == "[yesterday]"
+    assert shown(Forest(sessions).rows(tokyo))[0] == "[today]"
+
+
+@pytest.mark.parametrize(
+    ("day", "heading"),
+    [
+        (date(2026, 11, 20), "today"),  # a clock that runs ahead
+        (date(2026, 11, 19), "today"),
+        (date(2026, 11, 18), "yesterday"),
+        (date(2026, 11, 17), "this week"),
+        (date(2026, 11, 16), "this week"),
+        (date(2026, 11, 15), "last week"),
+        (date(2026, 11, 9), "last week"),
+        (date(2026, 11, 8), "November 2026"),
+        (date(2025, 12, 31), "December 2025"),
+    ],
+)
+def test_headings(day: date, heading: str) -> None:
+    assert day_heading(day, date(2026, 11, 19)) == heading
+
+
+def test_continuations_are_one_row_that_shows_the_tip() -> None:
+    first = session("1", 300, turn_count=3, cost=Cost(total_usd=1.0), tokens=TokenUsage(input_tokens=10))
+    second = session("2", 200, kind="continuation", parent_id="1", turn_count=4, cost=Cost(total_usd=0.5))
+    third = session("3", 100, kind="continuation", parent_id="2", title="", tokens=TokenUsage(output_tokens=5))
+    forest = Forest([third, first, second])
+    (heading, row) = forest.rows(CLOCK)
+    conversation = row.conversation
+    assert conversation is not None
+    assert heading.heading == "today"
+    assert conversation.tip.session_id == "3"
+    assert [part.session_id for part in conversation.parts] == ["1", "2", "3"]
+    assert conversation.title == "Title of 2"
+    assert conversation.turns == 8
+    assert conversation.cost == Cost(total_usd=1.5, estimated=True)  # one part is not known
+    assert conversation.tokens == TokenUsage(input_tokens=10, output_tokens=5)
+    assert conversation.key == "claude:1"
+    assert row.unfolded is None
+    assert forest.by_session["claude:2"] is conversation
+
+
+def test_a_continuation_whose_middle_is_lost_is_joined_by_its_lineage() -> None:
+    first = session("1", 300)
+    third = session("3", 100, kind="continuation", parent_id="2", lineage_id="1")
+    rows = Forest([first, third]).rows(CLOCK)
+    assert shown(rows) == ["[today]", "3"]
+
+
+def test_the_same_id_of_two_agents_is_two_sessions() -> None:
+    first = session("1", 300)
+    other = session("2", 100, agent="hermes", kind="continuation", parent_id="1")
+    assert shown(Forest([first, other]).rows(CLOCK)) == ["[today]", "2", "1"]
+
+
+def test_forks_and_helpers_are_folded_below_and_count_as_activity() -> None:
+    root = session("root", 60 * 24 * 2)
+    fork = session("fork", 60, kind="fork", parent_id="root")
+    helper = session("helper", 10, kind="subagent", parent_id="fork")
+    older = session("older", 60 * 24, kind="subagent", parent_id="root")
+    lost = session("lost", 20, kind="fork", parent_id="not there")
+    forest = Forest([older, helper, root, fork, lost])
+    assert shown(forest.rows(CLOCK)) == ["[today]", "root", "lost"]
+    assert shown(forest.rows(CLOCK, {"claude:root"})) == ["[today]", "root", "├ fork", "└ older", "lost"]
+    unfolded = forest.rows(CLOCK, {"claude:root", "claude:fork"})
+    assert shown(unfolded) == ["[today]", "root", "├ fork", "│ └ helper", "└ older", "lost"]
+    assert [row.unfolded for row in unfolded] == [None, True, True, None, None, None]
+    assert forest.roots[0].activity == ago(10)
+
+
+def test_a_fork_of_a_later_part_hangs_under_the_conversation() -> None:
+    sessions = [
+        session("1", 300),
+        session("2", 200, kind="continuation", parent_id="1"),
+        session("f", 100, kind="fork", parent_id="2"),
+    ]
+    assert shown(Forest(sessions).rows(CLOCK, {"claude:1"})) == ["[today]", "2", "└ f"]
+
+
+def test_filter_shows_matches_and_the_way_to_them() -> None:
+    sessions = [
+        session("root", 100, title="Flaky login", cwd="/home/dev/shop"),
+        session("kid", 50, kind="fork", parent_id="root", title="With a fake CLOCK"),
+        session("kid2", 50, kind="fork", parent_id="root", title="Something else"),
+        session("other", 10, title="Clockwork", agent="hermes"),
+        session("third", 20, title="Nothing"),
+    ]
+    forest = Forest(sessions)
+    assert shown(forest.rows(CLOCK, words=("clock",))) == ["[today]", "other", "root", "└ kid"]
+    assert shown(forest.rows(CLOCK, words=("clock", "hermes"))) == ["[today]", "other"]
+    assert shown(forest.rows(CLOCK, words=("shop",))) == ["[today]", "root"]
+    assert shown(forest.rows(CLOCK, words=("kid2",))) == ["[today]", "root", "└ kid2"]
+    assert forest.rows(CLOCK, words=("absent",)) == []
+
+
+def test_filter_is_by_accent_as_typed() -> None:
+    forest = Forest([session("a", title="ÜBERGRÖSSE"), session("b", title="Ubergrosse")])
+    assert shown(forest.rows(CLOCK, words=("über",))) == ["[today]", "a"]
+
+
+def test_circles_in_a_damaged_store_end() -> None:
+    sessions = [
+        session("a", kind="continuation", parent_id="b"),
+        session("b", kind="continuation", parent_id="a"),
+        session("c", kind="fork", parent_id="d"),
+        session("d", kind="fork", parent_id="c"),
+        session("e", kind="fork", parent_id="e"),
+    ]
+    forest = Forest(sessions)
+    rows = forest.rows(CLOCK, {one.key for one in forest.by_session.values()})
+    found = [part.session_id for row in rows if row.conversation for part in row.conversation.parts]
+    assert sorted(found) == ["a", "b", "c", "d", "e"]
+
+
+_IDS = st.sampled_from("abcdefgh")
+
+
+@given(
+    st.lists(
+        st.builds(
+            lambda name, minutes, kind, parent: session(name, minutes, kind=kind, parent_id=parent),
+            _IDS,
+            st.integers(0, 100_000),
+            st.sampled_from(["session", "fork", "continuation", "subagent"]),
+            st.one_of(st.none(), _IDS),
+        ),
+        max_size=12,
+    )
+)
+def test_every_session_is_in_exactly_one_row(sessions: list[SessionSummary]) -> None:
+    forest = Forest(sessions)
+    rows = forest.rows(CLOCK, {one.key for one in forest.by_session.values()})
+    found = [part.unified_id for row in rows if row.conversation for part in row.conversation.parts]
+    assert sorted(found) == sorted({one.unified_id for one in sessions})
+    keys = [row.key for row in rows if row.conversation]
+    assert len(keys) == len(set(keys))
+
+
+def test_a_deep_chain_of_forks_needs_no_recursion() -> None:
+    sessions = [session("0")] + [session(str(n), kind="fork", parent_id=str(n - 1)) for n in range(1, 3000)]
+    forest = Forest(sessions)
+    assert len(forest.rows(CLOCK, {one.key for one in forest.by_session.values()})) == 3001
+    assert len(forest.rows(CLOCK, words=("2999",))) >= 3001
+
+
+def test_project() -> None:
+    assert project_of(session("a", cwd="/home/dev/shop/")) == "shop"
+    assert project_of(session("a", cwd="/")) == ""
+    assert project_of(session("a")) == ""
+
+
+def test_one_part_costs_what_it_costs() -> None:
+    assert Conversation([session("a", cost=Cost(total_usd=0.2))]).cost == Cost(total_usd=0.2)
+    assert Conversation([session("a")]).cost is None

@@ -188,7 +188,11 @@ class TranscriptPane(ScrollView, can_focus=True, inherit_bindings=False):
     async def _load_earlier(self, transcript: Transcript) -> None:
         try:
             async with self._reading:
-                read = await asyncio.to_thread(_earlier, transcript)
+                try:
+                    read = await asyncio.to_thread(_earlier, transcript)
+                except Exception as error:  # whatever an adapter raises: what is loaded stays readable
+                    self._cannot_read_on(transcript, error)
+                    return
                 if transcript is not self._transcript:
                     return
                 self._view.put_in_front(read.messages, read.added, complete=read.complete)
@@ -203,6 +207,12 @@ class TranscriptPane(ScrollView, can_focus=True, inherit_bindings=False):
         elif wanted == "prompt" and (self._go_to_prompt(-1) or read.complete):
             self._wanted = ""
         self._settle()
+
+    def _cannot_read_on(self, transcript: Transcript, error: Exception) -> None:
+        if transcript is self._transcript:
+            self._stuck, self._wanted = True, ""
+            self.post_message(self.Refused(f"What is earlier cannot be read: {safe(str(error))}"))
+            self._label()
 
     # Laying out and drawing
 
@@ -322,7 +332,7 @@ class TranscriptPane(ScrollView, can_focus=True, inherit_bindings=False):
             self.border_title, self.border_subtitle = Content(said[0]), Content(said[1])
 
     def _title(self) -> str:
-        room = max(self.outer_size.width - 4, 4)
+        room = max(self.outer_size.width - 6, 4)
         return title(self._summary, room, gone=self._gone) if self._summary is not None else ""
 
     def _subtitle(self) -> str:
@@ -397,7 +407,7 @@ class TranscriptPane(ScrollView, can_focus=True, inherit_bindings=False):
         """Go to the next or the previous prompt, reading what is before where it has to be."""
         self._wanted = ""
         if not self._go_to_prompt(step):
-            if step < 0 and not self._view.complete and self._view.column.total:
+            if step < 0 and not self._view.complete and self._view.is_ready:
                 self._view.go(self._view.first)
                 self._wanted = "prompt"
             else:
@@ -406,6 +416,8 @@ class TranscriptPane(ScrollView, can_focus=True, inherit_bindings=False):
 
     def _go_to_prompt(self, step: int) -> bool:
         view = self._view
+        if not view.is_ready:
+            return False
         entries = view.column.entries
         here = view.cursor
         index = here.entry
@@ -444,7 +456,7 @@ class TranscriptPane(ScrollView, can_focus=True, inherit_bindings=False):
         self._toggle_kind(tools=False)
 
     def _toggle_kind(self, *, tools: bool) -> None:
-        if self._view.column.total:
+        if self._view.is_ready:
             self._view.following = False
             self._view.toggle_kind(tools=tools)
             self._settle()

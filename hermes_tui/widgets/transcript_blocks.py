@@ -112,7 +112,7 @@ class _Work:
             self._line("", NOTE, self._rule("earlier messages follow when you scroll up", self.palette.meta))
         if self.context.divides:
             self._gap("divider-gap")
-            self._line("", "divider", self._rule("above: copied from the parent session", self.palette.rule))
+            self._line("", "divider", self._rule("above: copied from the parent session", self.palette.notice))
 
     def _gap(self, name: str = "gap") -> None:
         if self.pieces or not self.context.first:
@@ -224,7 +224,7 @@ class _Work:
         message = self.message
         style = self.palette.prompt if message.role == "user" else self.palette.prose
         if message.kind == "error":
-            style = self.palette.error
+            style = self.palette.error + Style(bold=False)
         elif not self.layout.raw:
             rows = self.layout.markdown.render(message.content, min(self.width - 2, _MEASURE))
             if rows:
@@ -246,7 +246,7 @@ class _Work:
         name = fit(compact(call.tool_name, 60) or "tool", 24)
         self._folded(
             block,
-            name.ljust(6),
+            name.ljust(5),
             palette.error if call.is_error else palette.tool,
             target(call),
             palette.target,
@@ -267,8 +267,7 @@ class _Work:
         output = output_text(call.output)
         if output:
             self._line(block, f"{block}.outhead", self._fact("output", ""))
-            style = palette.error if call.is_error else palette.output
-            self._text(block, f"{block}.out", output, style, indent=_BODY)
+            self._text(block, f"{block}.out", output, palette.output, indent=_BODY)
 
     def _fact(self, key: str, value: str) -> list[Segment]:
         shown = fit(value, self.width - _BODY - len(key) - 2)
@@ -324,7 +323,7 @@ class _Work:
         if right:
             used = width_of(left) + (2 + width_of(middle) if middle else 0)
             row.append(Segment(" " * max(self.width - used - width_of(right), 1)))
-            row.append(Segment(right, self.palette.error if failed else self.palette.meta))
+            row.append(Segment(right, self.palette.error + Style(bold=False) if failed else self.palette.meta))
         return row
 
     def _folded(

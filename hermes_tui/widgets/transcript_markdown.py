@@ -8,6 +8,7 @@ becomes a terminal hyperlink.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -39,7 +40,20 @@ class _Code(markdown.CodeBlock):
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         code = str(self.text).rstrip()
         lexer = self.lexer_name if len(code) <= _LONGEST_CODE else "text"
-        yield Syntax(code, lexer, theme=self.theme, word_wrap=True, background_color="default", padding=(0, 0, 0, 2))
+        syntax = Syntax(code, lexer, theme=self.theme, word_wrap=True, background_color="default")
+        room = options.update(width=max(options.max_width - 2, 1))
+        for line in console.render_lines(syntax, room, pad=False):
+            yield Segment("  ")
+            yield from (Segment(text, _without_background(style)) for text, style, _ in line)
+            yield Segment.line()
+
+
+@lru_cache(maxsize=256)
+def _without_background(style: Style | None) -> Style | None:
+    """A code theme's own background would stand out from the pane's."""
+    if style is None or style.bgcolor is None:
+        return style
+    return Style(color=style.color, bold=style.bold, italic=style.italic, underline=style.underline)
 
 
 class _Line(markdown.HorizontalRule):

@@ -47,13 +47,13 @@ def markdown_for(style: Callable[[str], Style], *, dark: bool, ansi: bool) -> Ma
         "item": Style(),
         "item.bullet": meta,
         "item.number": meta,
-        "hr": style("rule"),
+        "hr": meta,
         "h1": heading + Style(underline=True),
         **{f"h{level}": heading for level in range(2, 7)},
         "h7": heading,
         "link": link,
         "link_url": meta,
-        "table.border": style("rule"),
+        "table.border": meta,
         "table.header": bold,
     }
     theme = ("ansi_dark" if dark else "ansi_light") if ansi else ("github-dark" if dark else "friendly")

@@ -18,32 +18,13 @@ from session_adapters.model import ToolCall
 
 __all__ = ["Edit", "arguments", "duration", "edits", "exit_code", "facts", "json_text", "output_text", "target"]
 
+# fmt: off
 _TARGETS = (
-    "command",
-    "cmd",
-    "script",
-    "code",
-    "file_path",
-    "filePath",
-    "path",
-    "notebook_path",
-    "target_file",
-    "absolute_path",
-    "pattern",
-    "query",
-    "url",
-    "uri",
-    "skill",
-    "description",
-    "subject",
-    "prompt",
-    "question",
-    "goal",
-    "task",
-    "name",
-    "message",
-    "text",
+    "command", "cmd", "pattern", "query", "file_path", "filePath", "path", "notebook_path", "target_file",
+    "absolute_path", "script", "code", "url", "uri", "skill", "description", "subject", "prompt", "question",
+    "goal", "task", "name", "message", "text",
 )
+# fmt: on
 _PATHS = ("path", "file_path", "filePath", "directory", "dir_path", "glob", "include")
 _OLD = ("old_string", "oldString", "old_str", "old_text", "oldText", "old")
 _NEW = ("new_string", "newString", "new_str", "new_text", "newText", "new")

@@ -58,6 +58,11 @@ class View:
         self._cache: OrderedDict[Entry, Rendered] = OrderedDict()
         self._cached_rows = 0
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is anything to show, and a size to show it in."""
+        return self.layout is not None and self.column.total > 0
+
     # Laying out
 
     def forget(self, first: int = 0) -> None:
@@ -153,6 +158,8 @@ class View:
 
     def near(self, index: int, line: int) -> Position:
         """The nearest row that exists."""
+        if not self.is_ready:
+            return Position(0, 0)
         index = min(max(index, 0), len(self.column) - 1)
         found = self.column.shown(index, 1)
         if found is None:
@@ -171,11 +178,15 @@ class View:
     def last(self) -> Position:
         """The last row."""
         index = self.column.shown(len(self.column) - 1, -1)
-        return Position(0, 0) if index is None else Position(index, max(self.rendered(index).height - 1, 0))
+        return (
+            Position(0, 0)
+            if index is None or not self.is_ready
+            else Position(index, max(self.rendered(index).height - 1, 0))
+        )
 
     def rows(self) -> list[Row]:
         """The rows in view. Moves the top up where the view would reach below the end."""
-        if not self.column.entries or self.column.shown(0, 1) is None:
+        if not self.is_ready:
             return []
         self.top = self.near(*self.top)
         found = self._rows_from(self.top)
@@ -197,7 +208,7 @@ class View:
 
     def scroll(self, rows: int) -> None:
         """Move the view; the cursor stays on its row of the screen, and goes on to the end where the view cannot."""
-        if not self.column.total:
+        if not self.is_ready:
             return
         screen = self.screen_row(self.cursor)
         before = self.top
@@ -211,7 +222,7 @@ class View:
 
     def move(self, rows: int) -> None:
         """Move the cursor, and the view no more than needed."""
-        if not self.column.total:
+        if not self.is_ready:
             return
         self.cursor = self.step(self.cursor, rows)
         self.show_cursor()
@@ -219,7 +230,7 @@ class View:
 
     def go(self, position: Position, *, at_top: bool = False) -> None:
         """Put the cursor on a row."""
-        if not self.column.total:
+        if not self.is_ready:
             return
         self.cursor = self.near(*position)
         if at_top:
@@ -231,7 +242,7 @@ class View:
     def follow(self) -> None:
         """Go to the end and stay there."""
         self.following = True
-        if self.column.total:
+        if self.is_ready:
             self.cursor = self.last
             self.top = self.step(self.cursor, 1 - self.height)
 
@@ -270,7 +281,7 @@ class View:
 
     def restore(self, held: tuple[_Held | None, _Held | None], shift: int = 0) -> None:
         """Bring back what `hold` remembered; entries have moved down by `shift` since. At the end, follow."""
-        if not self.column.total:
+        if not self.is_ready:
             return
         if self.following:
             self.follow()
@@ -329,7 +340,7 @@ class View:
 
     def resize(self, height: int, layout: Layout, *, anew: bool) -> None:
         """Show it in another size, or (`anew`) laid out otherwise."""
-        held = self.hold(by_cursor=False) if self.layout is not None and self.column.total else (None, None)
+        held = self.hold(by_cursor=False) if self.is_ready else (None, None)
         self.height = max(height, 1)
         self.layout = layout
         if anew:
@@ -341,7 +352,7 @@ class View:
 
     def piece(self) -> Piece | None:
         """The piece under the cursor."""
-        if not self.column.total:
+        if not self.is_ready:
             return None
         rendered = self.rendered(self.cursor.entry)
         return rendered.at(self.cursor.line)[0] if self.cursor.line < rendered.height else None

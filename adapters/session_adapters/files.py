@@ -40,6 +40,9 @@ BLOCK = 1 << 20
 LINE_LIMIT = 32 << 20
 """Bytes. A longer line is passed over and reported; it is never held in memory as a whole."""
 
+_EFFORT = 64 << 20
+"""Characters that are looked at, at most, to find records in one damaged line."""
+
 _JUNK = b"\x00 \t\r\n\xef\xbb\xbf"
 """What may stand around a record: NUL runs after a power cut, blanks, a byte order mark."""
 
@@ -254,26 +257,20 @@ def _take_apart(data: bytes) -> tuple[list[object], bool]:
     decode = json.JSONDecoder().raw_decode
     values: list[object] = []
     lost = False
-    at = tries = 0
-    while at < len(text):
+    at = 0
+    budget = _EFFORT
+    while 0 <= at < len(text):
         try:
             value, end = decode(text, at)
         except (ValueError, RecursionError):
-            lost = True
-            tries += 1
-            at = text.find('{"', at + 1)
-            if at < 0 or tries > 64:
-                break
-            continue
+            value, end = None, at
         # After half a record an inner object decodes too, but then something is left behind it.
-        rest = text[end:].lstrip("\x00 \t\r")
+        rest = text[end : end + 1] and text[end:].lstrip("\x00 \t\r")
         if isinstance(value, dict) and (not rest or rest.startswith("{")):
             values.append(value)
             at = len(text) - len(rest)
         else:
             lost = True
-            tries += 1
-            at = text.find('{"', at + 1)
-            if at < 0 or tries > 64:
-                break
+            budget -= len(text) - at
+            at = text.find('{"', at + 1) if budget > 0 else -1
     return values, lost

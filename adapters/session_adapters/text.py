@@ -16,7 +16,6 @@ TITLE_LENGTH = 100
 """Characters (checklist L-14)."""
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_JOINERS = frozenset("\u200d\ufe0f\ufe0e")
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
@@ -39,7 +38,9 @@ def scrub_json(value: Any) -> Any:
 def one_line(text: str, length: int = TITLE_LENGTH) -> str:
     """`text` on one line, white space and control characters collapsed, at most `length` characters."""
     # Only so much of a long prompt can reach the first `length` characters of an ordinary one.
-    head = _BLANKS.sub(" ", text[: length * 20]).strip()
+    blank = _BLANKS.match(text)
+    start = blank.end() if blank else 0
+    head = _BLANKS.sub(" ", text[start : start + length * 20]).strip()
     return cut(scrub(head), length)
 
 
@@ -57,7 +58,10 @@ def cut(text: str, length: int) -> str:
 def _continues(text: str, at: int) -> bool:
     """Whether `text[at]` belongs to the same visible character as the one before it."""
     char = text[at]
-    if char in _JOINERS or text[at - 1] == "\u200d" or unicodedata.combining(char):
+    # Categories M*: combining marks, variation selectors, the keycap's enclosing square.
+    if char == "\u200d" or text[at - 1] == "\u200d" or unicodedata.category(char).startswith("M"):
+        return True
+    if "\u1160" <= char <= "\u11ff":  # the later parts of a Hangul syllable
         return True
     if "\U0001f3fb" <= char <= "\U0001f3ff" or "\U000e0020" <= char <= "\U000e007f":  # skin tone, tag
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from math import isfinite
 from typing import Any
 
 __all__ = ["from_epoch", "from_iso", "from_millis", "parse_time"]
@@ -25,8 +26,11 @@ def from_epoch(seconds: float | None) -> datetime | None:
 
 
 def from_millis(millis: float | None) -> datetime | None:
-    """Milliseconds since the epoch."""
-    return None if millis is None else from_epoch(millis / 1000)
+    """Milliseconds since the epoch; None for anything that is no plausible time."""
+    try:
+        return None if millis is None else from_epoch(millis / 1000)
+    except (OverflowError, TypeError):  # an integer too large for a float
+        return None
 
 
 def from_iso(text: str | None) -> datetime | None:
@@ -47,7 +51,12 @@ def parse_time(value: Any) -> datetime | None:
         return from_iso(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    if not isfinite(number):
+        return None
     while number > 1e11:  # the year 5138 in seconds
         number /= 1000
     return from_epoch(number)

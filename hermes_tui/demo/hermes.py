@@ -75,8 +75,8 @@ def _chat(book: Book, chat: Chat, now: datetime) -> str:
 
 
 def _cron(book: Book, now: datetime) -> None:
-    """The same job on seven nights."""
-    for day in range(7, 0, -1):
+    """The same job on four nights."""
+    for day in range(4, 0, -1):
         at = (now - timedelta(days=day)).replace(hour=4, minute=0, second=2, microsecond=0)
         answer = Reply(text=CRON_ANSWER.format(day=f"{at:%d %B}"))
         turn = Turn(prompt=CRON_PROMPT, replies=(answer,))

@@ -1,0 +1,34 @@
+"""The pictures in the README: made from the static demo, the same bytes each time, fetching nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from hermes_tui.demo import screenshots
+from support import REPOSITORY
+
+
+def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
+    first = screenshots.make(tmp_path / "first")
+    second = screenshots.make(tmp_path / "second")
+    assert {path.name for path in first} == {f"{scene.name}.svg" for scene in screenshots.SCENES}
+    for one, other in zip(first, second, strict=True):
+        assert one.read_bytes() == other.read_bytes(), one.name
+
+
+def test_the_pictures_in_the_repository_fetch_nothing() -> None:
+    pictures = sorted((REPOSITORY / "screenshots").glob("*.svg"))
+    assert {path.stem for path in pictures} == {scene.name for scene in screenshots.SCENES}
+    for path in pictures:
+        text = path.read_text()
+        assert "@font-face" not in text
+        assert set(re.findall(r"https?://[^\s\"')<]+", text)) == {"http://www.w3.org/2000/svg"}
+        assert not re.search(r"terminal-\d", text)
+
+
+def test_the_readme_shows_two_of_them() -> None:
+    shown = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", (REPOSITORY / "README.md").read_text())
+    assert len(shown) == 2
+    for path in shown:
+        assert (REPOSITORY / path).is_file(), path

@@ -243,9 +243,7 @@ class CodexBuilder(TokenBuilder):
             spent = replace(marker, token_usage=last.token_usage, usage_key=last.usage_key)
             self.change(index, spent)
         else:
-            index = self.add(marker)
-            if self.pending is not None and not self.pending.repeats and self.pending.marker is None:
-                self.pending = self.pending._replace(marker=index)
+            self.add(marker)
         if text:
             self._say("system", text, "summary", item_id=f"{self.at}.summary", when=when)
         self.open = None
@@ -322,6 +320,19 @@ class CodexBuilder(TokenBuilder):
         """See `Builder.meet`."""
         assert isinstance(front, CodexBuilder)  # noqa: S101 - a transcript has one kind of builder
         settle(front, self)
+
+    def prepend(self, front: Builder) -> None:
+        """See `Builder.prepend`."""
+        assert isinstance(front, CodexBuilder)  # noqa: S101 - as above
+        undecided = not self.counted and all(message.role == "tool" for message in self.messages)
+        super().prepend(front)
+        self.counted = self.counted or front.counted
+        if self.pending is None:
+            self.pending = front.pending
+        if undecided and self.open is None:
+            self.open = front.open
+        if len(self.messages) == len(front.messages):
+            self.candidate, self.echo = front.candidate, front.echo
 
     def renumber(self, places: Sequence[int | None]) -> None:
         """See `Builder.renumber`."""

@@ -75,6 +75,7 @@ def _join(front: CodexBuilder, back: CodexBuilder) -> None:
         joined = _spent(front, back, above, below)
     if joined is None:
         return
+    back.leading = "" if index else front.leading
     front.drop({index})
     back.change(0, joined)
     back.answer(joined)
@@ -104,7 +105,7 @@ def _spent(front: CodexBuilder, back: CodexBuilder, above: Message, below: Messa
     if not is_summary_call(above, summary):
         return None
     pending = back.pending
-    if above.token_usage is None and pending is not None and pending.marker == 0:
+    if above.token_usage is None and pending is not None and pending.place == 0:
         back.pending = None
         return replace(below, token_usage=pending.call.token_usage, usage_key=pending.call.usage_key)
     return replace(below, token_usage=above.token_usage, usage_key=above.usage_key)
@@ -114,30 +115,27 @@ def _settle_usage(front: CodexBuilder, back: CodexBuilder) -> None:
     """Find the message that the first token figures of `back` belong to, if `front` tells."""
     pending = back.pending
     if pending is None:
-        back.pending = front.pending
         return
     if front.echoes(pending.total, pending.last):
-        back.pending = front.pending
+        back.pending = None
     elif front.open is not None:
         reply = replace(
             front.messages[front.open], token_usage=pending.call.token_usage, usage_key=pending.call.usage_key
         )
         front.change(front.open, reply)
-        front.open = None
-        back.pending = front.pending
-    elif front.from_start or front.total is not None:
+        front.open = back.pending = None
+    elif front.from_start or front.total is not None or front.pending is not None:
         if not pending.repeats:
             _own_message(pending, back)
-        back.pending = front.pending
+        back.pending = None
     # Else it waits for what is further up.
 
 
 def _own_message(pending: PendingUsage, back: CodexBuilder) -> None:
     """The figures of a call that left no reply."""
-    if pending.marker is not None:
-        marker = replace(
-            back.messages[pending.marker], token_usage=pending.call.token_usage, usage_key=pending.call.usage_key
-        )
-        back.change(pending.marker, marker)
-        return
-    back.insert(pending.place, pending.call)
+    below = back.messages[pending.place] if pending.place < len(back.messages) else None
+    if below is not None and below.kind == "compaction" and below.token_usage is None:
+        spent = replace(below, token_usage=pending.call.token_usage, usage_key=pending.call.usage_key)
+        back.change(pending.place, spent)
+    else:
+        back.insert(pending.place, pending.call)

@@ -34,8 +34,6 @@ class PendingUsage(NamedTuple):
     """How many messages of the run come before it."""
     repeats: bool
     """It can only be the echo of a record, unless a reply above has none yet."""
-    marker: int | None = None
-    """Index of the compaction it belongs to, if it turns out to be a call of its own."""
 
 
 class TokenBuilder(Builder):
@@ -60,7 +58,8 @@ class TokenBuilder(Builder):
         self.from_start = False
         """Nothing comes before this run of lines."""
         self._parent = parent
-        self._placed = False
+        self.counted = False
+        """This run of lines has token figures."""
         self._last: Usage | None = None
 
     @property
@@ -103,12 +102,12 @@ class TokenBuilder(Builder):
     def _place(self, usage: TokenUsage, key: str, total: Usage | None, last: Usage | None, *, repeats: bool) -> None:
         if self.open is not None:
             self._count(usage, key)
-        elif not self.from_start and not self._placed:
+        elif not self.from_start and not self.counted:
             call = self._hidden(usage, key)
             self.pending = PendingUsage(call, total, last, len(self.messages), repeats)
         elif not repeats:
             self.add(self._hidden(usage, key))
-        self._placed = True
+        self.counted = True
 
     def _hidden(self, usage: TokenUsage, key: str) -> Message:
         return Message(
@@ -144,8 +143,7 @@ class TokenBuilder(Builder):
             before = [place for place in places[: pending.place] if place is not None]
             behind = [place for place in places[pending.place :] if place is not None]
             place = before[-1] + 1 if before else behind[0] if behind else 0
-            marker = None if pending.marker is None else places[pending.marker]
-            self.pending = pending._replace(place=place, marker=marker)
+            self.pending = pending._replace(place=place)
 
 
 def minus(total: Usage, usage: Usage) -> Usage:

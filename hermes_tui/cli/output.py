@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-import msgspec
+from hermes_tui.sessions.jsontext import pretty
 
 __all__ = [
     "OutputFailed",
@@ -51,15 +51,14 @@ def write_json(value: Any) -> None:
     if isinstance(value, list | tuple):
         write_json_array(value)
     else:
-        write(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+        write(pretty(value) + b"\n")
 
 
 def write_json_array(values: Iterable[Any]) -> None:
     """Write a JSON array, one element at a time, so that a long list needs no second copy in memory."""
     lead = b"[\n  "
     for value in values:
-        element = msgspec.json.format(msgspec.json.encode(value), indent=2)
-        write(lead + element.replace(b"\n", b"\n  "))
+        write(lead + pretty(value).replace(b"\n", b"\n  "))
         lead = b",\n  "
     write(b"[]\n" if lead.startswith(b"[") else b"\n]\n")
 

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 import msgspec
 
 from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.jsontext import encode, pretty
 from session_adapters.model import Session
 
 __all__ = ["ExportFormat", "export"]
@@ -21,7 +22,7 @@ def export(session: Session, form: str) -> Iterator[bytes]:
     if form not in get_args(ExportFormat):
         raise ValidationError(f"format must be one of {', '.join(get_args(ExportFormat))}, not {form!r}")
     if form == "json":
-        return iter((msgspec.json.format(msgspec.json.encode(session), indent=2), b"\n"))
+        return iter((pretty(session), b"\n"))
     if form == "jsonl":
         return _jsonl(session)
     from hermes_tui.sessions.markdown import to_markdown
@@ -30,8 +31,8 @@ def export(session: Session, form: str) -> Iterator[bytes]:
 
 
 def _jsonl(session: Session) -> Iterator[bytes]:
-    header = msgspec.to_builtins(session, enc_hook=None)
+    header = msgspec.to_builtins(msgspec.structs.replace(session, messages=()))
     del header["messages"]
-    yield msgspec.json.encode(header) + b"\n"
+    yield encode(header) + b"\n"
     for message in session.messages:
-        yield msgspec.json.encode(message) + b"\n"
+        yield encode(message) + b"\n"

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from datetime import datetime
 from typing import Any
 
-import msgspec
-
 from hermes_tui.display import safe
+from hermes_tui.sessions.jsontext import pretty
+from hermes_tui.sessions.prose import contained
 from session_adapters.model import EPOCH, Message, Session, TokenUsage, ToolCall
 
 __all__ = ["to_markdown"]
@@ -28,8 +28,10 @@ def to_markdown(session: Session) -> Iterator[str]:
     yield f"# {_inline(session.title) or 'Untitled session'}\n\n"
     for name, value in _facts(session):
         yield f"- **{name}:** {value}\n"
+    # A result that has a message of its own stands there, not also under its call.
+    apart = {one.tool_result.tool_call_id for one in session.messages if one.tool_result is not None}
     for message in session.messages:
-        yield from _message(message)
+        yield from _message(message, apart)
     yield from _spent(session)
 
 
@@ -56,7 +58,7 @@ def _facts(session: Session) -> Iterator[tuple[str, str]]:
         yield "Not readable", f"{session.warnings} records"
 
 
-def _message(message: Message) -> Iterator[str]:
+def _message(message: Message, apart: Container[str]) -> Iterator[str]:
     notes = [_time(message.timestamp)] if message.timestamp else []
     if message.kind != "message":
         notes.append(message.kind)
@@ -70,22 +72,22 @@ def _message(message: Message) -> Iterator[str]:
     if message.thinking:
         yield _details("Thinking", html.escape(_block(message.thinking), quote=False))
     if message.content and message.tool_result is None:
-        yield f"{_closed(_block(message.content))}\n"
+        yield f"{contained(_block(message.content))}\n"
     for attachment in message.attachments:
         name = f" {_code(attachment.name)}" if attachment.name else ""
         yield f"\n*Attachment:{name} ({_inline(attachment.media_type)}, {attachment.size} bytes)*\n"
     for call in message.tool_calls:
-        yield from _call(call)
+        yield from _call(call, with_output=call.tool_call_id not in apart)
     if message.tool_result is not None:
         result = message.tool_result
         yield f"**Result of {_code(result.tool_name or result.tool_call_id)}**{_failed(result.is_error)}\n\n"
         yield _fence(result.output if result.output is not None else message.content)
 
 
-def _call(call: ToolCall) -> Iterator[str]:
+def _call(call: ToolCall, *, with_output: bool) -> Iterator[str]:
     took = f" · {call.duration_ms} ms" if call.duration_ms is not None else ""
     yield f"\n**Tool call {_code(call.tool_name)}**{_failed(call.is_error)}{took}\n\n{_fence(call.input)}"
-    if call.output is not None:
+    if with_output and call.output is not None:
         yield f"\nOutput:\n\n{_fence(call.output)}"
 
 
@@ -142,7 +144,7 @@ def _fence(value: Any) -> str:
     language = ""
     if not isinstance(value, str):
         language = "json"
-        value = msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+        value = pretty(value).decode()
     text = _block(value)
     ticks = "`" * max(3, max(map(len, _BACKTICKS.findall(text)), default=0) + 1)
     return f"{ticks}{language}\n{text}\n{ticks}\n"
@@ -150,17 +152,3 @@ def _fence(value: Any) -> str:
 
 def _details(title: str, text: str) -> str:
     return f"<details>\n<summary>{title}</summary>\n\n<pre>\n{text}\n</pre>\n\n</details>\n\n"
-
-
-def _closed(text: str) -> str:
-    """Prose whose last fence was left open gets it closed, so that what follows is not swallowed."""
-    fence = ""
-    for line in text.splitlines():
-        mark = re.match(r" {0,3}(`{3,}|~{3,})(.*)", line)
-        if mark is None:
-            continue
-        if not fence:
-            fence = mark[1]
-        elif mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not mark[2].strip():
-            fence = ""
-    return f"{text}\n{fence}" if fence else text

@@ -187,14 +187,12 @@ class MainScreen(Screen[None]):
         self._show_counts()
         self._show_detail()
         if self.is_wide:
-            self.remove_class("-reading")
             self._open_highlighted()
-        else:
-            self.set_class(self.is_reading, "-reading")
         self._show_hints()
 
     def on_descendant_focus(self) -> None:
-        """Other keys work now."""
+        """Other keys work now, and on a narrow screen another pane is to be seen."""
+        self.set_class(self.is_reading, "-reading")
         self._show_hints()
 
     @on(SessionList.HighlightChanged)
@@ -234,9 +232,8 @@ class MainScreen(Screen[None]):
 
     def _read(self) -> None:
         """Give the keys to the transcript; at once, for what is typed ahead."""
-        self.set_class(not self.is_wide, "-reading")
-        self.pane.display = True
-        self.set_focus(self.pane if self.pane.focusable else None)
+        self.add_class("-reading")
+        self.set_focus(self.pane)
 
     def _list(self) -> None:
         """Give the keys to the list."""

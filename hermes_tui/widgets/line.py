@@ -43,6 +43,11 @@ class Line(Widget):
         self._right: tuple[Part, ...] = ()
 
     @property
+    def parts(self) -> tuple[Parts, Parts]:
+        """Left and right, as they were given."""
+        return self._left, self._right
+
+    @property
     def text(self) -> str:
         """What it says, left and right together."""
         return "".join(text for text, _ in (*self._left, *self._right))

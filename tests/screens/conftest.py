@@ -1,0 +1,50 @@
+"""The whole program on a home of its own, without a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from claude_lines import ClaudeHome
+from hermes_tui.app import HermesApp
+from hermes_tui.clock import Clock
+from hermes_tui.sessions.manager import SessionManager
+from pilots import until
+from session_adapters.base import Environment
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+
+@pytest.fixture
+def claude_home(tmp_path: Path) -> ClaudeHome:
+    """An empty store of Claude Code."""
+    return ClaudeHome(tmp_path / "home")
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Program:
+    """`async with program(home, size=(80, 24)) as pilot`: the program, once it has looked at the stores."""
+
+    @asynccontextmanager
+    async def run(
+        home: Path,
+        *,
+        size: tuple[int, int] = (80, 24),
+        now: datetime | None = None,
+        theme: str | None = None,
+        keymap: dict[str, str] | None = None,
+        wait: bool = True,
+    ) -> AsyncIterator[Pilot[None]]:
+        manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache")
+        app = HermesApp(manager, clock=Clock(now), theme=theme, keymap=keymap)
+        async with app.run_test(size=size, notifications=True) as pilot:
+            if wait:
+                await until(pilot, lambda: app.main.snapshot.places)
+            yield pilot
+
+    return run

@@ -1,0 +1,337 @@
+"""The main screen on real stores: moving, opening, filtering, following, and what it does when it cannot."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import cast
+
+import pytest
+from textual import events
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from claude_lines import ClaudeHome
+from hermes_tui.app import HermesApp
+from hermes_tui.screens.help import HelpScreen
+from hermes_tui.screens.main import MainScreen
+from hermes_tui.screens.problems import ProblemsScreen
+from hermes_tui.widgets.line import Line
+from hermes_tui.widgets.page import Page
+from hermes_tui.widgets.session_rows import Forest
+from pilots import screen_text, until
+from session_adapters.transcript import Transcript
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+
+def main_of(pilot: Pilot[None]) -> MainScreen:
+    return cast(HermesApp, pilot.app).main
+
+
+def here(pilot: Pilot[None]) -> str:
+    conversation = main_of(pilot).sessions.highlighted
+    return conversation.title if conversation else ""
+
+
+def toasts(pilot: Pilot[None]) -> list[str]:
+    return [notification.message for notification in pilot.app._notifications]
+
+
+async def test_one_pane_at_a_time_when_narrow(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("First things first")
+    claude_home.session("Second thoughts")
+    async with program(claude_home.home) as pilot:
+        main = main_of(pilot)
+        assert here(pilot) == "Second thoughts"
+        assert not main.pane.display
+        for back in ("escape", "backspace", "h", "tab"):
+            await pilot.press("enter")
+            await until(pilot, lambda: "Answer 0 to Second thoughts" in screen_text(pilot))
+            assert main.is_reading and main.pane.display and not main.sessions.display
+            await pilot.press(back)
+            await until(pilot, lambda: main.sessions.display and not main.pane.display)
+            assert main.focused is main.sessions and here(pilot) == "Second thoughts"
+
+
+async def test_side_by_side_when_wide(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("First things first")
+    claude_home.session("Second thoughts")
+    async with program(claude_home.home, size=(160, 48)) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "Answer 0 to Second thoughts" in screen_text(pilot))
+        assert main.focused is main.sessions
+        await pilot.press("down")
+        await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
+        await pilot.press("tab")
+        assert main.is_reading and main.sessions.display
+        await pilot.press("escape")
+        assert main.focused is main.sessions
+
+
+async def test_resizing_changes_the_layout_and_loses_nothing(program: Program, claude_home: ClaudeHome) -> None:
+    for number in range(60):
+        claude_home.session(f"Session {number}")
+    async with program(claude_home.home, size=(160, 48)) as pilot:
+        main = main_of(pilot)
+        await pilot.press("down", "down", "enter")
+        await until(pilot, lambda: "Answer 0 to Session 57" in screen_text(pilot))
+        for width, height in [(80, 24), (40, 15), (20, 5), (3, 2), (1, 1), (160, 48)]:
+            await pilot.resize_terminal(width, height)
+            await until(pilot, lambda w=width: main.size.width == w and main.is_wide == (w >= 120))
+            assert here(pilot) == "Session 57"
+            assert main.is_reading
+        await pilot.press("escape")
+        for width, height in [(80, 24), (20, 5), (80, 24)]:
+            await pilot.resize_terminal(width, height)
+            await until(pilot, lambda w=width: main.size.width == w)
+            assert main.sessions.display and here(pilot) == "Session 57"
+            assert "Session 57" in screen_text(pilot) or width < 40
+
+
+async def test_filter_live_and_back(program: Program, claude_home: ClaudeHome) -> None:
+    for number in range(40):
+        claude_home.session(f"Session n{number}x", project="blog" if number % 10 == 0 else "shop")
+    async with program(claude_home.home) as pilot:
+        main = main_of(pilot)
+        for _ in range(25):
+            await pilot.press("down")
+        before = here(pilot), main.sessions.scroll_y
+        await pilot.press("slash", *"blog")
+        await until(pilot, lambda: "4 of 40 sessions" in screen_text(pilot))
+        await pilot.press("space", *"n30x")
+        await until(pilot, lambda: "1 of 40 sessions" in screen_text(pilot))
+        assert here(pilot) == "Session n30x"
+        await pilot.press("escape")
+        await until(pilot, lambda: not main.sessions.words)
+        assert (here(pilot), main.sessions.scroll_y) == before
+        assert main.focused is main.sessions and main.box.value == ""
+        await pilot.press("slash", *"blog", "down", "enter")
+        await until(pilot, lambda: main.focused is main.sessions)
+        assert here(pilot) == "Session n20x"
+        await pilot.press("escape")
+        await until(pilot, lambda: not main.sessions.words)
+        assert (here(pilot), main.sessions.scroll_y) == before
+
+
+async def test_what_is_typed_ahead_goes_where_it_was_meant(program: Program, claude_home: ClaudeHome) -> None:
+    """Law 9: `/` and the rest arrive in one read, before any focus event was handled."""
+    claude_home.session("Please reset the counter")
+    claude_home.session("Something else")
+    async with program(claude_home.home) as pilot:
+        main = main_of(pilot)
+        app = pilot.app
+        for char in "/reset":
+            app.post_message(events.Key("slash" if char == "/" else char, char))
+        await until(pilot, lambda: main.box.value == "reset")
+        assert here(pilot) == "Please reset the counter"
+        assert main.sessions.words == ("reset",)
+        assert len(app.screen_stack) == 1 and not main.is_reading and not toasts(pilot)
+        await pilot.press("escape")
+        for char in "ry":
+            app.post_message(events.Key(char, char))
+        await pilot.pause()
+        assert len(app.screen_stack) == 1 and app.is_running and not toasts(pilot)
+        assert main.focused is main.sessions
+
+
+async def test_a_new_session_appears_and_an_open_one_grows(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("Watch me")
+    async with program(claude_home.home, size=(160, 48)) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "Answer 0 to Watch me" in screen_text(pilot))
+        claude_home.say(path, "assistant", "A line that came later")
+        await until(pilot, lambda: "A line that came later" in screen_text(pilot))
+        claude_home.session("The newcomer")
+        await until(pilot, lambda: "The newcomer" in screen_text(pilot))
+        assert here(pilot) == "Watch me"
+        path.unlink()
+        await until(pilot, lambda: "gone" in screen_text(pilot))
+        assert "A line that came later" in screen_text(pilot)
+        await until(pilot, lambda: main.snapshot.sessions[0].gone or main.snapshot.sessions[1].gone)
+
+
+async def test_an_empty_machine_says_where_it_looked(program: Program, tmp_path: Path) -> None:
+    home = tmp_path / "nobody"
+    home.mkdir()
+    async with program(home) as pilot:
+        text = screen_text(pilot)
+        for words in ("No sessions here yet", "Claude Code", "~/.claude", "Hermes", "~/.hermes", "hermes-tui demo"):
+            assert words in text
+        await pilot.press("slash", *"abc", "escape", "tab", "enter", "space", "question_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
+        ClaudeHome(tmp_path / "other").session("x")  # elsewhere: changes nothing
+        (tmp_path / "other" / ".claude").rename(home / ".claude")
+        pilot.app.action_refresh()  # type: ignore[attr-defined]
+        await until(pilot, lambda: "1 session" in screen_text(pilot))
+        assert "No sessions here yet" not in screen_text(pilot)
+        assert here(pilot) == "x"
+
+
+async def test_problems_are_counted_and_shown(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("Damaged")
+    async with program(claude_home.home) as pilot:
+        await pilot.press("exclamation_mark")
+        assert toasts(pilot) == ["No problems: everything that was found could be read."]
+        with path.open("a") as file:
+            file.write('{"type": "user", "message": [[[\x00\n')
+        claude_home.say(path, "user", "after the damage")
+        await until(pilot, lambda: "! 1 problem" in screen_text(pilot))
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ProblemsScreen))
+        text = pilot.app.screen.query_one(Page).text
+        assert "Claude Code · 1 problem" in text
+        assert path.name in text.replace("\n", "").replace(" ", "")
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
+        assert pilot.app.is_running
+
+
+async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, keymap={"list.open": "o"}) as pilot:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = pilot.app.screen.query_one(Page).text
+        assert "Session list" in text and "Transcript" not in text
+        assert "o                 Open the session" in text
+        await pilot.press("escape", "o")
+        await until(pilot, lambda: main_of(pilot).is_reading)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = pilot.app.screen.query_one(Page).text
+        assert "Transcript" in text and "Session list" not in text
+        await pilot.press("escape", "escape", "slash", "question_mark", "f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        assert "Filter box" in pilot.app.screen.query_one(Page).text
+        assert main_of(pilot).box.value == "?"
+
+
+async def test_a_keymap_with_mistakes_is_told_and_not_used(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, keymap={"list.opne": "o", "list.open": "ctrl+nokey"}) as pilot:
+        (toast,) = toasts(pilot)
+        assert "'list.opne'" in toast and "'ctrl+nokey'" in toast
+        await pilot.press("enter")
+        await until(pilot, lambda: main_of(pilot).is_reading)
+
+
+async def test_hints_are_those_of_the_focused_pane(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, size=(120, 24)) as pilot:
+
+        def hints() -> str:
+            return screen_text(pilot).splitlines()[-1]
+
+        await until(pilot, lambda: hints().startswith(" ↵ open  ␣ fold"))
+        await pilot.press("tab")
+        await until(pilot, lambda: hints().startswith(" esc back") and "open/close" in hints())
+        await pilot.press("slash")
+        await until(pilot, lambda: hints().startswith(" ↵ keep  esc leave"))
+
+
+async def test_a_session_that_cannot_be_opened_says_why(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("Away soon")
+    async with program(claude_home.home) as pilot:
+        app = cast(HermesApp, pilot.app)
+        app.watch_thread.stop()
+        path.unlink()
+        await pilot.press("enter")
+        await until(pilot, lambda: "Cannot be shown:" in screen_text(pilot))
+        await pilot.press("escape")
+        assert here(pilot) == "Away soon"
+
+
+async def test_the_list_is_there_before_any_store_is_read(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Known from last time")
+    async with program(claude_home.home) as pilot:
+        cast(HermesApp, pilot.app).manager.catalogue.close()
+    gate = threading.Event()
+    async with program(claude_home.home, wait=False) as pilot:
+        app = cast(HermesApp, pilot.app)
+        refresh = app.manager.catalogue.refresh
+        app.watch_thread._catalogue.refresh = lambda: (gate.wait(30), refresh())[1]  # type: ignore[method-assign]
+        await until(pilot, lambda: "Known from last time" in screen_text(pilot))
+        gate.set()
+
+
+async def test_quits(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    for keys in (["q"], ["ctrl+q"], ["slash", "q", "ctrl+q"], ["question_mark", "q", "q"]):
+        async with program(claude_home.home) as pilot:
+            await pilot.press(*keys)
+            await until(pilot, lambda: pilot.app._exit)
+            assert pilot.app.return_code == 0
+
+
+async def test_the_palette_has_our_commands_only(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home) as pilot:
+        titles = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
+        assert "Refresh" in titles and "Quit" in titles
+        assert not titles & {"Screenshot", "Maximize", "Theme"}
+        await pilot.press("colon")
+        await until(pilot, lambda: pilot.app.screen.query(Input))
+        await pilot.press("escape")
+
+
+async def test_themes_go_round(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, size=(160, 48)) as pilot:
+        seen = [pilot.app.theme]
+        for _ in range(4):
+            await pilot.press("T")
+            await pilot.pause()
+            seen.append(pilot.app.theme)
+        assert seen == ["hermes-dark", "hermes-light", "ansi", "high-contrast", "hermes-dark"]
+
+
+async def test_no_colour(program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    claude_home.session("Any")
+    async with program(claude_home.home, theme="hermes-light", size=(160, 48)) as pilot:
+        assert pilot.app.theme == "no-colour"
+        await pilot.press("T")
+        assert toasts(pilot) == ["NO_COLOR is set, so there are no colours to choose from."]
+        strip = main_of(pilot).sessions.render_line(1)
+        assert all(one.style and one.style.reverse for one in strip if one.text.strip())
+
+
+async def test_repeating_what_is_shown_asks_for_no_repaint(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, size=(160, 48)) as pilot:
+        main = main_of(pilot)
+        app = cast(HermesApp, pilot.app)
+        await until(pilot, lambda: "Answer 0 to Any" in screen_text(pilot))
+        asked: list[object] = []
+        original: Callable[..., object] = app._display
+        app._display = lambda *arguments: (asked.append(arguments[1]), original(*arguments))[1]  # type: ignore[method-assign, assignment]
+        main.apply(main.snapshot, Forest(main.snapshot.sessions))
+        main.sessions.tick()
+        main._show_detail()
+        main._show_hints()
+        detail = main.query_one("#detail", Line)
+        detail.show(*detail.parts)
+        await pilot.pause()
+        await pilot.pause()
+        assert asked == []
+
+
+async def test_transcripts_belong_to_one_thread(program: Program, claude_home: ClaudeHome) -> None:
+    """A session that was asked for and left again is never shown over the later one."""
+    claude_home.session("One")
+    claude_home.session("Two")
+    async with program(claude_home.home, size=(160, 48)) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "Answer 0 to Two" in screen_text(pilot))
+        for _ in range(5):
+            await pilot.press("down", "up")
+        await pilot.press("down")
+        await until(pilot, lambda: "Answer 0 to One" in screen_text(pilot))
+        summary = main.pane.summary
+        assert summary is not None and summary.title == "One"
+        assert isinstance(main._transcript, Transcript)

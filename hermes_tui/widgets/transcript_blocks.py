@@ -270,12 +270,17 @@ class _Work:
             self._text(block, f"{block}.out", output, palette.output, indent=_BODY)
 
     def _fact(self, key: str, value: str) -> list[Segment]:
-        shown = fit(value, self.width - _BODY - len(key) - 2)
-        return [Segment(" " * _BODY), Segment(key, self.palette.meta), Segment("  " + shown, self.palette.output)]
+        key = fit(key, self.width - _BODY)
+        shown = fit(value, self.width - _BODY - width_of(key) - 2)
+        return [
+            Segment(" " * _BODY),
+            Segment(key, self.palette.meta),
+            Segment("  " + shown if shown else "", self.palette.output),
+        ]
 
     def _argument(self, block: str, index: int, key: str, value: str) -> None:
         key = compact(key, 30)
-        if "\n" not in value and len(value) + len(key) + _BODY + 2 <= self.width:
+        if "\n" not in value and width_of(value) + width_of(key) + _BODY + 2 <= self.width:
             self._line(block, f"{block}.arg{index}", self._fact(key, safe(value)))
             return
         if key:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import dropwhile
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -28,6 +29,8 @@ __all__ = ["LONGEST", "MarkdownRows"]
 LONGEST = 20_000
 """Characters; rendering takes about 6 ms per thousand, so that longer texts are shown plain."""
 _LONGEST_CODE = 10_000
+_MOST_TOKENS = 3_000
+"""Of the block parser; thousands of table rows or list items would take seconds."""
 _DEEPEST = 17
 """Levels of nesting; the parser drops what is nested deeper than 20."""
 
@@ -112,21 +115,24 @@ class MarkdownRows:
 
     def render(self, text: str, width: int) -> list[list[Segment]] | None:
         """Rows of at most `width` cells, or None where plain text serves better: the text is too long, or nests too
-        deeply or has too many columns for the width."""
+        deeply or has too many columns for the width, or the renderer fails on it."""
         if len(text) > LONGEST:
             return None
         tokens = self._parser.parse(safe(text.expandtabs(4), keep_newlines=True))
-        if not _fits(tokens, width):
+        if len(tokens) > _MOST_TOKENS or not _fits(tokens, width):
             return None
         self.count += 1
         for token in tokens:
             _flatten(token.children)
         options = self._console.options.update(width=width, height=None)
         document = _Document(tokens, self._code_theme)
-        rows = [_safe_row(row) for row in self._console.render_lines(document, options, pad=False)]
-        while rows and not any(text.strip() for text, _, _ in rows[-1]):
+        try:
+            rows = [_safe_row(row) for row in self._console.render_lines(document, options, pad=False)]
+        except Exception:  # whatever a highlighter trips over: shown plain, nothing is lost
+            return None
+        while rows and _is_blank(rows[-1]):
             rows.pop()
-        return rows
+        return list(dropwhile(_is_blank, rows))
 
 
 def _fits(tokens: list[Token], width: int) -> bool:
@@ -145,7 +151,7 @@ def _fits(tokens: list[Token], width: int) -> bool:
 
 
 def _flatten(children: list[Token] | None) -> None:
-    """Images become their text, soft line breaks hard ones."""
+    """Images become their text, soft line breaks hard ones; all of it safe."""
     for child in children or ():
         if child.type == "softbreak":
             child.type = "hardbreak"
@@ -156,10 +162,18 @@ def _flatten(children: list[Token] | None) -> None:
                 f"[image: {alt}] ({child.attrs.get('src', '')})" if alt else f"[image] ({child.attrs.get('src', '')})"
             )
             child.children = None
+        # Character references are decoded by now (`&#x202e;`), and addresses were never looked at.
+        child.content = safe(child.content)
+        if "href" in child.attrs:
+            child.attrs["href"] = safe(str(child.attrs["href"]))
+
+
+def _is_blank(row: list[Segment]) -> bool:
+    return not any(text.strip() for text, _, _ in row)
 
 
 def _safe_row(row: list[Segment]) -> list[Segment]:
-    """Character references (`&#x202e;`) are decoded by the parser, so that its text has to be made safe once more."""
+    """A row without controls and links, its text looked at once more: nothing else stands before the screen."""
     made: list[Segment] = []
     for text, style, control in row:
         if control:

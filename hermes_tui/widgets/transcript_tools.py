@@ -7,6 +7,7 @@ gets a sensible line too.
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, NamedTuple
@@ -40,8 +41,11 @@ def json_text(value: Any, *, indent: int = 0) -> str:
     """`value` as JSON; text stays text."""
     if isinstance(value, str):
         return value
-    encoded = msgspec.json.encode(value, enc_hook=repr)
-    return (msgspec.json.format(encoded, indent=indent) if indent else encoded).decode()
+    try:
+        # The standard library's, because it lets lone surrogates and NaN through to where they are made safe.
+        return json.dumps(value, ensure_ascii=False, indent=indent or None, default=repr)
+    except RecursionError:
+        return "(nested too deeply to be shown)"
 
 
 def target(call: ToolCall) -> str:
@@ -61,7 +65,7 @@ def target(call: ToolCall) -> str:
 def _with_more(key: str, value: str, given: Mapping[str, Any]) -> str:
     if key in ("pattern", "query"):
         where = next((given[name] for name in _PATHS if isinstance(given.get(name), str) and given[name]), "")
-        return compact(f"{value}  in {where}" if where else value)
+        return compact(value) + (f"  in {compact(where)}" if where else "")
     first, last = given.get("offset", given.get("start_line")), given.get("limit")
     if key in ("file_path", "filePath", "path") and isinstance(first, int):
         end = given.get("end_line", first + last - 1 if isinstance(last, int) else None)
@@ -186,7 +190,7 @@ def _decoded(text: str) -> dict[str, Any] | None:
         return None
     try:
         return msgspec.json.decode(text, type=dict[str, Any])
-    except (msgspec.DecodeError, ValueError):  # then it is the text that it looks like
+    except (msgspec.DecodeError, ValueError, RecursionError):  # then it is the text that it looks like
         return None
 
 

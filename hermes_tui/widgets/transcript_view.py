@@ -208,7 +208,7 @@ class View:
 
     def scroll(self, rows: int) -> None:
         """Move the view; the cursor stays on its row of the screen, and goes on to the end where the view cannot."""
-        if not self.is_ready:
+        if not self.is_ready or not rows:
             return
         screen = self.screen_row(self.cursor)
         before = self.top

@@ -1,0 +1,99 @@
+"""One line for a tool call: what it was about and how it went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from hermes_tui.widgets.transcript_tools import duration, edits, exit_code, facts, output_text, target
+from session_adapters.model import ToolCall
+
+
+def _call(given: Any = None, output: Any = None, **more: Any) -> ToolCall:
+    return ToolCall(**{"tool_call_id": "1", "tool_name": "x", "input": given, "output": output, **more})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"command": "pytest -x\n  tests", "description": "Run"}, "pytest -x tests"),
+        ({"command": ["bash", "-lc", "ls"]}, "bash -lc ls"),
+        ({"file_path": "src/a.py", "offset": 1, "limit": 120}, "src/a.py  1–120"),
+        ({"file_path": "src/a.py", "offset": 7}, "src/a.py  7–"),
+        ({"pattern": "now\\(", "path": "src"}, "now\\(  in src"),
+        ({"query": "clock", "n": 3}, "clock"),
+        ({"url": "https://example.org", "prompt": "what"}, "https://example.org"),
+        ({"subagent_type": "x", "prompt": "Do it", "description": "Search for TODO"}, "Search for TODO"),
+        ({"a": 1, "b": [2]}, '{"a": 1, "b": [2]}'),
+        ({}, ""),
+        (None, ""),
+        ("just text", "just text"),
+        ({"command": "\x1b]52;c;eA==\x07"}, "␛]52;c;eA==␇"),
+    ],
+)
+def test_the_target_of_a_call(given: Any, expected: str) -> None:
+    assert target(_call(given)) == expected
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ("Exit code 3\ncat: no such file", 3),
+        ('{"output": "x", "exit_code": 0, "error": null}', 0),
+        ({"output": "x", "metadata": {"exit": 2}}, 2),
+        ("Process exited with code -9", -9),
+        ("no code", None),
+        ("the exit code 3 is only talked of", None),
+        ({"exit_code": True}, None),
+        (None, None),
+    ],
+)
+def test_the_exit_code_of_a_call(output: Any, expected: int | None) -> None:
+    assert exit_code(output) == expected
+
+
+def test_how_a_call_went() -> None:
+    assert facts(_call(output="Exit code 1\na\nb", is_error=True, duration_ms=4200)) == [
+        "error",
+        "exit 1",
+        "4.2 s",
+        "3 lines",
+    ]
+    assert facts(_call(output="")) == ["no output"]
+    assert facts(_call(output="x")) == ["1 line"]
+    assert facts(_call()) == ["no result"]
+    assert facts(_call({"path": "a", "content": "x\ny\n"}, output="ok")) == ["+2 −0"]
+
+
+def test_edits_of_every_form() -> None:
+    change = edits(_call({"file_path": "a", "old_string": "a\nb\nc", "new_string": "a\nB\nc\nd"}))
+    assert change is not None
+    assert change.lines == [(" ", "a"), ("-", "b"), ("+", "B"), (" ", "c"), ("+", "d")]
+    assert (change.added, change.removed) == (2, 1)
+    several = edits(_call({"edits": [{"oldText": "a", "newText": "b"}, {"oldText": "c", "newText": ""}]}))
+    assert several is not None and (several.added, several.removed) == (1, 2)
+    patch = edits(_call("*** Begin Patch\n*** Update File: a\n@@\n-old\n+new\n same\n*** End Patch"))
+    assert patch is not None and (patch.added, patch.removed) == (1, 1)
+    large = edits(_call({"old_string": "a\n" * 5000, "new_string": "b\n" * 5000}))
+    assert large is not None and (large.added, large.removed) == (5000, 5000)
+    assert edits(_call({"command": "ls"})) is None
+    assert edits(_call({"content": "a message, not a file"})) is None
+    assert edits(_call({"edits": ["not an edit"]})) is None
+
+
+def test_output_is_text_where_it_is() -> None:
+    assert output_text([{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]) == "a\nb"
+    assert output_text('{"output": "a\\n", "exit_code": 0, "error": null}') == "a\nexit_code: 0"
+    assert output_text({"a": [1]}) == '{\n  "a": [\n    1\n  ]\n}'
+    assert output_text('{"torn": ') == '{"torn": '
+    assert output_text(None) == ""
+    assert "\ud800" in output_text(["\ud800"])
+    nested: Any = []
+    for _ in range(100_000):
+        nested = [nested]
+    assert output_text(nested) == "(nested too deeply to be shown)"
+
+
+def test_durations_are_short() -> None:
+    assert [duration(ms) for ms in (0, 340, 4200, 190_000)] == ["0 ms", "340 ms", "4.2 s", "3 min 10 s"]

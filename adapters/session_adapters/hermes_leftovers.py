@@ -140,10 +140,12 @@ def leftover_summary(source: Source, *, exact: bool) -> SessionSummary:
     stop = source.size if exact else min(source.size, _READ_LIMIT)
     with open_file(source.path) as fd:
         for line in lines(fd, 0, stop):
-            if line.too_long or (not line.complete and stop < source.size):
-                tally.damaged += line.too_long
+            if line.too_long:
+                tally.damaged += 1
                 continue
             records, lost = _DECODER.all(line.data)
+            if lost and not line.complete:  # still being written, or the limit went through it
+                continue
             tally.damaged += lost
             for record in records:
                 if not record.role or record.role == "session_meta":

@@ -219,11 +219,11 @@ def _scan(connection: apsw.Connection, schema: Schema, tallies: dict[str, Tally]
         f" CASE WHEN {calls} IS NULL OR {calls} = '' OR role <> 'assistant' THEN 0"
         f" WHEN NOT json_valid({calls}) THEN -1"
         f" WHEN json_type({calls}) = 'array' THEN json_array_length({calls}) ELSE 1 END"
-        " FROM messages WHERE id > ?1"
+        " FROM messages"
     )
-    if session_id is not None:
-        query += " AND session_id = ?2"
-    query += f" ORDER BY {'+' if session_id is not None else ''}id LIMIT {_SPAN}"
+    # `+id` keeps SQLite from walking through the rows of all other sessions.
+    one = " WHERE session_id = ?2 AND +id > ?1 ORDER BY +id"
+    query += (" WHERE id > ?1 ORDER BY id" if session_id is None else one) + f" LIMIT {_SPAN}"
     by_key: dict[bytes, Tally] = {}
     after = -(1 << 62)
     number = _SPAN
@@ -294,8 +294,7 @@ def read_marks(connection: apsw.Connection, schema: Schema, session_id: str, fir
 
 
 def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: int) -> list[int]:
-    """The ids of the last `limit` rows of a session before the id `before`, in order. `+id` keeps SQLite from
-    walking through the rows of all other sessions."""
+    """The ids of the last `limit` rows of a session before the id `before`, in order."""
     rows = connection.execute(
         "SELECT id FROM messages WHERE session_id = ?1 AND +id < ?2 ORDER BY +id DESC LIMIT ?3",
         (session_id, before, limit),

@@ -156,7 +156,9 @@ class Tally(TreeShape):
             models = [self._chosen]
         header = self.header
         started = entry_time(header) if header is not None else None
-        raw = {"branches": len(self.tree.tips(leaf)), **more.pop("raw", {})}
+        raw = dict(more.pop("raw", {}))
+        if not more.get("partial"):  # where the middle is missing every end would count as a branch
+            raw["branches"] = len(self.tree.tips(leaf))
         if self.inherited.total:
             raw["inheritedTokens"] = self.inherited.total
             raw["inheritedCostUsd"] = self.inherited_cost

@@ -18,8 +18,9 @@ from session_adapters.files import METER
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.pi import PiAdapter
 from session_adapters.registry import BUILT_IN, adapter_class
+from session_adapters.transcript import JsonlTranscript
 from session_adapters.tree_adapter import HEAD, TAIL
-from session_adapters.tree_transcript import TreeTranscript
+from session_adapters.tree_transcript import TreeBuilder, TreeTranscript
 from support import STORES
 
 _EXPECTED: dict[str, Any] = json.loads((STORES / "pi" / "expected.json").read_text())
@@ -297,6 +298,15 @@ def test_branches_and_switching() -> None:
         transcript.switch("../../etc/passwd")
 
 
+def test_a_conversation_of_one_line_has_no_branches(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"{}\n")
+    transcript = JsonlTranscript("any", "x", str(path), TreeBuilder)
+    assert transcript.branches == ()
+    with pytest.raises(LookupError):
+        transcript.switch("x")
+
+
 @pytest.mark.parametrize(("home", "session_id"), _REAL)
 def test_branch_counts(home: str, session_id: str) -> None:
     entry = _entry(home, session_id)
@@ -456,9 +466,10 @@ def test_a_large_file_is_summed_up_from_its_ends(large: Path) -> None:
     assert summary.partial
     assert summary.title.startswith("0 xxx")
     assert 0 < summary.message_count < 2000
+    assert "branches" not in summary.raw
     (exact,) = adapter.summaries(source, lambda problem: None, exact=True)
     assert not exact.partial
-    assert (exact.message_count, exact.turn_count) == (2000, 1000)
+    assert (exact.message_count, exact.turn_count, exact.raw["branches"]) == (2000, 1000, 1)
     assert exact.tokens is not None
     assert exact.tokens.total == 1000
     assert summary.tokens is not None

@@ -12,9 +12,11 @@ from session_adapters.claude_records import (
     Body,
     Record,
     Said,
+    Source,
     UseResult,
     assistant_kind,
     block_text,
+    damage,
     forked_from,
     line_cost,
     reply_key,
@@ -66,8 +68,8 @@ class ClaudeBuilder(Builder):
     def feed(self, line: Line) -> None:
         """See `Builder.feed`."""
         records, lost = _DECODER.all(line.data)
-        if lost:
-            self.damaged.append((line.offset, "not a record, or only part of one, could be read"))
+        if lost and (reason := damage(line.data)):
+            self.damaged.append((line.offset, reason))
         for number, record in enumerate(records):
             if record.is_sidechain and not self._subagent:
                 continue
@@ -109,6 +111,9 @@ class ClaudeBuilder(Builder):
         if not isinstance(front, ClaudeBuilder):
             return
         gone = self._repeated(front._seen & self._seen)
+        for index in gone:
+            for call in self.messages[index].tool_calls:
+                front._adopt(call)
         for key, index in self._begun_before().items():
             target = front._replies.get(key)
             if target is not None and index not in gone:
@@ -144,6 +149,15 @@ class ClaudeBuilder(Builder):
         self._lines = {place: uuids for i, uuids in self._lines.items() if (place := places[i]) is not None}
         if self._last_assistant is not None:
             self._last_assistant = places[self._last_assistant]
+
+    def _adopt(self, call: ToolCall) -> None:
+        """Take over what a repetition of a call knows of its result."""
+        place = self._calls.get(call.tool_call_id)
+        if place is not None and call.output is not None:
+            index, position = place
+            calls = list(self.messages[index].tool_calls)
+            calls[position] = call
+            self.change(index, replace(self.messages[index], tool_calls=tuple(calls)))
 
     def _begun_before(self) -> dict[str, int]:
         return self._replies if self._before_prompt is None else self._before_prompt
@@ -321,12 +335,12 @@ def _attachments(blocks: list[Block | str]) -> tuple[Attachment, ...]:
     found = []
     for block in blocks:
         if isinstance(block, Block) and block.type in ("image", "document"):
-            source = block.source
-            data = (source.data or "") if source else ""
+            source = block.source if isinstance(block.source, Source) else Source()
+            data = source.data if isinstance(source.data, str) else ""
             found.append(
                 Attachment(
-                    media_type=(source.media_type if source else None) or block.type,
-                    name=block.title or "",
+                    media_type=source.media_type if isinstance(source.media_type, str) else block.type,
+                    name=block.title if isinstance(block.title, str) else "",
                     size=len(data) * 3 // 4 - data[-2:].count("="),
                 )
             )
@@ -355,7 +369,7 @@ def _call_facts(record: Record) -> dict[str, Any]:
     if not isinstance(facts, UseResult):
         return {}
     found: dict[str, Any] = {}
-    if facts.agent_id:
+    if isinstance(facts.agent_id, str) and facts.agent_id:
         found["subagent_id"] = f"agent-{facts.agent_id}"
     duration = _whole(facts.duration_ms if facts.duration_ms is not None else facts.total_duration_ms)
     if duration is not None:
@@ -363,6 +377,6 @@ def _call_facts(record: Record) -> dict[str, Any]:
     return found
 
 
-def _whole(number: float | None) -> int | None:
+def _whole(number: Any) -> int | None:
     """Milliseconds without a fraction; None for what is no number of them."""
-    return int(number) if number is not None and 0 <= number < 1e15 else None
+    return int(number) if isinstance(number, int | float) and 0 <= number < 1e15 else None

@@ -35,7 +35,7 @@ def ends(fd: int, size: int, tally: Tally, *, head: int, tail: int, reach: int =
             feed_all(fd, position, size, tally)
             return "whole"
         last = read_ends(fd, size, 0, span).tail
-        if last and (span >= reach or any(_is_message(line.data) for line in last)):
+        if last and (span >= reach or any(_is_message(line) for line in last)):
             _feed(last, tally)
             return "ends"
     return "head"
@@ -50,7 +50,7 @@ def _read_head(fd: int, size: int, tally: Tally, head: int, reach: int) -> int:
                 break
             tally.feed(line)
             position = line.offset + len(line.data) + 1
-        if tally.first_prompt and tally.cwd and tally.created:
+        if tally.introduced:
             break
     return position
 
@@ -65,11 +65,11 @@ def _find_own(fd: int, low: int, high: int, tally: Tally, window: int) -> None:
             high = middle
         else:
             low = found[0]
-    while (found := _first_timed(fd, low, low + 4 * window)) is not None:
-        low, record = found
-        if not forked_from(record):
-            tally.begins(record)
-            return
+    for line in lines(fd, low, low + 4 * window):
+        for record in timed(line):
+            if not forked_from(record):
+                tally.begins(record)
+                return
 
 
 def _first_timed(fd: int, start: int, stop: int) -> tuple[int, Brief] | None:
@@ -104,5 +104,5 @@ def _spans(first: int, last: int) -> list[int]:
     return spans
 
 
-def _is_message(data: bytes) -> bool:
-    return b'"timestamp"' in data and (b'"type":"user"' in data or b'"type":"assistant"' in data)
+def _is_message(line: Line) -> bool:
+    return any(record.type in ("user", "assistant") for record in timed(line))

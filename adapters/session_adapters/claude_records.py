@@ -12,9 +12,11 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
+from session_adapters.files import Decoder
 from session_adapters.model import Cost, MessageKind, TokenUsage
 
 __all__ = [
+    "CONVERSATION",
     "Block",
     "Body",
     "Brief",
@@ -23,11 +25,13 @@ __all__ = [
     "Head",
     "Record",
     "Said",
+    "Source",
     "Usage",
     "UseResult",
     "assistant_kind",
     "block_text",
     "compaction_text",
+    "damage",
     "forked_from",
     "line_cost",
     "reply_key",
@@ -142,8 +146,8 @@ class Brief(Head):
 class Source(Struct):
     """`source` of an image or a document; base64 when it has `data`."""
 
-    media_type: Text = None
-    data: Text = None
+    media_type: Any = None
+    data: Any = None
 
 
 class Block(BriefBlock):
@@ -155,9 +159,9 @@ class Block(BriefBlock):
     input: Any = None
     tool_use_id: Text = None
     content: Any = None
-    is_error: Flag = None
-    source: Source | None = None
-    title: Text = None
+    is_error: Any = None
+    source: Source | str | None = None
+    title: Any = None
 
 
 class Body(Struct):
@@ -170,11 +174,12 @@ class Body(Struct):
 
 
 class UseResult(Struct, rename="camel"):
-    """`toolUseResult`, beside a tool_result block that says the same in words."""
+    """`toolUseResult`, beside a tool_result block that says the same in words. Every tool has its own fields, so
+    nothing is expected of their types."""
 
-    agent_id: Text = None
-    duration_ms: int | float | None = None
-    total_duration_ms: int | float | None = None
+    agent_id: Any = None
+    duration_ms: Any = None
+    total_duration_ms: Any = None
 
 
 class Record(Head):
@@ -185,8 +190,31 @@ class Record(Head):
     tool_use_result: UseResult | str | list[Any] | int | float | bool | None = None
     input: Any = None
     output: Any = None
-    is_error: Flag = None
-    duration_ms: int | float | None = None
+    is_error: Any = None
+    duration_ms: Any = None
+
+
+CONVERSATION = frozenset(("user", "assistant", "system", "tool_use", "tool_result", "cost", "session"))
+"""The types of lines that a conversation is made of."""
+
+
+class _Kind(Struct):
+    type: Any = None
+
+
+_KIND = Decoder(_Kind)
+
+
+def damage(data: bytes) -> str:
+    """Why a line of which something was lost is a problem; empty for a whole record of a kind that is not read,
+    whatever its fields."""
+    try:
+        kind = _KIND.one(data).type
+    except ValueError:
+        return "not a record, or only part of one, could be read"
+    if kind not in CONVERSATION and isinstance(kind, str):
+        return ""
+    return "the record has another form than expected"
 
 
 class Said(NamedTuple):

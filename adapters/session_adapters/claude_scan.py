@@ -8,6 +8,7 @@ from typing import Any
 
 from session_adapters.claude_builder import add_costs
 from session_adapters.claude_records import (
+    CONVERSATION,
     Brief,
     BriefBlock,
     BriefBody,
@@ -15,6 +16,7 @@ from session_adapters.claude_records import (
     Usage,
     assistant_kind,
     block_text,
+    damage,
     forked_from,
     line_cost,
     reply_key,
@@ -32,7 +34,6 @@ __all__ = ["Tally", "timed"]
 _PREVIEW_LENGTH = 200
 _DECODER = Decoder(Brief)
 _PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
-_CONVERSATION = frozenset(("user", "assistant", "system", "tool_use", "tool_result", "cost", "session"))
 
 
 class Tally:
@@ -75,6 +76,14 @@ class Tally:
         return self._created is not None
 
     @property
+    def introduced(self) -> bool:
+        """What the beginning of a file should tell was seen: a prompt, a directory, when the session began, and in
+        those of old versions a reply, by whose id their copies are known."""
+        began = self.created or self.copied
+        old = self._version is not None and self._version.startswith(("0.", "1."))
+        return bool(self.first_prompt and self.cwd and began and (self._first_message or not old))
+
+    @property
     def copied(self) -> bool:
         """A record that was copied from a parent was seen."""
         return self._inherited_at is not None
@@ -94,15 +103,15 @@ class Tally:
             self.damaged.append((line.offset, "the line is too long to be read"))
             return
         found, lost = _DECODER.all(line.data)
-        if lost:
-            self.damaged.append((line.offset, "not a record, or only part of one, could be read"))
+        if lost and (reason := damage(line.data)):
+            self.damaged.append((line.offset, reason))
         for number, record in enumerate(found):
             self.records += 1
             self._take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")
 
     def _take(self, record: Brief, place: str) -> None:
         kind = record.type
-        if kind in _CONVERSATION:
+        if kind in CONVERSATION:
             uuid = record.uuid
             if record.is_sidechain and not self._subagent:
                 if uuid is None or uuid not in self._seen:
@@ -317,7 +326,7 @@ def timed(line: Line) -> list[Brief]:
     if line.too_long or b'"timestamp"' not in line.data:
         return []
     found = _DECODER.all(line.data)[0]
-    return [r for r in found if r.timestamp is not None and (r.type in _CONVERSATION or r.type == "queue-operation")]
+    return [r for r in found if r.timestamp is not None and (r.type in CONVERSATION or r.type == "queue-operation")]
 
 
 def _blocks(record: Brief) -> list[BriefBlock | str]:

@@ -1,0 +1,79 @@
+"""The reading thread: the latest request wins, growth is noticed, errors are told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_lines import ClaudeHome
+from hermes_tui.reader import Opened, Reader
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.base import Environment
+from session_adapters.model import SessionSummary
+from session_adapters.transcript import Transcript
+
+
+def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Until it is so; fails when it never is."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def manager_of(home: ClaudeHome, tmp_path: Path) -> SessionManager:
+    return SessionManager(Environment(home=home.home), cache_dir=tmp_path / "cache", agents=["claude"])
+
+
+def test_opens_notices_growth_and_tells_errors(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    path = home.session("One")
+    manager = manager_of(home, tmp_path)
+    opened: list[Opened] = []
+    grown: list[Transcript] = []
+    reader = Reader(manager.open, opened.append, grown.append)
+    reader.start()
+    (summary,) = manager.list()
+    reader.request(summary)
+    wait(lambda: opened)
+    assert opened[0].summary is summary and opened[0].transcript is not None
+    home.say(path, "user", "more")
+    wait(lambda: grown)
+    assert grown[0] is opened[0].transcript
+    reader.request(SessionSummary(agent="claude", session_id="not there"))
+    wait(lambda: len(opened) == 2)
+    assert opened[1].transcript is None and "not there" in opened[1].reason
+    reader.request(SessionSummary(agent="no such agent", session_id="x"))
+    wait(lambda: len(opened) == 3)
+    assert "no such agent" in opened[2].reason
+    reader.stop()
+
+
+def test_a_bug_in_an_adapter_is_told() -> None:
+    def broken(agent: str, session_id: str) -> Transcript:
+        raise ZeroDivisionError("oops")
+
+    opened: list[Opened] = []
+    reader = Reader(broken, opened.append, lambda transcript: None)
+    reader.start()
+    reader.request(SessionSummary(agent="a", session_id="b"))
+    wait(lambda: opened)
+    assert "ZeroDivisionError: oops" in opened[0].reason
+    reader.stop()
+
+
+def test_requests_that_were_overtaken_are_not_served(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    for number in range(20):
+        home.session(f"Session {number}")
+    manager = manager_of(home, tmp_path)
+    summaries = manager.list()
+    opened: list[Opened] = []
+    reader = Reader(manager.open, opened.append, lambda transcript: None)
+    for summary in summaries:
+        reader.request(summary)
+    reader.start()
+    wait(lambda: opened)
+    assert [one.summary for one in opened] == [summaries[-1]]
+    reader.stop()

@@ -1,0 +1,157 @@
+"""The watching thread: looks when it should, hands over the newest only, leaks nothing, ends at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from claude_lines import ClaudeHome
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.snapshot import Place, Snapshot
+from hermes_tui.watch import Slot, Watch
+from session_adapters.base import Environment, Root
+from session_adapters.model import Problem
+
+
+def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
+    """Until it is so; fails when it never is."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def nothing(problem: Problem) -> None:
+    raise AssertionError(problem)
+
+
+class Looked:
+    """A catalogue that counts."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.count = 0
+        self.error: Exception | None = None
+        self.root = root
+
+    def refresh(self) -> Snapshot:
+        self.count += 1
+        if self.error is not None:
+            raise self.error
+        places = (Place(agent="a", label="A", roots=(Root(path=self.root, exists=True),)),) if self.root else ()
+        return Snapshot(version=1, places=places)
+
+    def complete(self, stop: Callable[[], bool]) -> Snapshot:
+        raise AssertionError("nothing is partial")
+
+
+def test_slot_keeps_the_newest_and_schedules_once() -> None:
+    scheduled: list[Callable[[], None]] = []
+    received: list[int] = []
+    slot: Slot[int] = Slot(scheduled.append, received.append)
+    for number in range(5):
+        slot.put(number)
+    assert len(scheduled) == 1
+    scheduled.pop()()
+    assert received == [4]
+    slot.put(5)
+    scheduled.pop()()
+    assert received == [4, 5]
+
+
+def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path) -> None:
+    looked = Looked(tmp_path)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.count >= 1 and watch._in_notify)
+        time.sleep(1.5)  # the shortest pause is over, and nothing has changed
+        before = looked.count
+        assert before == 1
+        (tmp_path / "state.db-shm").write_text("our own reading does this")
+        (tmp_path / "new.jsonl").write_text("{}")
+        began = time.monotonic()
+        wait(lambda: looked.count > before)
+        assert time.monotonic() - began < 8
+    finally:
+        watch.stop()
+
+
+def test_without_notification_it_looks_by_itself() -> None:
+    looked = Looked()
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.count >= 2)
+        before = looked.count
+        watch.look_now()
+        wait(lambda: looked.count > before, 1.5)
+    finally:
+        watch.stop()
+
+
+def test_only_a_new_version_is_published() -> None:
+    looked = Looked()
+    published: list[Snapshot] = []
+    watch = Watch(looked, published.append, nothing)
+    watch.start()
+    for _ in range(3):
+        before = looked.count
+        watch.look_now()
+        wait(lambda before=before: looked.count > before)  # type: ignore[misc]
+    watch.stop()
+    assert len(published) == 1
+
+
+def test_a_bug_is_told_and_the_watch_goes_on() -> None:
+    looked = Looked()
+    looked.error = RuntimeError("boom")
+    told: list[Problem] = []
+    watch = Watch(looked, lambda snapshot: None, told.append)
+    watch.start()
+    wait(lambda: told)
+    assert "RuntimeError: boom" in told[0].reason
+    looked.error = None
+    before = looked.count
+    watch.look_now()
+    wait(lambda: looked.count > before)
+    watch.stop()
+
+
+def test_stopping_waits_for_no_read() -> None:
+    gate = threading.Event()
+
+    class Slow(Looked):
+        def refresh(self) -> Snapshot:
+            gate.wait(30)
+            return super().refresh()
+
+    watch = Watch(Slow(), lambda snapshot: None, nothing)
+    watch.start()
+    began = time.monotonic()
+    watch.stop()
+    assert time.monotonic() - began < 0.3
+    gate.set()
+
+
+def test_two_hundred_looks_leave_no_file_and_no_thread_behind(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    paths = [home.session(f"Session {number}") for number in range(5)]
+    manager = SessionManager(Environment(home=home.home), cache_dir=tmp_path / "cache", agents=["claude"])
+    published: list[Snapshot] = []
+    watch = Watch(manager.catalogue, published.append, nothing)
+
+    def used() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/fd")), threading.active_count()  # noqa: PTH208
+
+    for number in range(5):
+        home.say(paths[number], "user", "warm up")
+        watch._offer(manager.catalogue.refresh())
+    before = used()
+    for number in range(200):
+        home.say(paths[number % 5], "user", f"message {number}")
+        watch._offer(manager.catalogue.refresh())
+    assert used() == before
+    assert len(published) == 205

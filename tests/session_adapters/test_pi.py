@@ -378,6 +378,32 @@ def test_following_and_paging_with_small_pages(tmp_path: Path) -> None:
     assert [branch.first for branch in paged.branches] == [branch.first for branch in whole.branches]
 
 
+def test_a_result_finds_its_call_across_pages(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    call = {"type": "toolCall", "id": "c", "name": "read", "arguments": {"path": "x" * 3000}}
+    said: list[dict[str, Any]] = [
+        {"role": "user", "content": "read it"},
+        {"role": "assistant", "content": [call]},
+        {"role": "toolResult", "toolCallId": "c", "toolName": "read", "content": "y" * 3000, "isError": False},
+    ]
+    with path.open("w") as file:
+        file.write('{"type":"session","version":3,"id":"x","cwd":"/"}\n')
+        for number, message in enumerate(said):
+            parent = str(number - 1) if number else None
+            record = {"type": "message", "id": str(number), "parentId": parent, "message": message}
+            file.write(json.dumps(record) + "\n")
+    transcript = TreeTranscript("pi", "x", str(path), lambda: [str(path)], page=1000)
+    (result,) = [message.tool_result for message in transcript.messages]
+    assert result is not None
+    assert not result.linked
+    while not transcript.complete:
+        assert transcript.earlier()
+    result = transcript.messages[2].tool_result
+    assert result is not None
+    assert result.linked
+    assert transcript.messages[1].tool_calls[0].output == "y" * 3000
+
+
 def test_a_file_that_pi_rewrites_in_place_is_read_anew(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     old: list[dict[str, Any]] = [
@@ -616,6 +642,7 @@ def test_live_by_a_real_process(store: Callable[..., Path], tmp_path: Path) -> N
     adapter = PiAdapter(Environment(home=home))
     with subprocess.Popen(["pi"], executable="/bin/cat", stdin=subprocess.PIPE, cwd=cwd) as running:
         os.utime(path)
+        os.utime(next(home.rglob(f"*{_BRANCHED}.jsonl")))  # newer, but of another directory
         live = adapter.live()
         assert {name: one.pid for name, one in live.items()} == {"custom-id-7": running.pid}
         os.utime(path, (1, 1))  # not touched since that process started

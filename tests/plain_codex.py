@@ -1,4 +1,4 @@
-"""Codex' rollouts read by plain lines, and made by plain lines: nothing of the adapter's reading is in here."""
+"""Codex' rollouts read and made by plain lines, to compare the adapter with."""
 
 from __future__ import annotations
 
@@ -128,3 +128,52 @@ def raw_tokens(path: Path) -> tuple[int, int, int, int] | None:
     above = raw_tokens(next(path.parent.glob(f"*{parent}.jsonl")))
     assert above is not None
     return final[0] - above[0], final[1] - above[1], final[2] - above[2], final[3] - above[3]
+
+
+# Rollouts made here --------------------------------------------------------------------------------------------
+
+
+def uuid(number: int) -> str:
+    """An id like Codex' own; its first half is a time, later for a larger `number`."""
+    return f"01a1fd40-{number:04x}-7000-8000-{number:012x}"
+
+
+def line(kind: str, payload: dict[str, Any], second: float = 0, ordinal: int | None = None) -> dict[str, Any]:
+    stamp = f"2026-11-21T09:00:{second:06.3f}Z"
+    return {"timestamp": stamp, **({} if ordinal is None else {"ordinal": ordinal}), "type": kind, "payload": payload}
+
+
+def meta(own_id: str, /, **more: Any) -> dict[str, Any]:
+    return line("session_meta", {"id": own_id, "timestamp": "2026-11-21T09:00:00.000Z", "cwd": "/w", **more})
+
+
+def said(role: str, text: str, **more: Any) -> dict[str, Any]:
+    part = {"type": "input_text" if role == "user" else "output_text", "text": text}
+    return {"type": "message", "role": role, "content": [part], **more}
+
+
+def turn(prompt: str, reply: str, second: float = 1, ordinal: int | None = None) -> list[dict[str, Any]]:
+    """A prompt with its event, and a reply."""
+    records = [
+        ("response_item", said("user", prompt)),
+        ("event_msg", {"type": "user_message", "message": prompt}),
+        ("response_item", said("assistant", reply)),
+    ]
+    return [
+        line(kind, payload, second, None if ordinal is None else ordinal + at)
+        for at, (kind, payload) in enumerate(records)
+    ]
+
+
+def count(total: int, last: int, second: float = 2, ordinal: int | None = None) -> dict[str, Any]:
+    """A `token_count` of input tokens."""
+    info = {"total_token_usage": {"input_tokens": total}, "last_token_usage": {"input_tokens": last}}
+    return line("event_msg", {"type": "token_count", "info": info}, second, ordinal)
+
+
+def write(home: Path, session_id: str, *records: dict[str, Any], folder: str = "sessions/2026/11/21") -> Path:
+    """A rollout under `home`/.codex."""
+    path = home / ".codex" / folder / f"rollout-2026-11-21T09-00-00-{session_id}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path

@@ -125,8 +125,8 @@ class CodexAdapter(Adapter):
         """See `Adapter.find`. Names tell nearly always; the beginnings of the few files whose name does not are
         read only then."""
         listed = list(self.sources(lambda problem: None))
-        found = [source for source in listed if source.session_id == session_id]
-        if not found:
+        found = [source for source in listed if session_id and source.session_id == session_id]
+        if not found and session_id:
             found = [source for source in listed if not is_uuid(source.session_id) and _holds(source, session_id)]
         return max(found, key=lambda one: _rank(one.size, one.layout == ARCHIVED, one.path), default=None)
 

@@ -66,7 +66,7 @@ class Head(NamedTuple):
 def identify(first_lines: Iterable[Line], path: str) -> Head:
     """The id is the FIRST `session_meta.id`: in an old fork the parent's comes second, and when the first is damaged
     the file name tells that it is not the session's own."""
-    named = name_id(path)
+    named = name_id(path) or PurePath(path).stem
     meta: Payload | None = None
     bare, copied = False, ""
     for line in first_lines:
@@ -77,22 +77,23 @@ def identify(first_lines: Iterable[Line], path: str) -> Head:
                 meta, bare = record, True
             elif found is None:
                 if records:
-                    return _head(meta, bare, copied, named)
+                    return _head(meta, bare, copied, path)
             elif meta is None and (line.offset == 0 or found.id == named):
                 meta = found
             elif found.id and not copied and (meta is None or found.id != meta.id):
                 copied = found.id
-    return _head(meta, bare, copied, named)
+    return _head(meta, bare, copied, path)
 
 
 def _is_header(record: Any) -> bool:
     return record.type is None and record.record_type is None and record.payload is None and bool(record.id)
 
 
-def _head(meta: Payload | None, bare: bool, copied: str, named: str) -> Head:
+def _head(meta: Payload | None, bare: bool, copied: str, path: str) -> Head:
+    named = name_id(path) or PurePath(path).stem
     own = meta if meta is not None else Payload()
     session_id = own.id or named
-    if bare and named:
+    if bare and not is_rollout(path):
         session_id = named
     return Head(session_id, own, bare, copied)
 

@@ -34,7 +34,7 @@ _QUERIES: tuple[tuple[bytes, bytes], ...] = (
 
 
 class Terminal:
-    """Runs `command` on a screen of `columns` × `rows`; killed when the block is left."""
+    """Runs `command` on a screen of `columns` × `rows`; ended when the block is left."""
 
     def __init__(
         self, command: Sequence[str], environment: Mapping[str, str], columns: int = 160, rows: int = 45
@@ -59,9 +59,13 @@ class Terminal:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         with suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            os.kill(self.pid, signal.SIGTERM)
+        end = time.perf_counter() + 5
+        while os.waitpid(self.pid, os.WNOHANG)[0] == 0:
+            if time.perf_counter() > end:
+                os.kill(self.pid, signal.SIGKILL)
+            self.read(0.05)
         os.close(self._fd)
-        os.waitpid(self.pid, 0)
 
     @property
     def lines(self) -> list[str]:

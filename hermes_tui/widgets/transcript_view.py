@@ -10,7 +10,8 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from hermes_tui.widgets.transcript_blocks import ALL, OPEN, SHUT, Context, Layout, is_hidden
+from hermes_tui.widgets.transcript_blocks import ALL, OPEN, SHUT, Layout
+from hermes_tui.widgets.transcript_context import context_of
 from hermes_tui.widgets.transcript_heights import Column, Entry
 from hermes_tui.widgets.transcript_pieces import NOTE, Piece, Place, Rendered
 from session_adapters.model import Message
@@ -18,7 +19,6 @@ from session_adapters.model import Message
 __all__ = ["Position", "Row", "View"]
 
 _KEPT_ROWS = 20_000
-_LOOK_BACK = 60
 
 
 class Position(NamedTuple):
@@ -88,7 +88,8 @@ class View:
             return found
         if self.layout is None:
             raise RuntimeError("a view has to be given its size before it can be asked for rows")
-        found = self.layout.render(entry.message, self._context(index), lambda block: self.level(entry, block))
+        context = context_of(self.column, index, self.layout.clock, complete=self.complete)
+        found = self.layout.render(entry.message, context, lambda block: self.level(entry, block))
         self.column.set_height(index, found.height)
         self._cache[entry] = found
         self._cached_rows += found.height
@@ -103,38 +104,6 @@ class View:
         if _is_tool(block):
             return self.tools
         return self.thinking if block == "think" else OPEN if block == "prose" else SHUT
-
-    def _context(self, index: int) -> Context:
-        entries = self.column.entries
-        message = entries[index].message
-        above = self._message_above(index)
-        zone = self.layout.clock if self.layout is not None else None
-        day = False
-        if message.timestamp is not None and zone is not None:
-            before = above.timestamp if above is not None else None
-            day = before is None or zone.local(before).date() != zone.local(message.timestamp).date()
-        count = None
-        if message.kind == "compaction" and self.complete:
-            count = sum(not is_hidden(entry.message) for entry in entries[:index])
-        return Context(
-            first=above is None,
-            unread=above is None and not self.complete,
-            continues=above is not None and _goes_on(above, message),
-            model=bool(message.model) and message.model != self._model_above(index),
-            day=day,
-            divides=above is not None and above.inherited and not message.inherited,
-            above=count,
-        )
-
-    def _message_above(self, index: int) -> Message | None:
-        found = self.column.shown(index - 1, -1)
-        return None if found is None else self.column.entries[found].message
-
-    def _model_above(self, index: int) -> str | None:
-        for entry in reversed(self.column.entries[max(0, index - _LOOK_BACK) : index]):
-            if entry.message.model:
-                return entry.message.model
-        return None
 
     # Moving
 
@@ -406,12 +375,3 @@ class View:
 
 def _is_tool(block: str) -> bool:
     return block.startswith("tool") or block == "result"
-
-
-def _goes_on(above: Message, message: Message) -> bool:
-    return (
-        above.role == message.role == "assistant"
-        and above.kind == message.kind == "message"
-        and above.visibility == message.visibility
-        and above.inherited == message.inherited
-    )

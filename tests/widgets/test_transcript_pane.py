@@ -286,6 +286,17 @@ async def test_another_session_takes_the_place_of_the_first() -> None:
         assert any(row.startswith("hermes ") for row in rows_of(app.pane))
 
 
+async def test_a_transcript_that_is_shown_already_stays_as_it_is() -> None:
+    transcript = GrowingTranscript(talk(100))
+    app = PaneApp(transcript)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("pageup", "pageup")
+        before = rows_of(app.pane)
+        app.pane.show(summary(title="Another title"), transcript)
+        assert rows_of(app.pane) == before
+        assert str(app.pane.border_title).startswith("Another title")
+
+
 @pytest.mark.parametrize("theme", ["hermes-light", "ansi", "high-contrast", "no-colour"])
 async def test_every_theme_draws_the_same_text(theme: str) -> None:
     messages = [*talk(4), _with_tool(), said("assistant", "```python\nx = 1\n```")]

@@ -41,6 +41,7 @@ from session_adapters.claude_paths import (
     list_sources,
     live_sessions,
     parent_folder,
+    printable,
 )
 from session_adapters.claude_relate import relate
 from session_adapters.claude_scan import Tally
@@ -171,9 +172,13 @@ class _Counting(ClaudeBuilder):
         super().feed(line)
         self._tally.feed(line)
 
+    def skip(self, line: Line) -> None:
+        super().skip(line)
+        self._tally.feed(line)
+
 
 def _summary(source: Source, tally: Tally, size: int, part: Part) -> SessionSummary:
-    known: dict[str, Any] = {"size": size, "path": source.path, "partial": part != "whole", "raw": {}}
+    known: dict[str, Any] = {"size": size, "path": printable(source.path), "partial": part != "whole", "raw": {}}
     if part == "head":  # the newest message is a line too long to be read in passing
         known["updated_at"] = datetime.fromtimestamp(source.modified, UTC)
     if is_helper(source):
@@ -206,4 +211,6 @@ def _report_damage(source: Source, tally: Tally, report: Report) -> None:
 
 
 def _problem(source: Source, reason: str, place: str = "") -> Problem:
-    return Problem(agent="claude", path=source.path, reason=reason, place=place, session_id=source.session_id)
+    return Problem(
+        agent="claude", path=printable(source.path), reason=reason, place=place, session_id=source.session_id
+    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 from msgspec.structs import replace
@@ -46,7 +47,8 @@ class ClaudeBuilder(Builder):
         self._before_prompt: dict[str, int] | None = None
         """Those before the first prompt, which may have begun on an earlier page; None while there is no prompt."""
         self._seen: set[str] = set()
-        self._lines: dict[int, list[str]] = {}
+        self._pieces: dict[int, list[tuple[str, Message]]] = {}
+        """What each line gave to a reply, by the reply's index."""
         self._last_assistant: int | None = None
         self._early_costs: list[Cost] = []
 
@@ -110,14 +112,12 @@ class ClaudeBuilder(Builder):
         """See `Builder.meet`: replies that the cut went through, costs, and records that both pages hold."""
         if not isinstance(front, ClaudeBuilder):
             return
-        gone = self._repeated(front._seen & self._seen)
-        for index in gone:
-            for call in self.messages[index].tool_calls:
-                front._adopt(call)
+        gone = self._forget(front)
         for key, index in self._begun_before().items():
             target = front._replies.get(key)
             if target is not None and index not in gone:
                 front.change(target, join_replies(front.messages[target], self.messages[index]))
+                front._pieces[target] = front._pieces[target] + self._pieces[index]
                 gone.add(index)
         self.drop(gone)
         for cost in self._early_costs:
@@ -136,7 +136,7 @@ class ClaudeBuilder(Builder):
             self._before_prompt = {**front._replies, **self._before_prompt}
         if self._last_assistant is None:
             self._last_assistant = front._last_assistant
-        self._lines |= front._lines
+        self._pieces |= front._pieces
         self._seen |= front._seen
         self._early_costs = front._early_costs
 
@@ -146,7 +146,7 @@ class ClaudeBuilder(Builder):
         self._replies = _moved(self._replies, places)
         if self._before_prompt is not None:
             self._before_prompt = _moved(self._before_prompt, places)
-        self._lines = {place: uuids for i, uuids in self._lines.items() if (place := places[i]) is not None}
+        self._pieces = {place: pieces for i, pieces in self._pieces.items() if (place := places[i]) is not None}
         if self._last_assistant is not None:
             self._last_assistant = places[self._last_assistant]
 
@@ -162,15 +162,23 @@ class ClaudeBuilder(Builder):
     def _begun_before(self) -> dict[str, int]:
         return self._replies if self._before_prompt is None else self._before_prompt
 
-    def _repeated(self, uuids: set[str]) -> set[int]:
-        """The messages made of nothing but these records."""
-        if not uuids:
-            return set()
-        return {
-            index
-            for index, message in enumerate(self.messages)
-            if uuids.issuperset(self._lines.get(index) or (message.id.partition("#")[0],))
-        }
+    def _forget(self, front: ClaudeBuilder) -> set[int]:
+        """Take out of the replies what the earlier page holds too; the messages of which nothing is left."""
+        repeated = front._seen & self._seen
+        gone: set[int] = set()
+        for index, message in enumerate(self.messages if repeated else ()):
+            pieces = self._pieces.get(index, [(message.id.partition("#")[0], message)])
+            kept = [(place, piece) for place, piece in pieces if place not in repeated]
+            if len(kept) == len(pieces):
+                continue
+            for call in message.tool_calls:
+                front._adopt(call)
+            if kept:
+                self._pieces[index] = kept
+                self.messages[index] = _whole_reply(kept, message)
+            else:
+                gone.add(index)
+        return gone
 
     # One kind of line each ---------------------------------------------------------------------------------
 
@@ -221,8 +229,7 @@ class ClaudeBuilder(Builder):
             index = self._replies[key] = self.add(piece)
         else:
             self.change(index, join_replies(self.messages[index], piece))
-        if record.uuid:
-            self._lines.setdefault(index, []).append(record.uuid)
+        self._pieces.setdefault(index, []).append((place, piece))
         self._last_assistant = index
 
     def _plain_call(self, record: Record, place: str) -> None:
@@ -296,6 +303,13 @@ def join_replies(earlier: Message, later: Message) -> Message:
         kind=later.kind,
         cost=add_costs(earlier.cost, later.cost) if later.cost else earlier.cost,
     )
+
+
+def _whole_reply(pieces: list[tuple[str, Message]], known: Message) -> Message:
+    """The reply made of `pieces`, with what is known of its calls and its cost."""
+    reply = reduce(join_replies, (piece for _, piece in pieces))
+    calls = {call.tool_call_id: call for call in known.tool_calls}
+    return replace(reply, tool_calls=tuple(calls.get(c.tool_call_id, c) for c in reply.tool_calls), cost=known.cost)
 
 
 def add_costs(first: Cost | None, second: Cost) -> Cost:

@@ -27,6 +27,7 @@ __all__ = [
     "list_sources",
     "live_sessions",
     "parent_folder",
+    "printable",
 ]
 
 _DEPTH = 6
@@ -108,7 +109,7 @@ def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
         return []
     except OSError as error:
         reason = f"the folder cannot be read: {error.strerror or error}"
-        report(Problem(agent="claude", path=_printable(folder), reason=reason))
+        report(Problem(agent="claude", path=printable(folder), reason=reason))
         return []
 
 
@@ -133,9 +134,7 @@ def _source(entry: os.DirEntry[str], root: str, layout: str, report: Report) -> 
         reason = f"cannot be looked at: {error.strerror or error}"
     if reason:
         report(
-            Problem(
-                agent="claude", path=_printable(entry.path), reason=reason, session_id=_printable(entry.name[:-6])
-            )
+            Problem(agent="claude", path=printable(entry.path), reason=reason, session_id=printable(entry.name[:-6]))
         )
         return None
     if not status.st_size:
@@ -144,7 +143,7 @@ def _source(entry: os.DirEntry[str], root: str, layout: str, report: Report) -> 
         agent="claude",
         path=entry.path,
         stamp=file_stamp(status),
-        session_id=entry.name.removesuffix(".jsonl"),
+        session_id=printable(entry.name.removesuffix(".jsonl")),
         root=root,
         layout=layout,
         size=status.st_size,
@@ -152,7 +151,7 @@ def _source(entry: os.DirEntry[str], root: str, layout: str, report: Report) -> 
     )
 
 
-def _printable(path: str | Path) -> str:
+def printable(path: str | Path) -> str:
     """A path that can be encoded, whatever bytes its name has."""
     return os.fsencode(path).decode("utf-8", "replace")
 

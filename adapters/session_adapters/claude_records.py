@@ -212,7 +212,7 @@ def damage(data: bytes) -> str:
         kind = _KIND.one(data).type
     except ValueError:
         return "not a record, or only part of one, could be read"
-    if kind not in CONVERSATION and isinstance(kind, str):
+    if isinstance(kind, str) and kind not in CONVERSATION:
         return ""
     return "the record has another form than expected"
 

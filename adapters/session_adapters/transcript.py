@@ -103,6 +103,10 @@ class Builder(ABC):
     def feed(self, line: Line) -> None:
         """Take in one line. Damage goes to `damaged`; nothing is raised."""
 
+    def skip(self, line: Line) -> None:
+        """Take note of a line that is too long to be read."""
+        self.damaged.append((line.offset, "the line is too long to be read"))
+
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
         """Whether a long file may be cut before this line: what follows does not belong to what is above it."""
@@ -367,6 +371,6 @@ class JsonlTranscript(Transcript):
 
 def _give(builder: Builder, line: Line) -> None:
     if line.too_long:
-        builder.damaged.append((line.offset, "the line is too long to be read"))
+        builder.skip(line)
     else:
         builder.feed(line)

@@ -16,8 +16,6 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-from hermes_tui.display import safe
-
 __all__ = ["CLOSED_PIPE", "FAILURE", "INTERRUPTED", "OK", "USAGE", "say"]
 
 OK = 0
@@ -31,6 +29,8 @@ def say(text: str) -> None:
     """Write one line for people; text of a store in it can do no harm."""
     if sys.stderr is None:
         return
+    from hermes_tui.display import safe  # `--help` has nothing to narrate
+
     with suppress(OSError, ValueError):  # nobody is left to tell
         sys.stderr.write(safe(text, keep_newlines=True) + "\n")
         sys.stderr.flush()

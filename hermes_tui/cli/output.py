@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterable
 from typing import Any
 
-from hermes_tui.sessions.jsontext import pretty
-
 __all__ = [
     "OutputFailed",
     "PipeClosed",
@@ -48,6 +46,8 @@ def write(text: str | bytes) -> None:
 
 def write_json(value: Any) -> None:
     """Write a value as JSON with an indent of two, and a newline."""
+    from hermes_tui.sessions.jsontext import pretty
+
     if isinstance(value, list | tuple):
         write_json_array(value)
     else:
@@ -56,6 +56,8 @@ def write_json(value: Any) -> None:
 
 def write_json_array(values: Iterable[Any]) -> None:
     """Write a JSON array, one element at a time, so that a long list needs no second copy in memory."""
+    from hermes_tui.sessions.jsontext import pretty
+
     lead = b"[\n  "
     for value in values:
         write(lead + pretty(value).replace(b"\n", b"\n  "))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
     from session_adapters.model import Session
 
-__all__ = ["sessions"]
+__all__ = ["list_", "sessions", "show"]
 
 _FORMATS = ("markdown", "json", "jsonl")
 
@@ -42,7 +42,13 @@ def sessions() -> None:
 )
 @click.option("--cwd", metavar="DIR", help="Only sessions started in this directory.")
 @click.option("--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many.")
-@click.option("--sort", type=click.Choice(("date", "cost", "turns")), default="date", show_default=True)
+@click.option(
+    "--sort",
+    type=click.Choice(("date", "cost", "turns")),
+    default="date",
+    show_default=True,
+    help="By creation, cost or turns.",
+)
 @click.option("--asc/--desc", default=False, help="Smallest or oldest first, or last.  [default: desc]")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 @click.pass_context

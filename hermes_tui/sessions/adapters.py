@@ -10,7 +10,7 @@ from hermes_tui.errors import AgentNotFound
 from session_adapters.base import Adapter, Environment
 from session_adapters.registry import adapter_class, agent_names
 
-__all__ = ["AdapterBroken", "Adapters", "Label"]
+__all__ = ["AdapterBroken", "Adapters", "Label", "unknown_agent"]
 
 
 class Label(NamedTuple):

@@ -54,31 +54,10 @@ def rich_session(text: str = "plain", thinking: str = "why") -> Session:
 
 
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=80)
-HOSTILE_PARTS = [
-    "`",
-    "``",
-    "```",
-    "````",
-    "~~~",
-    "x",
-    "```json",
-    "</pre>",
-    "</details>",
-    "<!--",
-    "<pre>",
-    "<div>",
-    "<script>",
-    "<?",
-    "-",
-    "1.",
-    ">",
-    "\\",
-    "[a]:b",
-    "|",
-    "=",
-    "--",
-    "&lt;",
-]
+HOSTILE_PARTS = (
+    *("`", "``", "```", "````", "~~~", "```json", "</pre>", "</details>", "<!--", "<pre>", "<div>", "<script>", "<?"),
+    *("x", "-", "1.", ">", "\\", "[a]:b", "|", "=", "--", "&lt;"),
+)
 HOSTILE = st.lists(
     st.sampled_from([*HOSTILE_PARTS, "\n", "\n", "\n\n", "- ", "1. ", "> ", " ", "  ", "    ", "\t"]), max_size=12
 ).map("".join)

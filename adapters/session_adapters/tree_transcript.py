@@ -159,16 +159,9 @@ class TreeTranscript(Transcript):
             front, first = self._read(start, self._start)
         except OSError:
             return 0  # `refresh` says that the file is gone
-        back = self._builder
-        for index, message in enumerate(back.messages):
-            result = message.tool_result
-            if result is not None and not result.linked:
-                linked = front.link(result)
-                if linked.linked:
-                    back.messages[index] = replace(message, tool_result=linked)
         added = len(front.messages)
-        back.prepend(front)
-        back.take_change()
+        self._builder.prepend(front)
+        self._builder.take_change()
         self._first = [*first, *(index + added for index in self._first)]
         self._start = start
         self._publish()

@@ -178,6 +178,16 @@ def test_forks_count_each_call_once() -> None:
                        for entry in _EXPECTED["home"])  # fmt: skip
 
 
+def test_a_line_that_stands_twice_is_counted_once(store: Callable[..., Path]) -> None:
+    home = store("pi", "home")
+    path = next(home.rglob("*custom-id-7.jsonl"))
+    before, _ = _one(PiAdapter(Environment(home=home)), "custom-id-7")
+    path.write_bytes(path.read_bytes() + path.read_bytes().splitlines(keepends=True)[-1])
+    after, session = _one(PiAdapter(Environment(home=home)), "custom-id-7")
+    assert (after.tokens, after.cost, after.raw) == (before.tokens, before.cost, before.raw)
+    assert len(session.messages) == before.message_count
+
+
 def test_usage_keys_agree_between_a_fork_and_its_parent() -> None:
     adapter = _adapter("home")
     _, parent = _one(adapter, _BRANCHED)

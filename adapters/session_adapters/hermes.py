@@ -38,18 +38,18 @@ from session_adapters.hermes_leftovers import (
     open_leftover,
 )
 from session_adapters.hermes_messages import Conversation
-from session_adapters.hermes_queries import Schema, exists, page_ids, read_rows, take_census
+from session_adapters.hermes_queries import ALL, Schema, exists, page_ids, read_rows, take_census
 from session_adapters.hermes_summaries import summaries_of
 from session_adapters.hermes_transcript import HermesTranscript
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 
 __all__ = ["HermesAdapter"]
 
 DATABASE = "state.db"
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_ALL = 1 << 62
 
 
 class _ChatSurface(msgspec.Struct, frozen=True):
@@ -170,6 +170,7 @@ class HermesAdapter(Adapter):
 
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`."""
+        session_id = scrub(session_id)
         leftover: Source | None = None
         for source in self.sources(lambda problem: None):
             if source.layout == LAYOUT:
@@ -226,6 +227,7 @@ class HermesAdapter(Adapter):
         """See `Adapter.session`."""
         if source.layout == LAYOUT:
             return self._leftover_session(source)
+        session_id = scrub(session_id)
 
         def read(connection: apsw.Connection) -> tuple[list[SessionSummary], Conversation]:
             census = take_census(connection, lambda place, reason: None, session_id)
@@ -233,7 +235,7 @@ class HermesAdapter(Adapter):
             conversation = Conversation(census.sessions[session_id].model if summaries else None)
             schema = Schema.of(connection)
             if summaries and schema.has_messages:
-                rows, lost = read_rows(connection, schema, page_ids(connection, session_id, _ALL, _ALL))
+                rows, lost = read_rows(connection, schema, page_ids(connection, session_id, ALL, ALL))
                 for row in rows:
                     conversation.add(row)
                 conversation.damaged += lost

@@ -16,10 +16,12 @@ from session_adapters.hermes_records import MESSAGES, SESSIONS, USAGE, MessageRo
 from session_adapters.sqlite import DatabaseUnreadable
 from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
-__all__ = ["CONTENT_LIMIT", "Census", "Mark", "Schema", "take_census"]
+__all__ = ["ALL", "CONTENT_LIMIT", "Census", "Mark", "Schema", "take_census"]
 
 CONTENT_LIMIT = 32 << 20
 """Bytes. A longer message is listed without its text, which is never held in memory."""
+ALL = 1 << 62
+"""After every row id, and more rows than there are."""
 _PREFIX = 1200
 """Bytes of a prompt that are read for a title."""
 _SPAN = 50_000
@@ -277,11 +279,11 @@ class Mark(NamedTuple):
     """What tells that a row was rewound, compacted or edited, without reading its text."""
 
     id: int
-    active: int | None
-    compacted: int | None
-    content: int | None
+    active: int | None = None
+    compacted: int | None = None
+    content: int | None = None
     """Bytes, as in the next one."""
-    calls: int | None
+    calls: int | None = None
 
 
 def read_marks(connection: apsw.Connection, schema: Schema, session_id: str, first: int) -> list[Mark]:
@@ -289,8 +291,20 @@ def read_marks(connection: apsw.Connection, schema: Schema, session_id: str, fir
     have = schema.messages
     flags = select_list(have, ("active", "compacted"))
     sizes = ", ".join(f"octet_length({name})" if name in have else "NULL" for name in ("content", "tool_calls"))
-    query = f"SELECT id, {flags}, {sizes} FROM messages WHERE session_id = ?1 AND +id >= ?2 ORDER BY +id"  # noqa: S608
-    return [Mark(*row) for row in connection.execute(query, (session_id, first))]
+    query = f"SELECT id, {flags}, {sizes} FROM messages WHERE "  # noqa: S608 - names of our own
+    try:
+        rows = connection.execute(f"{query} session_id = ?1 AND +id >= ?2 ORDER BY +id", (session_id, first))
+        return [Mark(*row) for row in rows]
+    except DAMAGE:
+        return [_mark(connection, query, id_) for id_ in page_ids(connection, session_id, ALL, ALL) if id_ >= first]
+
+
+def _mark(connection: apsw.Connection, query: str, id_: int) -> Mark:
+    """One mark, in a table that is damaged: a row that cannot be read has none."""
+    try:
+        return next((Mark(*row) for row in connection.execute(query + " id = ?1", (id_,))), Mark(id_))
+    except DAMAGE:
+        return Mark(id_)
 
 
 def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: int) -> list[int]:

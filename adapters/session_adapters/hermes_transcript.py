@@ -8,17 +8,16 @@ import apsw
 
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.hermes_messages import Conversation, role_of
-from session_adapters.hermes_queries import Mark, Schema, exists, model_of, page_ids, read_marks, read_rows
+from session_adapters.hermes_queries import ALL, Mark, Schema, exists, model_of, page_ids, read_marks, read_rows
 from session_adapters.hermes_records import MessageRow
 from session_adapters.model import Message, Problem
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.text import scrub
 from session_adapters.transcript import Change, Transcript
 
 __all__ = ["PAGE_ROWS", "HermesTranscript"]
 
 PAGE_ROWS = 200
-_END = 1 << 62
-"""After every row id."""
 
 
 class _Page(NamedTuple):
@@ -43,7 +42,7 @@ class HermesTranscript(Transcript):
     """
 
     def __init__(self, path: str, session_id: str, *, page: int = PAGE_ROWS) -> None:
-        super().__init__("hermes", session_id, path)
+        super().__init__("hermes", scrub(session_id), path)
         self._page_rows = page
         self._troubled = False
         try:
@@ -57,7 +56,7 @@ class HermesTranscript(Transcript):
 
     def _open(self) -> None:
         self._stamp = database_stamp_or_empty(self.path)
-        self._show(read_database(self.path, lambda connection: self._read_page(connection, _END)))
+        self._show(read_database(self.path, lambda connection: self._read_page(connection, ALL)))
 
     def _read_page(self, connection: apsw.Connection, before: int) -> _Page:
         """The page that ends before a row id; it begins with a prompt if one is in it."""
@@ -200,7 +199,7 @@ class HermesTranscript(Transcript):
         return Change(first=_first_difference(before, self.messages))
 
     def _reload(self) -> Change:
-        self._show(read_database(self.path, lambda connection: self._read_page(connection, _END)))
+        self._show(read_database(self.path, lambda connection: self._read_page(connection, ALL)))
         return Change(first=0, rewritten=True)
 
 

@@ -20,8 +20,11 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 def columns(connection: apsw.Connection, table: str) -> frozenset[str]:
-    """The names of a table's columns; empty when there is no such table."""
-    return frozenset(name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+    """The names of a table's columns; empty when there is no such table, or only a view of something missing."""
+    try:
+        return frozenset(name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+    except apsw.SQLError:
+        return frozenset()
 
 
 def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "") -> str:

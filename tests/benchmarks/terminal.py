@@ -23,6 +23,7 @@ __all__ = ["Terminal"]
 _TICKS = os.sysconf("SC_CLK_TCK")
 _QUERIES: tuple[tuple[bytes, bytes], ...] = (
     (rb"\x1b\[0?c", b"\x1b[?62;22c"),
+    (rb"\x1b\[5n", b"\x1b[0n"),
     (rb"\x1b\[6n", b"\x1b[1;1R"),
     (rb"\x1b\]10;\?", b"\x1b]10;rgb:e0e0/e0e0/e0e0\x1b\\"),
     (rb"\x1b\]11;\?", b"\x1b]11;rgb:1010/1010/1010\x1b\\"),

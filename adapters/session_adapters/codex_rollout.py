@@ -64,8 +64,8 @@ class Head(NamedTuple):
 
 
 def identify(first_lines: Iterable[Line], path: str) -> Head:
-    """The id is the FIRST `session_meta.id`: in an old fork the parent's comes second, and when the first is damaged
-    the file name tells that it is not the session's own."""
+    """The id is that of the FIRST `session_meta`: in an old fork the parent's comes second. Codex finds rollouts by
+    the uuid in their name, so where the two differ (damage, a copy under another name) the name tells."""
     named = name_id(path) or PurePath(path).stem
     meta: Payload | None = None
     bare, copied = False, ""
@@ -90,12 +90,11 @@ def _is_header(record: Any) -> bool:
 
 
 def _head(meta: Payload | None, bare: bool, copied: str, path: str) -> Head:
-    named = name_id(path) or PurePath(path).stem
     own = meta if meta is not None else Payload()
-    session_id = own.id or named
-    if bare and not is_rollout(path):
-        session_id = named
-    return Head(session_id, own, bare, copied)
+    named = name_id(path)
+    if is_uuid(named) or (bare and not is_rollout(path)):
+        return Head(named, own, bare, copied)
+    return Head(own.id or named or PurePath(path).stem, own, bare, copied)
 
 
 class Relation(Struct, frozen=True, kw_only=True):

@@ -131,6 +131,14 @@ def test_a_copy_whose_own_header_is_damaged_does_not_become_its_parent(tmp_path:
     assert session.warnings == 1
 
 
+def test_the_name_tells_where_the_header_says_something_else(tmp_path: Path) -> None:
+    """`codex resume` looks for the uuid in the file name."""
+    write(tmp_path, uuid(8), meta(uuid(1), cli_version="1"), *turn("a", "A"))
+    summary, _ = both(tmp_path, uuid(8))
+    assert (summary.session_id, summary.cwd, summary.kind) == (uuid(8), "/w", "session")
+    assert adapter(tmp_path).find(uuid(1)) is None
+
+
 def both_with_damage(home: Path, session_id: str) -> tuple[str, Session]:
     reader = adapter(home)
     source = reader.find(session_id)

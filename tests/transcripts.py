@@ -16,7 +16,7 @@ from hermes_tui.widgets.transcript import TranscriptPane
 from session_adapters.model import Message, Role, SessionSummary
 from session_adapters.transcript import Change, Transcript
 
-__all__ = ["NOON", "GrowingTranscript", "PaneApp", "rows_of", "said", "settle", "summary", "talk"]
+__all__ = ["NOON", "GrowingTranscript", "PaneApp", "rows_of", "said", "screen_of", "settle", "summary", "talk"]
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 
@@ -118,6 +118,12 @@ async def settle(pilot: Pilot[None]) -> None:
     await pilot.pause()
     await pilot.app.workers.wait_for_complete()
     await pilot.pause()
+
+
+def screen_of(app: App[None]) -> list[str]:
+    """The text on the screen, row by row, without the border and the scrollbar: what was really drawn again."""
+    strips = app.screen._compositor.render_strips()
+    return [strip.text[2:-2].rstrip() for strip in strips[1:-1]]
 
 
 def rows_of(pane: TranscriptPane) -> list[str]:

@@ -201,9 +201,12 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
 
     def _label(self) -> None:
         said = (self._title(), self._subtitle())
-        if said != self._said:
-            self._said = said
-            self.border_title, self.border_subtitle = Content(said[0]), Content(said[1])
+        before, self._said = self._said, said
+        # Textual draws the widget again even for the same words.
+        if said[0] != before[0]:
+            self.border_title = Content(said[0])
+        if said[1] != before[1]:
+            self.border_subtitle = Content(said[1])
 
     def _title(self) -> str:
         room = max(self.outer_size.width - 6, 4)

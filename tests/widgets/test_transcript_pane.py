@@ -10,7 +10,7 @@ import pytest
 from session_adapters.base import Environment
 from session_adapters.claude import ClaudeAdapter
 from session_adapters.model import Attachment, Message, Problem, ToolCall, ToolResult
-from transcripts import GrowingTranscript, PaneApp, rows_of, said, settle, summary, talk
+from transcripts import GrowingTranscript, PaneApp, rows_of, said, screen_of, settle, summary, talk
 
 
 def _row(app: PaneApp, text: str) -> int:
@@ -93,8 +93,11 @@ async def test_growth_is_followed_at_the_end_only() -> None:
     transcript = GrowingTranscript(talk(100))
     app = PaneApp(transcript)
     async with app.run_test(size=(80, 24)) as pilot:
+        assert screen_of(app) == rows_of(app.pane)
         transcript.grow(said("user", "a new question", 30))
         await app.pane.poll()
+        await pilot.pause()
+        assert screen_of(app) == rows_of(app.pane)
         assert rows_of(app.pane)[-1].strip() == "a new question"
         await pilot.press("k")
         assert not app.pane.following
@@ -122,7 +125,7 @@ async def test_nothing_is_drawn_when_nothing_changed(monkeypatch: pytest.MonkeyP
         assert drawn == []
         transcript.grow(said("user", "below what is in view", 30))
         await app.pane.poll()
-        assert [regions for regions in drawn if regions] == []  # no row; the border says another percentage
+        assert drawn == [()]  # once, for the percentage in the border; the rows gave no reason
 
 
 async def test_what_cannot_be_read_is_said_and_the_rest_stays() -> None:
@@ -166,6 +169,7 @@ async def test_tool_calls_open_and_close_under_the_cursor() -> None:
         assert any(row.startswith("▸ thinking · 1.2k chars") for row in folded)
         await pilot.press("enter")
         opened = rows_of(app.pane)
+        assert screen_of(app) == opened
         assert opened[line].startswith("▾ Bash")
         assert [row.strip() for row in opened[line + 1 : line + 5]] == ["command  pytest -x", "output", "one", "two"]
         await pilot.press("j", "j", "space")
@@ -346,3 +350,35 @@ async def test_every_prompt_in_the_store_is_shown(
                         assert start[:15] in text
                     for call in message.tool_calls:
                         assert call.tool_name[:20] in text
+
+
+async def test_moving_the_cursor_draws_two_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = PaneApp(GrowingTranscript([said("user", "\n\n".join(f"line {number}" for number in range(60)))]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("k")
+        await pilot.pause()
+        base = app.pane.rich_style.bgcolor
+
+        def marked() -> list[int]:
+            strips = app.screen._compositor.render_strips()[1:-1]
+            styles = [strip.crop(20, 21)._segments[0].style for strip in strips]
+            return [y for y, style in enumerate(styles) if style is not None and style.bgcolor != base]
+
+        drawn: list[tuple[object, ...]] = []
+        monkeypatch.setattr(app.pane, "refresh", _counted(app.pane.refresh, drawn))
+        await pilot.press("k")
+        await pilot.pause()
+        above = marked()
+        assert [len(regions) for regions in drawn] == [2]
+        await pilot.press("k", "k")
+        await pilot.pause()
+        assert above == [app.pane.view.screen_row(app.pane.view.cursor) + 2]
+        assert marked() == [above[0] - 2]
+
+
+def _counted(refresh: Callable[..., object], drawn: list[tuple[object, ...]]) -> Callable[..., object]:
+    def counting(*regions: object, **more: object) -> object:
+        drawn.append(regions)
+        return refresh(*regions, **more)
+
+    return counting

@@ -108,7 +108,7 @@ def bindings(context: str) -> list[BindingType]:
     """The Textual bindings of a context, for `BINDINGS`."""
     return [
         Binding(
-            _as_textual(key.keys),
+            key.keys,
             key.action,
             key.hint or key.description,
             show=bool(key.hint),
@@ -141,13 +141,8 @@ def key_label(keys: str) -> str:
 
 def _one_label(key: str) -> str:
     *modifiers, base = key.split("+") if key != "+" else [key]
-    shown = {"enter": "↵", "space": "␣", "escape": "esc", "shift+tab": "⇧tab"}.get(base) or format_key(base)
+    shown = {"enter": "↵", "space": "␣", "escape": "esc"}.get(base) or format_key(base)
     return "+".join([*modifiers, shown])
-
-
-def _as_textual(keys: str) -> str:
-    """Upper-case letters are key names of their own in Textual; nothing else to translate."""
-    return keys
 
 
 def validate_keymap(mapping: Mapping[str, str]) -> list[str]:

@@ -53,11 +53,24 @@ class Guard:
         threading.Thread(target=self._watch_terminal, name="terminal-watch", daemon=True).start()
 
     def release(self) -> None:
-        """Give the signals back."""
+        """Give the signals back; the exit code is safe from a terminal that is gone."""
         self._over.set()
+        self._let_go_of_terminal()
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
+
+    def _let_go_of_terminal(self) -> None:
+        """Python ends with 120 when it cannot flush its output: give it somewhere to flush to."""
+        poller = select.poll()
+        for fd in (0, 1, 2):
+            poller.register(fd, 0)
+        gone = [fd for fd, event in poller.poll(0) if event & (select.POLLHUP | select.POLLERR)]
+        if self._asked and gone:
+            null = os.open(os.devnull, os.O_RDWR)
+            for fd in gone:
+                os.dup2(null, fd)
+            os.close(null)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._end(128 + number)

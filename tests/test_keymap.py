@@ -53,7 +53,6 @@ def test_every_key_is_bound_under_its_id() -> None:
         "space",
         "plus",
         "+",
-        "é",
         "f24",
         "alt+x,ctrl+alt+y",
     ],
@@ -102,5 +101,5 @@ def test_labels() -> None:
     assert key_label("enter,l") == "↵ l"
     assert key_label("question_mark") == "?"
     assert key_label("ctrl+d,pagedown") == "ctrl+d pgdn"
-    assert key_label("shift+tab") == "⇧tab"
+    assert key_label("shift+tab") == "shift+tab"
     assert key_label("exclamation_mark") == "!"

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from textual.color import Color
+from textual.theme import Theme
 
 from hermes_tui.paths import styles_dir
 from hermes_tui.themes import AGENT_COLOURS, NO_COLOUR_THEME, THEMES, agent_colour, has_no_colour, theme_for
@@ -13,7 +14,7 @@ from session_adapters.registry import agent_names
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
-def test_every_purpose_that_the_style_sheets_name_has_a_look(theme) -> None:  # type: ignore[no-untyped-def]
+def test_every_purpose_that_the_style_sheets_name_has_a_look(theme: Theme) -> None:
     variables = theme.to_color_system().generate() | theme.variables
     for path in styles_dir().glob("*.tcss"):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -34,6 +35,10 @@ def main_of(pilot: Pilot[None]) -> MainScreen:
 def here(pilot: Pilot[None]) -> str:
     conversation = main_of(pilot).sessions.highlighted
     return conversation.title if conversation else ""
+
+
+def laid_out(main: MainScreen, width: int) -> bool:
+    return main.size.width == width and main.is_wide == (width >= 120)
 
 
 def toasts(pilot: Pilot[None]) -> list[str]:
@@ -80,13 +85,13 @@ async def test_resizing_changes_the_layout_and_loses_nothing(program: Program, c
         await until(pilot, lambda: "Answer 0 to Session 57" in screen_text(pilot))
         for width, height in [(80, 24), (40, 15), (20, 5), (3, 2), (1, 1), (160, 48)]:
             await pilot.resize_terminal(width, height)
-            await until(pilot, lambda w=width: main.size.width == w and main.is_wide == (w >= 120))
+            await until(pilot, partial(laid_out, main, width))
             assert here(pilot) == "Session 57"
             assert main.is_reading
         await pilot.press("escape")
         for width, height in [(80, 24), (20, 5), (80, 24)]:
             await pilot.resize_terminal(width, height)
-            await until(pilot, lambda w=width: main.size.width == w)
+            await until(pilot, partial(laid_out, main, width))
             assert main.sessions.display and here(pilot) == "Session 57"
             assert "Session 57" in screen_text(pilot) or width < 40
 
@@ -301,7 +306,9 @@ async def test_no_colour(program: Program, claude_home: ClaudeHome, monkeypatch:
         assert all(one.style and one.style.reverse for one in strip if one.text.strip())
 
 
-async def test_repeating_what_is_shown_asks_for_no_repaint(program: Program, claude_home: ClaudeHome) -> None:
+async def test_repeating_what_is_shown_asks_for_no_repaint(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claude_home.session("Any")
     async with program(claude_home.home, size=(160, 48)) as pilot:
         main = main_of(pilot)
@@ -309,7 +316,12 @@ async def test_repeating_what_is_shown_asks_for_no_repaint(program: Program, cla
         await until(pilot, lambda: "Answer 0 to Any" in screen_text(pilot))
         asked: list[object] = []
         original: Callable[..., object] = app._display
-        app._display = lambda *arguments: (asked.append(arguments[1]), original(*arguments))[1]  # type: ignore[method-assign, assignment]
+
+        def display(*arguments: object) -> object:
+            asked.append(arguments[1])
+            return original(*arguments)
+
+        monkeypatch.setattr(app, "_display", display)
         main.apply(main.snapshot, Forest(main.snapshot.sessions))
         main.sessions.tick()
         main._show_detail()

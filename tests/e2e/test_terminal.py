@@ -1,0 +1,150 @@
+"""What the program does to a terminal, and what a terminal can do to it (facts/textual.md §2.4–2.7)."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+import pytest
+
+from claude_lines import ClaudeHome
+from terminal import Terminal
+
+pytestmark = pytest.mark.e2e
+
+Start = Callable[..., Terminal]
+
+ALT_SCREEN_OFF = b"\x1b[?1049l"
+MOUSE_OFF = b"\x1b[?1000l"
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)])
+def test_idle_writes_nothing(start: Start, size: tuple[int, int]) -> None:
+    """Law 6."""
+    terminal = start(size=size)
+    terminal.quiet(1.5)
+    assert terminal.pump(3.0) == 0
+    terminal.send("/")
+    terminal.quiet()
+    assert terminal.pump(3.0) == 0, "a blinking cursor?"
+
+
+def test_keys_cost_few_bytes(start: Start) -> None:
+    terminal = start(size=(120, 40))
+    terminal.until("Answer 29")
+    terminal.quiet()
+    terminal.send("\t")
+    terminal.quiet()
+    terminal.send("\x1b[5~")
+    terminal.quiet()
+    before = len(terminal.received)
+    terminal.send("\x1b[6~")
+    terminal.quiet()
+    assert 0 < len(terminal.received) - before < 25_000
+    # The transcript beside the list follows the cursor, so this is the list alone, at 80 columns.
+    narrow = start(size=(80, 24))
+    before = len(narrow.received)
+    narrow.send("j")
+    narrow.quiet()
+    assert 0 < len(narrow.received) - before < 1_500
+
+
+def test_typed_ahead_filter_does_nothing_but_filter(start: Start, claude_home: ClaudeHome) -> None:
+    """Law 9: everything in one write."""
+    terminal = start()
+    terminal.send("/reset")
+    terminal.until("0 of 40 sessions")
+    assert "/" not in terminal.text.splitlines()[0].replace("/ to filter", "")
+    assert "reset" in terminal.text.splitlines()[0]
+    terminal.send("\x15")
+    terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)
+    terminal.send("n17x")
+    terminal.until("1 of 40 sessions")
+    terminal.send("\x1b")
+    terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)
+    terminal.send("ry")
+    terminal.quiet()
+    assert "40 sessions" in terminal.text and "Session n39x" in terminal.text
+    # What comes after Enter in the same write is typed into the box: nothing runs on a list nobody has seen.
+    terminal.send("/n3x\rq")
+    terminal.quiet()
+    assert "n3xq" in terminal.text
+    terminal.send("\x11")
+    assert terminal.wait(10) == 0
+
+
+def test_quit_leaves_the_terminal_as_it_was(start: Start) -> None:
+    terminal = start()
+    terminal.send("q")
+    assert terminal.wait(10) == 0
+    assert terminal.mode() == terminal.before
+    assert ALT_SCREEN_OFF in terminal.received and MOUSE_OFF in terminal.received
+    assert terminal.received.rfind(b"\x1b[?25h") > terminal.received.rfind(b"\x1b[?25l")
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+def test_signals_end_it_in_order(start: Start, number: signal.Signals, code: int) -> None:
+    terminal = start()
+    terminal.signal(number)
+    assert terminal.wait(5) == code
+    assert terminal.mode() == terminal.before
+    assert ALT_SCREEN_OFF in terminal.received and MOUSE_OFF in terminal.received
+
+
+@pytest.mark.parametrize("controlling", [True, False])
+def test_a_terminal_that_goes_away_ends_it(start: Start, controlling: bool) -> None:
+    """With SIGHUP, and without: then only the look at the terminal itself tells."""
+    terminal = start(controlling=controlling)
+    terminal.hang_up()
+    assert terminal.wait(10, read=False) == 129
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_reader_that_stalls_cannot_keep_it(start: Start, number: signal.Signals) -> None:
+    """Nobody reads: the program's writes fill the terminal's buffer, and its event loop stands still."""
+    terminal = start(size=(200, 60))
+    for _ in range(60):
+        terminal.send("\x1b[6~T")
+        time.sleep(0.05)
+    terminal.signal(number)
+    assert terminal.wait(12, read=False) == 128 + number
+    assert terminal.mode() == terminal.before
+
+
+def test_no_colour_means_none(start: Start) -> None:
+    terminal = start(size=(160, 48), variables={"NO_COLOR": "1"})
+    terminal.until("Answer 29")
+    terminal.send("jj\t?")
+    terminal.quiet()
+    attributes: set[int] = set()
+    colours = []
+    for parameters in re.findall(rb"\x1b\[([0-9;:]*)m", bytes(terminal.received)):
+        numbers = [int(part) for part in re.split(rb"[;:]", parameters) if part]
+        attributes.update(numbers)
+        colours += [number for number in numbers if 30 <= number <= 38 or 40 <= number <= 48 or 90 <= number <= 107]
+    assert colours == []
+    assert 7 in attributes, "the cursor is not to be seen"
+
+
+def test_without_the_mouse_no_mouse_mode_is_asked_for(claude_home: ClaudeHome, start: Start) -> None:
+    terminal = Terminal([sys.executable, "-m", "hermes_tui", "--no-mouse"], home=claude_home.home)
+    try:
+        terminal.until("40 sessions")
+        assert b"\x1b[?1000h" not in terminal.received
+        terminal.send("q")
+        assert terminal.wait(10) == 0
+    finally:
+        terminal.close()
+    assert b"\x1b[?1000h" in start().received
+
+
+def test_a_dumb_terminal_is_refused(claude_home: ClaudeHome) -> None:
+    terminal = Terminal([sys.executable, "-m", "hermes_tui"], home=claude_home.home, variables={"TERM": "dumb"})
+    try:
+        assert terminal.wait(20) == 2
+        assert b"\x1b[" not in terminal.received
+    finally:
+        terminal.close()

@@ -1,0 +1,124 @@
+"""The real program in tmux, as over SSH: start, move, open, filter, follow a growing file, resize, quit."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_lines import ClaudeHome
+
+pytestmark = pytest.mark.e2e
+
+
+class Tmux:
+    """One server with one window, of our own."""
+
+    def __init__(self, folder: Path, size: tuple[int, int], command: list[str], variables: dict[str, str]) -> None:
+        self._name = uuid.uuid4().hex
+        self._env = {**os.environ, "TMUX_TMPDIR": str(folder), "TERM": "xterm-256color"}
+        self._env.pop("TMUX", None)
+        settings = [f"{name}={value}" for name, value in variables.items()]
+        width, height = (str(number) for number in size)
+        self.run(
+            *("-f", "/dev/null", "new-session", "-d", "-x", width, "-y", height),
+            *("env", *settings, *command),
+        )
+
+    def run(self, *arguments: str) -> str:
+        """A tmux command; what it printed."""
+        argv = ["tmux", "-L", self._name, *arguments]
+        done = subprocess.run(argv, env=self._env, capture_output=True, text=True, timeout=20, check=False)
+        return done.stdout
+
+    def text(self) -> str:
+        """The pane."""
+        return self.run("capture-pane", "-p")
+
+    def keys(self, *keys: str) -> None:
+        """Press keys, by tmux's names."""
+        self.run("send-keys", *keys)
+
+    def type(self, text: str) -> None:
+        """Send characters as they are, in one go."""
+        self.run("send-keys", "-l", text)
+
+    def until(self, *wanted: str, absent: str = "", seconds: float = 30.0) -> str:
+        """The pane, once it has all of `wanted` and not `absent`; fails with it when it never has."""
+        end = time.monotonic() + seconds
+        while True:
+            text = self.text()
+            if all(words in text for words in wanted) and not (absent and absent in text):
+                return text
+            assert time.monotonic() < end, f"never: {wanted}, without {absent!r}\n{text}"
+            time.sleep(0.05)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the program runs."""
+        return bool(self.run("list-sessions"))
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Short enough for a socket's name."""
+    return tmp_path_factory.mktemp("t")
+
+
+@pytest.fixture(params=[(80, 24), (160, 48)], ids=["80x24", "160x48"])
+def tmux(request: pytest.FixtureRequest, folder: Path, claude_home: ClaudeHome) -> Iterator[Tmux]:
+    """The program on `claude_home`."""
+    variables = {"HOME": str(claude_home.home), "LC_ALL": "C.UTF-8", "COLORTERM": "truecolor"}
+    server = Tmux(folder, request.param, [sys.executable, "-m", "hermes_tui"], variables)
+    yield server
+    server.run("kill-server")
+
+
+def test_a_walk_through(tmux: Tmux, claude_home: ClaudeHome) -> None:
+    tmux.until("40 sessions", "Session n39x", "↵ open")
+    tmux.keys("Down", "Down")
+    tmux.keys("Enter")
+    tmux.until("Answer 0 to Session n37x", "esc back")
+    tmux.keys("Escape")
+    tmux.until("↵ open", "Session n36x")
+    tmux.type("/n1")
+    tmux.until("11 of 40 sessions", "Session n19x", absent="Session n39x")
+    tmux.keys("Enter")
+    tmux.until("↵ open", absent="keep")
+    tmux.keys("Escape")
+    tmux.until("40 sessions", "Session n37x", absent="of 40")
+    # Follow a file that grows.
+    tmux.keys("g", "Enter")
+    tmux.until("Answer 29 to Session n39x", "following")
+    (path,) = claude_home.projects.rglob(f"{_newest(claude_home)}.jsonl")
+    claude_home.say(path, "assistant", "Here comes the rest")
+    tmux.until("Here comes the rest", "following")
+    tmux.keys("PageUp", "PageUp")
+    tmux.until("Answer", absent="following")
+    claude_home.say(path, "assistant", "Not seen while reading above")
+    claude_home.session("The newcomer")
+    tmux.keys("Escape")
+    tmux.until("The newcomer", "41 sessions")
+    for size in ((40, 15), (20, 5), (100, 30), (160, 48), (80, 24)):
+        tmux.run("resize-window", "-x", str(size[0]), "-y", str(size[1]))
+        tmux.until("41")
+    tmux.keys("?")
+    tmux.until("Keys", "Open the session")
+    tmux.keys("q")
+    tmux.until("↵ open")
+    tmux.keys("q")
+    end = time.monotonic() + 10
+    while tmux.is_there:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def _newest(home: ClaudeHome) -> str:
+    """Id of the session of the fixture that was written last."""
+    return max(home.projects.rglob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns).stem

@@ -1,0 +1,94 @@
+"""Pictures of the screens on the static demo. After a wanted change: `pytest tests/snapshots --snapshot-update`, and
+look at every picture that differs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_tui.app import HermesApp
+from hermes_tui.clock import Clock
+from hermes_tui.demo import STATIC_NOW
+from hermes_tui.demo.home import environment_of, write_home
+from hermes_tui.sessions.manager import SessionManager
+from pilots import until
+from session_adapters.base import Environment
+
+_PLUGIN = {name: value for name, value in os.environ.items() if name.startswith("TEXTUAL_SNAPSHOT_")}
+"""Where the plugin keeps what it compares; taken before every test's environment is emptied."""
+
+Compare = Callable[..., bool]
+Steps = Callable[[Pilot[None]], Awaitable[None]]
+
+
+@pytest.fixture(autouse=True)
+def plugin_variables(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plugin's own settings, and a terminal of known colours."""
+    for name, value in _PLUGIN.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+
+
+@pytest.fixture(scope="module")
+def demo_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The static demo's home, written once."""
+    home = tmp_path_factory.mktemp("demo")
+    write_home(home, STATIC_NOW)
+    return home
+
+
+@pytest.fixture
+def app(demo_home: Path, tmp_path: Path) -> HermesApp:
+    """The program on the static demo."""
+    manager = SessionManager(environment_of(demo_home), cache_dir=tmp_path / "cache")
+    return HermesApp(manager, clock=Clock(STATIC_NOW))
+
+
+def steps(*keys: str, reading: bool = False) -> Steps:
+    """Wait for the list (and the transcript beside it), then press keys."""
+
+    async def run(pilot: Pilot[None]) -> None:
+        app = pilot.app
+        assert isinstance(app, HermesApp)
+        await until(pilot, lambda: app.main.snapshot.places and not app.main.snapshot.partial)
+        if app.main.is_wide:
+            await until(pilot, lambda: app.main.pane.summary)
+        await pilot.press(*keys)
+        if reading:
+            await until(pilot, lambda: app.main.is_reading and app.main.pane.summary)
+        await pilot.pause()
+
+    return run
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48), (40, 15)], ids=["80x24", "160x48", "40x15"])
+def test_list(app: HermesApp, snap_compare: Compare, size: tuple[int, int]) -> None:
+    assert snap_compare(app, terminal_size=size, run_before=steps())
+
+
+def test_unfolded_light(app: HermesApp, snap_compare: Compare) -> None:
+    app.theme = "hermes-light"
+    assert snap_compare(app, terminal_size=(160, 48), run_before=steps("Z", "down"))
+
+
+def test_reading(app: HermesApp, snap_compare: Compare) -> None:
+    assert snap_compare(app, terminal_size=(80, 24), run_before=steps("enter", reading=True))
+
+
+def test_filter(app: HermesApp, snap_compare: Compare) -> None:
+    assert snap_compare(app, terminal_size=(80, 24), run_before=steps("slash", *"shop", "space", *"test"))
+
+
+def test_help(app: HermesApp, snap_compare: Compare) -> None:
+    assert snap_compare(app, terminal_size=(80, 24), run_before=steps("question_mark"))
+
+
+def test_empty(snap_compare: Compare, tmp_path: Path) -> None:
+    manager = SessionManager(Environment(home=Path("/nonexistent/home")), cache_dir=tmp_path / "cache")
+    app = HermesApp(manager, clock=Clock(STATIC_NOW))
+    assert snap_compare(app, terminal_size=(80, 24), run_before=steps())

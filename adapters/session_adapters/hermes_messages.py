@@ -248,7 +248,7 @@ class Conversation:
         self.messages.append(
             Message(
                 role=role,
-                content=text,
+                content="" if result is not None else text,
                 id=str(row.id),
                 kind=kind_of(role, row.content, bool(row.observed)),
                 timestamp=from_epoch(row.timestamp),

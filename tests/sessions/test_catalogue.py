@@ -7,9 +7,12 @@ import threading
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from hermes_tui.sessions.agent import read
+from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.files import METER
@@ -120,18 +123,21 @@ def test_complete_reads_partial_sessions_newest_first_and_stops(tiny_home: TinyH
 
 
 def test_complete_does_not_put_old_counts_in_the_place_of_new_ones(
-    tiny_home: TinyHome, manager: SessionManager
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_home.add("large", turns=200, filler=300)
     catalogue = manager.catalogue
     catalogue.refresh()
 
-    def rewrite() -> bool:  # asked just before the file is read
+    def read_then_rewrite(*arguments: Any, **options: Any) -> Entry:
+        """Another thread's refresh, just between the reading of a file and the taking over of what was read."""
+        entry = read(*arguments, **options)
         tiny_home.add("large", turns=1)
         catalogue.refresh()
-        return False
+        return entry
 
-    assert [one.turn_count for one in catalogue.complete(rewrite).sessions] == [1]
+    monkeypatch.setattr("hermes_tui.sessions.catalogue.read", read_then_rewrite)
+    assert [one.turn_count for one in catalogue.complete(lambda: False).sessions] == [1]
 
 
 @pytest.mark.parametrize("crash", ["construct", "sources", "relate", "live", "summaries:one"])

@@ -52,7 +52,7 @@ class CodexBuilder(TokenBuilder):
         self.newest: datetime | None = None
         """Time of the newest own line."""
         self.leading = ""
-        """What the first message was made of, where it may be the twin of one above: `prompt` or `abort`."""
+        """What the first message was made of, where it may be the twin of one above: `prompt`, `reply` or `abort`."""
         self.candidate: int | None = None
         """An item of role user that waits for the event that makes it a prompt."""
         self.echo: str | None = None
@@ -62,6 +62,7 @@ class CodexBuilder(TokenBuilder):
         self._fed = False
         self._ordinal: int | None = None
         self._spoken: tuple[str, str, datetime | None] | None = None
+        self._said: int | None = None
         self._events: dict[str, Callable[[Payload, datetime | None], None]] = {
             "user_message": self._user_event,
             "item_completed": self._item_event,
@@ -97,6 +98,8 @@ class CodexBuilder(TokenBuilder):
         if when is not None and not self.inherited and (self.newest is None or when > self.newest):
             self.newest = when
         payload = record.payload
+        if self._spoken is not None and (payload is None or payload.role != "assistant"):
+            self._flush_spoken()
         if payload is None:
             self._bare(record, when)
         elif record.type == "response_item":
@@ -154,7 +157,10 @@ class CodexBuilder(TokenBuilder):
         self._spoken = None
         text = text_of(item.content)
         images = attachments_of(item.content)
-        if text or images:
+        said = self._said is not None and self._said == len(self.messages) - 1
+        if said and self.messages[-1].content == text:
+            self._said = None  # by its event
+        elif text or images:
             index = self._reply(item.id, when, above=("content", "tool_calls"))
             message = self.messages[index]
             at = when or message.timestamp
@@ -200,7 +206,6 @@ class CodexBuilder(TokenBuilder):
         echo, self.echo = self.echo, None
         if not (text or images) or (text == echo and self.messages and self.messages[-1].is_prompt):
             return
-        self._flush_spoken()
         injected = is_injected(text)
         kind: MessageKind = "message" if bare and not injected else "notice"
         if text.startswith(_SHELL):
@@ -265,13 +270,18 @@ class CodexBuilder(TokenBuilder):
         if item is not None and item.type == "UserMessage":
             self._prompt(text_of(item.content), when)
         elif item is not None and item.type == "AgentMessage":
-            self._spoken = (text_of(item.content), item.id or self.at, when)
+            self._hear(text_of(item.content), item.id or self.at, when)
 
     def _agent_event(self, event: Payload, when: datetime | None) -> None:
-        self._spoken = (event.message or "", self.at, when)
+        self._hear(event.message or "", self.at, when)
+
+    def _hear(self, text: str, item_id: str, when: datetime | None) -> None:
+        """What an event says: the next item repeats it, or the last one said it."""
+        last = self.messages[-1] if self.messages else None
+        if last is None or last.role != "assistant" or last.content != text:
+            self._spoken = (text, item_id, when)
 
     def _prompt(self, text: str, when: datetime | None) -> None:
-        self._flush_spoken()
         index, self.candidate = self.candidate, None
         if is_injected(text):
             return  # early versions have an event for these too
@@ -288,12 +298,13 @@ class CodexBuilder(TokenBuilder):
         if self._spoken is not None:
             (text, item_id, when), self._spoken = self._spoken, None
             if text:
+                self.leading = self.leading if self.messages else "reply"
                 index = self._reply(item_id, when, above=("content", "tool_calls"))
                 message = self.messages[index]
                 self.change(index, replace(message, content=text, timestamp=when or message.timestamp))
+                self._said = index
 
     def _task_complete(self, event: Payload, when: datetime | None) -> None:
-        self._flush_spoken()
         error = event.error
         text = error.get("message") if isinstance(error, dict) else error
         if isinstance(text, str) and text:
@@ -308,7 +319,6 @@ class CodexBuilder(TokenBuilder):
             self._say("system", text, "error", when=when)
 
     def _turn_aborted(self, event: Payload, when: datetime | None) -> None:
-        self._flush_spoken()
         if self.messages and self.messages[-1].content.startswith(_ABORTED):
             return
         self.leading = self.leading if self.messages else "abort"
@@ -339,6 +349,8 @@ class CodexBuilder(TokenBuilder):
         super().renumber(places)
         if self.candidate is not None:
             self.candidate = places[self.candidate]
+        if self._said is not None:
+            self._said = places[self._said]
 
     def answer(self, message: Message) -> None:
         """Link the results that were waiting for the calls in `message`."""

@@ -33,12 +33,12 @@ def is_summary_call(message: Message, summary: str) -> bool:
 
 def settle(front: CodexBuilder, back: CodexBuilder) -> None:
     """Prepare `back` for having `front` put before it."""
+    _settle_usage(front, back)  # first: it comes between what is to be joined
     _join(front, back)
     if front.model is not None:
         for index, message in enumerate(back.messages):
             if message.model is None and _has_model(message):
                 back.messages[index] = replace(message, model=front.model)
-    _settle_usage(front, back)
     back.model = back.model or front.model
     back.cwd = back.cwd or front.cwd
     back.newest = max((time for time in (front.newest, back.newest) if time is not None), default=None)
@@ -69,10 +69,12 @@ def _join(front: CodexBuilder, back: CodexBuilder) -> None:
         or (front.echo is not None and below.role == "user" and below.content == front.echo and above.is_prompt)
     ):
         joined = above
+    elif back.leading == "reply" and above.role == "assistant" and above.content == below.content:
+        joined = _same_reply(front, back, above, below)
     elif front.open == index and below.role == "assistant":
         joined = _one_reply(above, below)
     elif below.kind == "compaction" and not below.token_usage:
-        joined = _spent(front, back, above, below)
+        joined = _spent(back, above, below)
     if joined is None:
         return
     back.leading = "" if index else front.leading
@@ -99,15 +101,23 @@ def _one_reply(above: Message, below: Message) -> Message | None:
     )
 
 
-def _spent(front: CodexBuilder, back: CodexBuilder, above: Message, below: Message) -> Message | None:
+def _same_reply(front: CodexBuilder, back: CodexBuilder, above: Message, below: Message) -> Message | None:
+    """`below` was made of the event of `above`, and perhaps of what followed."""
+    if front.open is not None:
+        return _one_reply(above, replace(below, content=""))
+    if below.tool_calls or below.token_usage:
+        back.change(0, replace(below, content=""))
+        back.leading = ""
+        return None
+    back.open = None if back.open == 0 else back.open
+    return above
+
+
+def _spent(back: CodexBuilder, above: Message, below: Message) -> Message | None:
     """The compaction `below` with the tokens of the reply `above` that became its summary."""
     summary = back.messages[1].content if len(back.messages) > 1 and back.messages[1].kind == "summary" else ""
     if not is_summary_call(above, summary):
         return None
-    pending = back.pending
-    if above.token_usage is None and pending is not None and pending.place == 0:
-        back.pending = None
-        return replace(below, token_usage=pending.call.token_usage, usage_key=pending.call.usage_key)
     return replace(below, token_usage=above.token_usage, usage_key=above.usage_key)
 
 
@@ -118,13 +128,13 @@ def _settle_usage(front: CodexBuilder, back: CodexBuilder) -> None:
         return
     if front.echoes(pending.total, pending.last):
         back.pending = None
-    elif front.open is not None:
+    elif front.open is not None and all(message.role == "tool" for message in back.messages[: pending.place]):
         reply = replace(
             front.messages[front.open], token_usage=pending.call.token_usage, usage_key=pending.call.usage_key
         )
         front.change(front.open, reply)
         front.open = back.pending = None
-    elif front.from_start or front.total is not None or front.pending is not None:
+    elif front.from_start or front.open is not None or front.total is not None or front.pending is not None:
         if not pending.repeats:
             _own_message(pending, back)
         back.pending = None

@@ -249,6 +249,29 @@ def test_events_alone_and_events_before_their_items(tmp_path: Path) -> None:
     assert summary.turn_count == 2
 
 
+@pytest.mark.parametrize("page", [None, 1, 250, 500, 750, 1000])
+def test_events_after_their_items(tmp_path: Path, page: int | None) -> None:
+    call = {"type": "function_call", "call_id": "c", "name": "n"}
+    reply = line("event_msg", {"type": "agent_message", "message": "A"}, 1)
+    records = [
+        *turn("a", "A"), reply, line("response_item", call, 2),
+        line("response_item", {"type": "function_call_output", "call_id": "c", "output": "x"}, 3), count(9, 9, 3),
+        line("response_item", said("assistant", "A"), 4), count(11, 2, 4), reply, *turn("b", "B", 5),
+    ]  # fmt: skip
+    write(tmp_path, uuid(7), meta(uuid(7)), *records)
+    reader = adapter(tmp_path)
+    (source,) = reader.sources(no_report)
+    session = reader.session(source, uuid(7))
+    assert contents(session) == ["a", "A", "", "A", "b", "B"]
+    assert [one.token_usage.total if one.token_usage else 0 for one in session.messages] == [0, 9, 0, 2, 0, 0]
+    if page is not None:
+        reader.page = page  # type: ignore[misc]
+        transcript = reader.open(source, uuid(7))
+        while not transcript.complete:
+            transcript.earlier()
+        assert transcript.messages == list(session.messages)
+
+
 def test_errors_and_interruptions_are_shown_once(tmp_path: Path) -> None:
     failed = {"type": "task_complete", "error": {"message": "quota"}}
     aborted = {"type": "turn_aborted", "reason": "interrupted"}

@@ -142,7 +142,7 @@ class _Work:
         line = compact(text)
         style = self.palette.notice
         room = self.width - len(label) - 4
-        notes = [] if self.message.visibility == "live" else [self.message.visibility]
+        notes: list[str] = [] if self.message.visibility == "live" else [self.message.visibility]
         if (
             "\n" not in text.strip()
             and len(text) < 400

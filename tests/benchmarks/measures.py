@@ -147,13 +147,22 @@ def _wait(tool: Tool, home: Path, seconds: float) -> tuple[float, float, float]:
     print(f"{tool.name}: idle for {seconds:g} s …", file=sys.stderr)
     with Terminal(tool.screen, tool.environment(home)) as terminal:
         terminal.until(_full)
-        terminal.silence(5.0)
+        _settle(terminal)
         bytes_before, used_before, start = terminal.received, terminal.processor_seconds(), time.perf_counter()
         while time.perf_counter() - start < seconds:
             terminal.read(1.0)
         passed = time.perf_counter() - start
         used = terminal.processor_seconds() - used_before
         return (terminal.received - bytes_before) / passed, used / passed * 100, terminal.resident_megabytes()
+
+
+def _settle(terminal: Terminal) -> None:
+    """Let it finish what it does in the background after a start: until 15 s pass with next to no work."""
+    for _ in range(40):
+        used = terminal.processor_seconds()
+        silent = terminal.silence(15.0, limit=15.0)
+        if time.perf_counter() - silent > 14 and terminal.processor_seconds() - used < 0.15:
+            return
 
 
 def _row(measure: str, unit: str, values: list[float], aim: str = "") -> Row:

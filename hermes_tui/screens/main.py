@@ -66,7 +66,7 @@ class MainScreen(Screen[None]):
 
     def on_mount(self) -> None:
         """Let ages grow; under a fixed clock they do not."""
-        self.query_one("#empty", Page).show([Block(), Block("Reading the stores …", style="faint")])
+        self.empty.show([Block(), Block("Reading the stores …", style="faint")])
         if not self._clock.is_fixed:
             self.set_interval(_MINUTE, self._tick)
 
@@ -88,6 +88,11 @@ class MainScreen(Screen[None]):
         return self.query_one("#search", SearchBox)
 
     @property
+    def empty(self) -> Page:
+        """What is shown instead of the panes while there is no session at all."""
+        return self.query_one("#empty", Page)
+
+    @property
     def is_wide(self) -> bool:
         """Both panes are to be seen."""
         return self.has_class("-wide")
@@ -102,6 +107,8 @@ class MainScreen(Screen[None]):
         """Contexts of the keys that work now, innermost first."""
         if self.focused is self.box:
             return ("search", "app")
+        if self.focused is self.empty:
+            return ("page", "main", "app")
         return ("transcript" if self.is_reading else "list", "main", "app")
 
     # Data --------------------------------------------------------------------------------------------------
@@ -112,11 +119,11 @@ class MainScreen(Screen[None]):
         nothing = not snapshot.sessions
         self.set_class(nothing, "-empty")
         if nothing and snapshot.places:
-            self.query_one("#empty", Page).show(empty_blocks(snapshot.places, self._home))
+            self.empty.show(empty_blocks(snapshot.places, self._home))
         self.sessions.set_forest(forest)
         self._show_counts()
-        if self.focused is None or not self.focused.display:
-            self.set_focus(self.sessions if not nothing else self.query_one("#empty", Page))
+        if self.focused is not self.box and nothing is not (self.focused is self.empty):
+            self._list()
 
     def opened(self, opened: Opened) -> None:
         """A session was opened, or could not be."""
@@ -236,9 +243,9 @@ class MainScreen(Screen[None]):
         self.set_focus(self.pane)
 
     def _list(self) -> None:
-        """Give the keys to the list."""
+        """Give the keys to the list, or to what stands in its place."""
         self.remove_class("-reading")
-        self.set_focus(self.sessions)
+        self.set_focus(self.empty if self.has_class("-empty") else self.sessions)
 
     # Actions -----------------------------------------------------------------------------------------------
 
@@ -246,6 +253,8 @@ class MainScreen(Screen[None]):
         """`/` is a character in the box; there is not always something to go back from."""
         if action == "filter":
             return self.focused is not self.box
+        if action == "close":
+            return False  # the page of an empty machine is not a screen of its own
         if action == "back":
             return self.is_reading or bool(self.sessions.words)
         return True

@@ -148,3 +148,36 @@ def test_a_dumb_terminal_is_refused(claude_home: ClaudeHome) -> None:
         assert b"\x1b[" not in terminal.received
     finally:
         terminal.close()
+
+
+SLOW = """
+import sys, time
+from hermes_tui.sessions.catalogue import Catalogue
+first = Catalogue.refresh
+count = 0
+def refresh(self, agents=None):
+    global count
+    count += 1
+    if count > 1:
+        time.sleep(60)
+    return first(self, agents)
+Catalogue.refresh = refresh
+from hermes_tui.app import run_app
+sys.exit(run_app())
+"""
+
+
+@pytest.mark.parametrize("keys", ["q", "\x11"])
+def test_quitting_waits_for_no_read(claude_home: ClaudeHome, keys: str) -> None:
+    """A store that hangs (a network file system) must not keep the program from ending."""
+    terminal = Terminal([sys.executable, "-c", SLOW], home=claude_home.home)
+    try:
+        terminal.until("40 sessions")
+        terminal.send("\x12")  # ctrl+r: the second look, which hangs
+        terminal.pump(2.0)
+        began = time.monotonic()
+        terminal.send(keys)
+        assert terminal.wait(5) == 0
+        assert time.monotonic() - began < 2.0
+    finally:
+        terminal.close()

@@ -165,6 +165,12 @@ async def test_an_empty_machine_says_where_it_looked(program: Program, tmp_path:
         text = screen_text(pilot)
         for words in ("No sessions here yet", "Claude Code", "~/.claude", "Hermes", "~/.hermes", "hermes-tui demo"):
             assert words in text
+        assert "open" not in text.splitlines()[-1]
+        await pilot.resize_terminal(40, 15)
+        await until(pilot, lambda: "hermes-tui demo" not in screen_text(pilot))
+        await pilot.press("G")
+        await until(pilot, lambda: "hermes-tui doctor" in screen_text(pilot))
+        await pilot.resize_terminal(80, 24)
         await pilot.press("slash", *"abc", "escape", "tab", "enter", "space", "question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         await pilot.press("escape")
@@ -174,7 +180,7 @@ async def test_an_empty_machine_says_where_it_looked(program: Program, tmp_path:
         pilot.app.action_refresh()  # type: ignore[attr-defined]
         await until(pilot, lambda: "1 session" in screen_text(pilot))
         assert "No sessions here yet" not in screen_text(pilot)
-        assert here(pilot) == "x"
+        assert here(pilot) == "x" and main_of(pilot).focused is main_of(pilot).sessions
 
 
 async def test_problems_are_counted_and_shown(program: Program, claude_home: ClaudeHome) -> None:

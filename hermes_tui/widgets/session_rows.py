@@ -8,8 +8,7 @@ conversations; that happens at every key typed into the filter.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from datetime import date, datetime, timedelta
-from pathlib import PurePath
+from datetime import UTC, date, datetime, timedelta
 from typing import NamedTuple
 
 from hermes_tui.clock import Clock
@@ -25,14 +24,15 @@ class Conversation:
     __slots__ = ("_haystack", "activity", "children", "key", "parts", "tip")
 
     def __init__(self, parts: Sequence[SessionSummary]) -> None:
-        self.parts = sorted(parts, key=lambda part: (part.created_at, part.updated_at, part.session_id))
-        self.tip = _tip(self.parts)
+        self.parts = sorted(parts, key=_oldest_first) if len(parts) > 1 else list(parts)
+        self.tip = _tip(self.parts) if len(parts) > 1 else parts[0]
         self.key = self.parts[0].unified_id
         """Unified id of the first part: stays the same when the conversation goes on in a new one."""
         self.children: list[Conversation] = []
         self.activity = self.tip.updated_at
         """Newest message in it or in anything that grew out of it."""
-        self._haystack = ""
+        # Made here, where a thread reads, and not at the first key of a filter.
+        self._haystack = "\n".join(text for part in self.parts for text in _searched(part)).lower()
 
     @property
     def title(self) -> str:
@@ -68,9 +68,6 @@ class Conversation:
 
     def matches(self, words: Sequence[str]) -> bool:
         """Whether every word (lower case) stands in a title, the project, the agent or an id of it."""
-        if not self._haystack:
-            fields = {field for part in self.parts for field in _searched(part)}
-            self._haystack = "\n".join(sorted(fields)).lower()
         return all(word in self._haystack for word in words)
 
 
@@ -113,25 +110,31 @@ class Forest:
 
     def rows(self, clock: Clock, unfolded: Collection[str] = (), words: Sequence[str] = ()) -> list[Row]:
         """The lines to show. With `words`, only conversations that match and the way to them, unfolded."""
-        today = clock.local(clock.now()).date()
         rows: list[Row] = []
         heading = ""
-        headings = _Headings(clock, today)
+        headings = _Headings(clock)
         for root in self.roots:
-            wanted = _wanted(root, words) if words else None
-            if wanted is not None and root.key not in wanted:
-                continue
+            wanted = None
+            if words:
+                if not root.children:
+                    if not root.matches(words):
+                        continue
+                elif root.key not in (wanted := _wanted(root, words)):
+                    continue
             label = headings.of(root.activity)
             if label != heading:
                 heading = label
-                rows.append(Row(heading=label))
-            _lay_out(rows, root, unfolded, wanted)
+                rows.append(Row(label))
+            if root.children:
+                _lay_out(rows, root, unfolded, wanted)
+            else:
+                rows.append(Row("", root))
         return rows
 
 
 def project_of(session: SessionSummary) -> str:
     """The last part of its working directory; empty when it has none."""
-    return PurePath(session.cwd).name if session.cwd else ""
+    return session.cwd.rstrip("/").rpartition("/")[2] if session.cwd else ""
 
 
 def day_heading(day: date, today: date) -> str:
@@ -150,25 +153,32 @@ def day_heading(day: date, today: date) -> str:
 
 
 class _Headings:
-    """Headings for moments, worked out once per day rather than per row."""
+    """Headings for moments that come newest first: worked out once per day rather than per row."""
 
-    def __init__(self, clock: Clock, today: date) -> None:
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._today = today
-        self._known: dict[date, str] = {}
+        self._today = clock.local(clock.now()).date()
+        self._label = ""
+        self._since = datetime.max.replace(tzinfo=UTC)
+        """Midnight of the reader's day that `_label` was worked out for."""
 
     def of(self, moment: datetime) -> str:
+        if moment >= self._since:
+            return self._label
         if moment <= EPOCH:
             return "no date"
-        day = self._clock.local(moment).date()
-        label = self._known.get(day)
-        if label is None:
-            label = self._known[day] = day_heading(day, self._today)
-        return label
+        local = self._clock.local(moment)
+        self._label = day_heading(local.date(), self._today)
+        self._since = local.replace(hour=0, minute=0, second=0, microsecond=0)
+        return self._label
 
 
 def _searched(session: SessionSummary) -> tuple[str, ...]:
     return session.title, project_of(session), session.agent, session.session_id
+
+
+def _oldest_first(part: SessionSummary) -> tuple[datetime, datetime, str]:
+    return part.created_at, part.updated_at, part.session_id
 
 
 def _tip(parts: Sequence[SessionSummary]) -> SessionSummary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import shutil
@@ -154,7 +155,7 @@ def test_fields_of_any_type(home: Path, seed: int, value: object) -> None:
         while True:
             key = chance.choice(sorted(node)) if isinstance(node, dict) else chance.randrange(len(node))
             if not node[key] or not isinstance(node[key], dict | list) or chance.random() < 0.3:
-                node[key] = value
+                node[key] = copy.deepcopy(value)
                 break
             node = node[key]
         found = [one for one in found if isinstance(one, dict) and one]

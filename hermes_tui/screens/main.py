@@ -122,8 +122,21 @@ class MainScreen(Screen[None]):
             self.empty.show(empty_blocks(snapshot.places, self._home))
         self.sessions.set_forest(forest)
         self._show_counts()
+        self._update_pane(forest)
         if self.focused is not self.box and nothing is not (self.focused is self.empty):
             self._list()
+
+    def _update_pane(self, forest: Forest) -> None:
+        """Tell the transcript what is new about the session that it shows."""
+        shown = self.pane.summary
+        home = forest.by_session.get(shown.unified_id) if shown is not None else None
+        if shown is None or home is None:
+            return
+        summary = next(part for part in home.parts if part.unified_id == shown.unified_id)
+        if summary != shown:
+            self.pane.update_summary(summary)
+            if summary.gone:
+                self.pane.mark_gone()
 
     def opened(self, opened: Opened) -> None:
         """A session was opened, or could not be."""

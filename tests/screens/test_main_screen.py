@@ -149,6 +149,9 @@ async def test_a_new_session_appears_and_an_open_one_grows(program: Program, cla
         await until(pilot, lambda: "Answer 0 to Watch me" in screen_text(pilot))
         claude_home.say(path, "assistant", "A line that came later")
         await until(pilot, lambda: "A line that came later" in screen_text(pilot))
+        claude_home.say(path, "user", "A second turn")
+        claude_home.say(path, "assistant", "Its answer")
+        await until(pilot, lambda: "2 turns" in screen_text(pilot).splitlines()[1])
         claude_home.session("The newcomer")
         await until(pilot, lambda: "The newcomer" in screen_text(pilot))
         assert here(pilot) == "Watch me"

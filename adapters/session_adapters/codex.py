@@ -56,9 +56,9 @@ class CodexAdapter(Adapter):
     label: ClassVar[str] = "Codex CLI"
     badge: ClassVar[str] = "cx"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
-    head: ClassVar[int] = 64 << 10
+    head: ClassVar[int] = 16 << 10
     """Bytes at the beginning of a file that `summaries` reads."""
-    tail: ClassVar[int] = 64 << 10
+    tail: ClassVar[int] = 16 << 10
     """Bytes at its end."""
     page: ClassVar[int] = PAGE
     """Bytes of a transcript that `open` reads at a time."""

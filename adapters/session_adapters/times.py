@@ -10,6 +10,8 @@ from typing import Any
 __all__ = ["from_epoch", "from_iso", "from_millis", "parse_time"]
 
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
+_USUAL = len("2026-11-21T08:04:01.053Z")
+"""Characters; what is no longer has no overlong fraction."""
 _EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """Older than any agent: zero values and year-1 placeholders mean «no time»."""
 
@@ -38,8 +40,13 @@ def from_iso(text: str | None) -> datetime | None:
     if not text:
         return None
     try:
-        moment = datetime.fromisoformat(_LONG_FRACTION.sub(r"\1", text.strip()))
-        moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        text = text.strip()
+        if len(text) > _USUAL:
+            text = _LONG_FRACTION.sub(r"\1", text)
+        moment = datetime.fromisoformat(text)
+        zone = moment.tzinfo
+        if zone is not UTC:
+            moment = moment.replace(tzinfo=UTC) if zone is None else moment.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
     return moment if moment >= _EARLIEST else None

@@ -20,6 +20,7 @@ BUILT_IN: Mapping[str, str] = {
     "codex": "session_adapters.codex:CodexAdapter",
     "hermes": "session_adapters.hermes:HermesAdapter",
     "omp": "session_adapters.omp:OmpAdapter",
+    "opencode": "session_adapters.opencode:OpenCodeAdapter",
     "pi": "session_adapters.pi:PiAdapter",
 }
 """Agent name → where its class is. A third-party adapter cannot take a built-in name."""

@@ -1,0 +1,278 @@
+"""The adapter: where OpenCode's stores are, and which of several copies of a session counts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import apsw
+from msgspec.structs import asdict, replace
+
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Liveness,
+    NativeCommand,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+)
+from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.opencode.listing import database_summaries, tree_summary
+from session_adapters.opencode.native import fork_command, live_sessions, resume_command
+from session_adapters.opencode.schema import Schema, sessions_of
+from session_adapters.opencode.tables import DatabaseShelf
+from session_adapters.opencode.tally import Tally
+from session_adapters.opencode.transcript import OpenCodeTranscript
+from session_adapters.opencode.trees import TreeShelf, tree_sources
+from session_adapters.opencode.units import Facts, Lost, Reader, SessionGone, Shelf
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.text import scrub
+from session_adapters.transcript import Transcript
+
+__all__ = ["OpenCodeAdapter"]
+
+_DATABASE = "database"
+_RANKS = {"2.x": 0, "1.x": 1, "json": 2, "project": 3, "document": 4}
+"""Of several copies of a session the newest generation counts: migrations leave the old one behind."""
+_PAGE = 200
+
+
+class OpenCodeAdapter(Adapter):
+    """Reads `$XDG_DATA_HOME/opencode` or `~/.local/share/opencode`: the databases of every channel, `$OPENCODE_DB`
+    wherever it is, and the JSON trees from before them."""
+
+    name = "opencode"
+    label = "OpenCode"
+    badge = "oc"
+    capabilities = Capabilities(session_persistence="sqlite", can_resume=True, can_fork=True)
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    @property
+    def _folder(self) -> Path:
+        return self.environment.path("XDG_DATA_HOME", ".local", "share") / "opencode"
+
+    def _named_database(self) -> Path | None:
+        """The database that `OPENCODE_DB` names: absolute, or relative to the data directory."""
+        value = self.environment.variables.get("OPENCODE_DB", "").strip()
+        return None if not value or value == ":memory:" else self._folder / value
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`."""
+        folder = self._folder
+        found = [Root(path=folder, layout="opencode*.db, storage/, project/", exists=folder.is_dir())]
+        named = self._named_database()
+        if named is not None and named.parent != folder:
+            found.append(Root(path=named, layout="OPENCODE_DB", exists=named.is_file()))
+        return found
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`."""
+
+        def trouble(path: Path, error: OSError) -> None:
+            self._report(report, str(path), f"it cannot be reached: {error.strerror or error}")
+
+        folder = self._folder
+        try:
+            names = sorted(os.listdir(folder))  # noqa: PTH208 - names alone
+        except (FileNotFoundError, NotADirectoryError):
+            names = []
+        except OSError as error:
+            names = []
+            trouble(folder, error)
+        paths = [folder / name for name in names if name.startswith("opencode") and name.endswith(".db")]
+        named = self._named_database()
+        if named is not None:
+            paths.insert(0, named)
+        seen: set[tuple[int, ...]] = set()
+        for path in paths:
+            try:
+                source = database_source(self.name, path, root=str(folder), layout=_DATABASE)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                trouble(path, error)
+                continue
+            if source.stamp[:2] not in seen:
+                seen.add(source.stamp[:2])
+                yield source
+        for source in tree_sources(self.name, folder, trouble):
+            if source.stamp[:2] not in seen:
+                seen.add(source.stamp[:2])
+                yield source
+
+    def _report(self, report: Report, path: str, reason: str, place: str = "") -> None:
+        report(Problem(agent=self.name, path=path, reason=reason, place=place))
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`."""
+
+        def note(lost: Lost) -> None:
+            self._report(report, source.path, lost.reason, lost.place)
+
+        try:
+            if source.layout == _DATABASE:
+                return database_summaries(source.path, source.size, note, exact=exact)
+            reader = TreeShelf(source.path).reader(source.session_id)
+            return [tree_summary(reader, source.path, source.size, exact=exact)]
+        except (DatabaseMissing, SessionGone):
+            return []
+        except OSError as error:
+            self._report(report, source.path, f"it cannot be read: {_reason(error)}")
+        except ValueError as error:
+            self._report(report, source.path, str(error))
+        return []
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """Each session once, from the newest generation that has it; forks of the trees, which are files of their
+        own, by the messages they share; and the first session of each line of forks."""
+        kept: dict[str, SessionSummary] = {}
+        for summary in sorted(summaries, key=_rank):
+            kept.setdefault(summary.session_id, summary)
+        by_first: dict[object, list[SessionSummary]] = {}
+        for summary in kept.values():
+            if (first := summary.raw.get("firstMessage")) is not None:
+                by_first.setdefault(first, []).append(summary)
+        for key, summary in kept.items():
+            if summary.raw.get("copiedMessages") and summary.kind == "fork" and not summary.forked_from:
+                parent = _origin(summary, by_first[summary.raw["firstMessage"]])
+                if parent is not None:
+                    kept[key] = replace(summary, kind="fork", forked_from=parent, parent_id=parent)
+        parents = {key: summary.forked_from for key, summary in kept.items() if summary.forked_from}
+        return [
+            replace(summary, lineage_id=_root(key, parents)) if key in parents else summary
+            for key, summary in kept.items()
+        ]
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`."""
+        session_id = scrub(session_id)
+        best: tuple[tuple[int, float], Source] | None = None
+        for source in self.sources(lambda problem: None):
+            if source.layout == _DATABASE:
+                rank = _find_in(source.path, session_id)
+            else:
+                rank = (_RANKS[source.layout], -source.modified) if source.session_id == session_id else None
+            if rank is not None and (best is None or rank < best[0]):
+                best = (rank, source)
+        return best[1] if best is not None else None
+
+    def live(self) -> Mapping[str, Liveness]:
+        """See `Adapter.live`."""
+        known: dict[str, str] = {}
+
+        def recent() -> Iterator[Source]:
+            for path in [source.path for source in self.sources(lambda problem: None) if source.layout == _DATABASE]:
+                for facts in _sessions(path):
+                    if facts.directory and facts.generation != "document":
+                        known[facts.id] = facts.directory
+                        modified = (facts.updated or 0) / 1000
+                        yield Source(agent=self.name, path=path, stamp=(), session_id=facts.id, modified=modified)
+
+        return live_sessions(self.environment, recent, lambda source: (source.session_id, known[source.session_id]))
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open`."""
+        return OpenCodeTranscript(_shelf(source), session_id)
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`. A fork of 1.x keeps no link to its parent: `relate` finds it."""
+        session_id = scrub(session_id)
+        size = 0 if source.layout == _DATABASE else source.size
+
+        def read(reader: Reader) -> Session:
+            tally = Tally()
+            messages: list[Message] = []
+            units = reader.units()
+            for at in range(0, len(units), _PAGE):
+                for block in reader.read(units[at : at + _PAGE]):
+                    tally.add(block)
+                    messages += block
+            tally.warnings = len(reader.lost)
+            fields = asdict(tally.summary(reader.facts, source.path, size=size))
+            fields.pop("unified_id")
+            return Session(**fields, messages=tuple(messages))
+
+        try:
+            return _shelf(source).visit(session_id, read)
+        except (DatabaseMissing, SessionGone) as error:
+            raise SessionMissing(f"opencode session {session_id} is not in {source.path}") from error
+        except (OSError, ValueError) as error:
+            reason = _reason(error)
+            raise SessionUnreadable(
+                f"cannot read opencode session {session_id} in {source.path}: {reason}"
+            ) from error
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """See `Adapter.resume_command`."""
+        return resume_command(summary, self.environment)
+
+    def fork_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """See `Adapter.fork_command`."""
+        return fork_command(summary, self.environment)
+
+
+def _shelf(source: Source) -> Shelf:
+    return DatabaseShelf(source.path) if source.layout == _DATABASE else TreeShelf(source.path)
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
+
+
+def _rank(summary: SessionSummary) -> tuple[int, float]:
+    touched = summary.raw.get("touched")
+    return _RANKS.get(str(summary.raw.get("layout")), 9), -float(touched) if isinstance(touched, int) else 0.0
+
+
+def _find_in(path: str, session_id: str) -> tuple[int, float] | None:
+    """How good the copy of a session in a database is, by the same rule as `_rank`; None where there is none."""
+
+    def read(connection: apsw.Connection) -> Facts | None:
+        return next(sessions_of(connection, Schema.of(connection), lambda lost: None, session_id), None)
+
+    try:
+        facts = read_database(path, read)
+    except (DatabaseUnreadable, OSError):
+        return None  # `summaries` reports it
+    return None if facts is None else (_RANKS[facts.generation], -(facts.updated or 0))
+
+
+def _sessions(path: str) -> list[Facts]:
+    try:
+        return read_database(
+            path, lambda connection: list(sessions_of(connection, Schema.of(connection), lambda lost: None))
+        )
+    except (DatabaseUnreadable, OSError):
+        return []  # `summaries` reports it
+
+
+def _origin(fork: SessionSummary, alike: Sequence[SessionSummary]) -> str | None:
+    """Of the sessions that begin alike the latest that began before the fork, and copied less than it."""
+    copied = fork.raw["copiedMessages"]
+    older = [
+        one
+        for one in alike
+        if one.session_id != fork.session_id
+        and one.created_at < fork.created_at
+        and one.raw.get("copiedMessages", 0) < copied
+    ]
+    return max(older, key=lambda one: (one.created_at, one.session_id)).session_id if older else None
+
+
+def _root(session_id: str, parents: Mapping[str, str]) -> str | None:
+    """The first session of a line of forks; None when it is this one. Records may claim a circle."""
+    seen = {session_id}
+    at = session_id
+    while (parent := parents.get(at)) is not None and parent not in seen:
+        seen.add(parent)
+        at = parent
+    return at if at != session_id else None

@@ -1,0 +1,166 @@
+"""Summaries of every session in a database or a tree: in full where that is little, else from what is cheap to
+have, without the parts, which hold nearly all of the text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import apsw
+
+from session_adapters.model import SessionSummary
+from session_adapters.opencode.schema import sessions_of
+from session_adapters.opencode.tables import Rows
+from session_adapters.opencode.tally import Tally
+from session_adapters.opencode.trees import TreeReader
+from session_adapters.opencode.units import Facts, Lost, Unit, marked
+from session_adapters.sqlite import DatabaseUnreadable, read_database
+
+__all__ = ["database_summaries", "fill_tally", "tree_summary"]
+
+T = TypeVar("T")
+FULL_SIZE = 4 << 20
+"""Bytes. A smaller database is read in full at once."""
+ROW_LIMIT = 64 << 10
+"""Bytes of a row that are read for a quick look."""
+FULL_SECONDS = 60.0
+"""After so long the rest of a database stays at its quick look."""
+FIRST_FILES, LAST_FILES = 2, 6
+"""Message files of a tree that are read for a quick look."""
+_BATCH = 200
+"""Sessions asked for at once, so that no connection stays open for long."""
+_PAGE = 200
+
+Note = Callable[[Lost], None]
+
+
+def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list[SessionSummary]:
+    """All sessions of a database. Raises `DatabaseUnreadable` where it cannot be read at all."""
+
+    def facts(connection: apsw.Connection) -> tuple[list[Facts], list[Lost]]:
+        lost: list[Lost] = []
+        return list(sessions_of(connection, Rows(connection).schema, lost.append)), lost
+
+    sessions, lost = read_database(path, facts)
+    for one in lost:
+        note(one)
+    full = exact or size <= FULL_SIZE
+    deadline = time.monotonic() + FULL_SECONDS
+    tallies: dict[str, Tally] = {}
+    partial: set[str] = set()
+    said: set[Lost] = set()
+    for batch in _batches(sessions, _BATCH):
+        whole = full and time.monotonic() < deadline
+        try:
+            found, lost_of = read_database(path, _work(batch, whole))
+        except DatabaseUnreadable as error:
+            note(Lost("", f"sessions could not be counted: {error}"))
+            found, lost_of, whole = {facts.id: Tally() for facts in batch}, [], False
+        tallies |= found
+        partial |= set() if whole else {facts.id for facts in batch}
+        for owner, one in lost_of:
+            partial.add(owner)
+            if one.place.startswith("table ") and one not in said:
+                said.add(one)
+                note(one)
+    parents = _parents(tallies)
+    return [
+        tallies[facts.id].summary(_with_parent(facts, parents), path, partial=facts.id in partial)
+        for facts in sessions
+    ]
+
+
+def _work(batch: Sequence[Facts], whole: bool) -> Callable[[apsw.Connection], tuple[dict[str, Tally], list[Any]]]:
+    def read(connection: apsw.Connection) -> tuple[dict[str, Tally], list[Any]]:
+        rows = Rows(connection)
+        units = rows.units(batch, parts=False)
+        found = {facts.id: Tally() for facts in batch}
+        if whole:
+            for facts in batch:
+                fill_tally(found[facts.id], rows, units[facts.id], facts.id)
+        else:
+            _glance(rows, units, found)
+        return found, rows.lost
+
+    return read
+
+
+def fill_tally(tally: Tally, rows: Rows, units: Sequence[Unit], owner: str) -> None:
+    """Count a whole session, a page at a time."""
+    for page in _batches(units, _PAGE):
+        found = rows.contents(page, owner)
+        for unit in page:
+            tally.add(marked(unit, found.get(unit.id, [])))
+    tally.warnings = sum(1 for of, _ in rows.lost if of == owner)
+
+
+def _glance(rows: Rows, units: dict[str, list[Unit]], found: dict[str, Tally]) -> None:
+    """Count messages without their parts; only the first prompt is read with them."""
+    flat = [unit for some in units.values() for unit in some]
+    light = rows.contents(flat, parts=False, limit=ROW_LIMIT)
+    asked = {
+        key: next((unit for unit in some if light.get(unit.id) and light[unit.id][0].is_prompt), None)
+        for key, some in units.items()
+    }
+    first = rows.contents([unit for unit in asked.values() if unit is not None])
+    for key, some in units.items():
+        for unit in some:
+            found[key].add(marked(unit, first.get(unit.id) or light.get(unit.id, [])))
+
+
+def tree_summary(reader: TreeReader, path: str, size: int, *, exact: bool) -> SessionSummary:
+    """The session of a tree of files; without `exact` from its first and last messages."""
+    tally = Tally()
+    if exact:
+        for page in _batches(reader.units(), _PAGE):
+            for messages in reader.read(page):
+                tally.add(messages)
+    else:
+        _glance_at_files(reader, tally)
+    tally.warnings = len(reader.lost)
+    return tally.summary(reader.facts, path, size=size, partial=not exact)
+
+
+def _glance_at_files(reader: TreeReader, tally: Tally) -> None:
+    names = reader.names()
+    ends = names if len(names) <= FIRST_FILES + LAST_FILES else [*names[:FIRST_FILES], *names[-LAST_FILES:]]
+    units = [unit for name in ends if (unit := reader.unit(name)) is not None]
+    asked = False
+    for unit in units:
+        messages = reader.light(unit)
+        if not asked and messages and messages[0].is_prompt:
+            asked, messages = True, reader.read([unit])[0]
+        tally.add(messages)
+    tally.messages += len(names) - len(ends)
+
+
+# Forks -------------------------------------------------------------------------------------------------------
+
+
+def _parents(tallies: dict[str, Tally]) -> dict[str, str]:
+    """For each session with copied messages the one in which the last of them was said. A fork of 1.x keeps no
+    other link (FACTS.md «Semantics»)."""
+    copies = {key: tally for key, tally in tallies.items() if tally.last_copied is not None}
+    if not copies:
+        return {}
+    firsts = {tally.first for tally in copies.values()}
+    owners: dict[tuple[Any, int], str] = {}
+    for key, tally in tallies.items():
+        if tally.first in firsts:
+            for moment in tally.own_times:
+                owners.setdefault((tally.first, moment), key)
+    found = {key: owners.get((tally.first, tally.last_copied or 0)) for key, tally in copies.items()}
+    return {key: parent for key, parent in found.items() if parent is not None and parent != key}
+
+
+def _with_parent(facts: Facts, parents: dict[str, str]) -> Facts:
+    parent = parents.get(facts.id)
+    if parent is None or facts.parent_id or facts.forked_from:
+        return facts
+    return facts._replace(forked_from=parent)
+
+
+def _batches(items: Sequence[T], size: int) -> Iterator[Sequence[T]]:
+    for at in range(0, len(items), size):
+        yield items[at : at + size]

@@ -1,0 +1,192 @@
+"""Which of OpenCode's layouts a database has, by its tables and columns, and the sessions in it.
+
+The file name says nothing: three layouts share it (FACTS.md «Spec layout»), and an upgraded database keeps the old
+order of columns and, in 2.x, the old tables beside the new.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import apsw
+
+from session_adapters.opencode.records import (
+    DOCUMENT_SESSIONS,
+    INFO,
+    SESSIONS,
+    DocumentSession,
+    InfoRecord,
+    SessionRow,
+)
+from session_adapters.opencode.units import Facts, Generation, Lost
+from session_adapters.sqlite import DatabaseUnreadable
+from session_adapters.sqlite_rows import Record, columns
+from session_adapters.text import scrub
+
+__all__ = ["DAMAGE", "Schema", "facts_of_info", "facts_of_session", "own_title", "sessions_of"]
+
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
+"""Errors of a damaged page, beside which other pages may still be read."""
+
+_PLACEHOLDER = re.compile(r"(?:New|Child) session - \d{4}-\d\d-\d\dT[\d:.]+Z?")
+_TABLES = ("session_v2", "session", "sessions")
+"""Newest first: a session is read from the first that has it."""
+
+
+class Schema(NamedTuple):
+    """The columns that there are; an absent table has none."""
+
+    session_v2: frozenset[str]
+    session: frozenset[str]
+    sessions: frozenset[str]
+    message: frozenset[str]
+    part: frozenset[str]
+    session_message: frozenset[str]
+    messages: frozenset[str]
+    tool_calls: frozenset[str]
+
+    @classmethod
+    def of(cls, connection: apsw.Connection) -> Schema:
+        """Raises `DatabaseUnreadable` where there is no table of sessions."""
+        schema = cls(*(columns(connection, name) for name in cls._fields))
+        if not any("id" in getattr(schema, name) for name in _TABLES):
+            raise DatabaseUnreadable("it has no table of sessions: it is not OpenCode's or was never finished")
+        return schema
+
+    @property
+    def has_messages(self) -> bool:
+        """1.x: messages can be told apart by session."""
+        return {"id", "session_id", "data"} <= self.message
+
+    @property
+    def has_parts(self) -> bool:
+        """1.x: parts can be told apart by message."""
+        return {"id", "message_id", "data"} <= self.part
+
+    @property
+    def has_entries(self) -> bool:
+        """The rows of 2.x, and of 1.18's v2 interface."""
+        return {"id", "session_id", "type", "data"} <= self.session_message
+
+    @property
+    def has_document(self) -> bool:
+        """The document's messages."""
+        return {"id", "session_id", "role"} <= self.messages
+
+
+def sessions_of(
+    connection: apsw.Connection, schema: Schema, note: Callable[[Lost], None], session_id: str | None = None
+) -> Iterator[Facts]:
+    """Every session once, or the one asked for, from the newest of the tables that have it."""
+    seen: set[str] = set()
+    for table in _TABLES:
+        have: frozenset[str] = getattr(schema, table)
+        if "id" not in have:
+            continue
+        kind: Record[Any] = DOCUMENT_SESSIONS if table == "sessions" else SESSIONS
+        query = f"SELECT {kind.select(have)} FROM {table}"  # noqa: S608 - names of our own
+        try:
+            rows = connection.execute(query + " WHERE id = ?1", (session_id,)) if session_id is not None else None
+            for row in kind.read_all(rows if rows is not None else connection.execute(query)):
+                if not row.id or "\ufffd" in row.id:
+                    note(Lost(f"table {table}", "a session has no readable id"))
+                elif row.id not in seen:
+                    seen.add(row.id)
+                    yield _facts(row, table)
+        except DAMAGE as error:
+            note(Lost(f"table {table}", f"a part of it is damaged, sessions are missing ({error})"))
+
+
+def _facts(row: Any, table: str) -> Facts:
+    if isinstance(row, DocumentSession):
+        return Facts(
+            id=row.id,
+            generation="document",
+            title=row.title or "",
+            directory=row.cwd or None,
+            forked_from=row.parent_id or None,
+            created=row.created_at,
+            updated=row.updated_at,
+            model=row.model or None,
+        )
+    return facts_of_session(row, "2.x" if table == "session_v2" else "1.x")
+
+
+def facts_of_session(row: SessionRow, generation: Generation) -> Facts:
+    """A row of `session` or `session_v2`."""
+    revert, inside = _revert(_decoded(row.revert))
+    chosen = _decoded(row.model)
+    named = chosen.get("id") if isinstance(chosen, dict) else None
+    raw = {
+        "projectId": row.project_id,
+        "agent": row.agent,
+        "shareUrl": row.share_url,
+        "idleOutcome": row.idle_outcome,
+    }
+    return Facts(
+        id=row.id,
+        generation=generation,
+        title=own_title(row.title),
+        directory=row.directory or None,
+        parent_id=row.parent_id or None,
+        forked_from=row.fork_session_id or None,
+        created=row.time_created,
+        updated=row.time_updated,
+        model=scrub(named) if isinstance(named, str) and named else None,
+        version=row.version or None,
+        archived=bool(row.time_archived),
+        revert=revert,
+        revert_inside=inside,
+        boundary=row.fork_boundary or None,
+        raw={key: value for key, value in raw.items() if value},
+    )
+
+
+def facts_of_info(data: bytes, generation: Generation, session_id: str, place: str) -> Facts:
+    """The file of a session in the trees from before the databases. `place` is the name of the directory that it
+    lies under. Raises `ValueError` for a file that holds none, or another session than its name says."""
+    try:
+        info: InfoRecord = INFO.one(data)
+    except ValueError as error:
+        raise ValueError("it is not valid JSON") from error
+    if info.id != session_id:
+        raise ValueError("it holds another session than its name says")
+    revert, inside = _revert(info.revert)
+    times = info.time
+    raw = {"projectId": info.project_id or place}
+    return Facts(
+        id=info.id,
+        generation=generation,
+        title=own_title(info.title),
+        directory=info.directory or None,
+        parent_id=info.parent_id or None,
+        created=times.created if times else None,
+        updated=times.updated if times else None,
+        version=info.version or None,
+        archived=bool(times and times.archived),
+        revert=revert,
+        revert_inside=inside,
+        raw=raw,
+    )
+
+
+def own_title(title: str | None) -> str:
+    """The title, unless it is one of OpenCode's placeholders for none."""
+    return "" if not title or _PLACEHOLDER.fullmatch(title.strip()) else title
+
+
+def _decoded(text: str | None) -> Any:
+    try:
+        return json.loads(text) if text else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _revert(value: Any) -> tuple[str | None, bool]:
+    """The first message that is undone, and whether only parts of it are."""
+    if not isinstance(value, dict) or not isinstance(value.get("messageID"), str):
+        return None, False
+    return value["messageID"], isinstance(value.get("partID"), str)

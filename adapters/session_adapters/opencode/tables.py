@@ -1,0 +1,348 @@
+"""What is asked of OpenCode's databases: rows of the sessions that are wanted, by their indices, and never a word of
+the event tables, which grow to tens of gigabytes (FACTS.md «Traps»)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import apsw
+
+from session_adapters.model import Message
+from session_adapters.opencode.document import message_of_row
+from session_adapters.opencode.entries import messages_of_entry
+from session_adapters.opencode.messages import messages_of
+from session_adapters.opencode.records import (
+    DOCUMENT_CALLS,
+    DOCUMENT_MESSAGES,
+    ENTRY,
+    MESSAGE,
+    PART,
+    DocumentCall,
+    MessageRecord,
+    PartRecord,
+)
+from session_adapters.opencode.schema import DAMAGE, Schema, sessions_of
+from session_adapters.opencode.units import CONTENT_LIMIT, Facts, Lost, Reader, SessionGone, Shelf, Unit, revised
+from session_adapters.sqlite import database_stamp, read_database
+from session_adapters.sqlite_rows import Record, as_float, as_int, as_text, select_list
+
+__all__ = ["DatabaseReader", "DatabaseShelf", "Rows"]
+
+T = TypeVar("T")
+_CHUNK = 200
+"""Messages whose rows are held at a time."""
+
+MESSAGE_ROW, ENTRY_ROW, DOCUMENT_ROW = "message", "session_message", "messages"
+
+
+class Rows:
+    """The rows of an open database. `lost` says what could not be read of them."""
+
+    def __init__(self, connection: apsw.Connection, schema: Schema | None = None) -> None:
+        self.connection = connection
+        self.schema = schema or Schema.of(connection)
+        self.lost: list[tuple[str, Lost]] = []
+        """(session id or empty, what)"""
+
+    # Which messages there are ------------------------------------------------------------------------------
+
+    def units(self, sessions: Sequence[Facts], *, parts: bool = True) -> dict[str, list[Unit]]:
+        """The units of each of these sessions. Without `parts` the stamps say nothing of them."""
+        known = {facts.id: facts for facts in sessions}
+        found: dict[str, list[Unit]] = {facts.id: [] for facts in sessions}
+        document = [facts.id for facts in sessions if facts.generation == "document"]
+        real = [facts.id for facts in sessions if facts.generation != "document"]
+        entries = self._entries(real) if real else {}
+        # A migrated session has its old rows still; one that 1.18's v2 interface went on with has both kinds.
+        older = [key for key in real if known[key].generation != "2.x" or not entries.get(key)]
+        for key, unit in self._messages(older, parts) if older else ():
+            found[key].append(unit)
+        for key, units in entries.items():
+            if found[key]:
+                units = sorted([*found[key], *units], key=lambda unit: unit.created or 0)
+            found[key] = units
+        for key, unit in self._document(document) if document else ():
+            found[key].append(unit)
+        boundaries = self._boundaries(sessions)
+        for key, units in found.items():
+            limit = boundaries.get(key)
+            if limit is not None:
+                units = [
+                    unit._replace(inherited=unit.stamp[0] is not None and unit.stamp[0] <= limit) for unit in units
+                ]
+            found[key] = revised(units, known[key])
+        return found
+
+    def _messages(self, ids: Sequence[str], parts: bool) -> Iterator[tuple[str, Unit]]:
+        have = self.schema.message
+        if not self.schema.has_messages:
+            self._note("", "table message", "it is missing or has no columns for session and content")
+            return
+        sizes = self._part_sizes(ids) if parts else {}
+        times = select_list(have, ("time_created", "time_updated"))
+        order = "session_id, time_created, id" if "time_created" in have else "session_id, id"
+        query = (
+            f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {times} FROM message"  # noqa: S608
+            f" WHERE session_id IN (SELECT value FROM json_each(?1)) ORDER BY {order}"
+        )
+        for session_id, id_, size, created, updated in self._each(query, ids, "table message"):
+            key = as_text(id_) or ""
+            yield (
+                as_text(session_id) or "",
+                Unit(key, MESSAGE_ROW, as_float(created), (None, size, as_float(updated), *sizes.get(key, ()))),
+            )
+
+    def _part_sizes(self, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
+        """For each message what its parts look like from outside: no text is read for it."""
+        have = self.schema.part
+        if not self.schema.has_parts or "session_id" not in have:
+            return {}
+        newest = "max(time_updated)" if "time_updated" in have else "NULL"
+        query = (
+            f"SELECT CAST(message_id AS BLOB), count(*), sum(octet_length(data)), {newest} FROM part"  # noqa: S608
+            " WHERE session_id IN (SELECT value FROM json_each(?1)) GROUP BY message_id"
+        )
+        return {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table part")}
+
+    def _entries(self, ids: Sequence[str]) -> dict[str, list[Unit]]:
+        have = self.schema.session_message
+        if not self.schema.has_entries:
+            return {}
+        values = select_list(have, ("seq", "time_created", "time_updated"))
+        order = "seq" if "seq" in have else "time_created, id" if "time_created" in have else "id"
+        query = (
+            f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {values}"  # noqa: S608
+            " FROM session_message WHERE session_id IN (SELECT value FROM json_each(?1))"
+            f" ORDER BY session_id, {order}"
+        )
+        found: dict[str, list[Unit]] = {}
+        for session_id, id_, size, seq, created, updated in self._each(query, ids, "table session_message"):
+            stamp = (as_int(seq), size, as_float(updated))
+            unit = Unit(as_text(id_) or "", ENTRY_ROW, as_float(created), stamp)
+            found.setdefault(as_text(session_id) or "", []).append(unit)
+        return found
+
+    def _document(self, ids: Sequence[str]) -> Iterator[tuple[str, Unit]]:
+        have = self.schema.messages
+        if not self.schema.has_document:
+            self._note("", "table messages", "it is missing or has no columns for session and role")
+            return
+        calls: dict[str, tuple[Any, ...]] = {}
+        if {"message_id", "session_id"} <= self.schema.tool_calls:
+            size = "sum(octet_length(output))" if "output" in self.schema.tool_calls else "0"
+            query = (
+                f"SELECT CAST(message_id AS BLOB), count(*), {size} FROM tool_calls"  # noqa: S608
+                " WHERE session_id IN (SELECT value FROM json_each(?1)) GROUP BY message_id"
+            )
+            calls = {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table tool_calls")}
+        size = "octet_length(content)" if "content" in have else "0"
+        created = "created_at" if "created_at" in have else "NULL"
+        query = (
+            f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), {created}, {size} FROM messages"  # noqa: S608
+            f" WHERE session_id IN (SELECT value FROM json_each(?1)) ORDER BY session_id, {created}, rowid"
+        )
+        for session_id, id_, when, length in self._each(query, ids, "table messages"):
+            key = as_text(id_) or ""
+            stamp = (None, length, *calls.get(key, ()))
+            yield as_text(session_id) or "", Unit(key, DOCUMENT_ROW, as_float(when), stamp)
+
+    def _boundaries(self, sessions: Sequence[Facts]) -> dict[str, int]:
+        """The place in the conversation up to which a 2.x fork was copied: copies keep it."""
+        wanted = {facts.boundary: facts.id for facts in sessions if facts.boundary and facts.forked_from}
+        if not wanted or not self.schema.has_entries or "seq" not in self.schema.session_message:
+            return {}
+        query = "SELECT CAST(id AS BLOB), seq FROM session_message WHERE id IN (SELECT value FROM json_each(?1))"
+        rows = {as_text(id_): as_int(seq) for id_, seq in self._each(query, list(wanted), "table session_message")}
+        return {
+            facts.id: limit
+            for facts in sessions
+            if facts.forked_from and (limit := rows.get(facts.boundary)) is not None
+        }
+
+    # What is in them ---------------------------------------------------------------------------------------
+
+    def contents(
+        self, units: Sequence[Unit], owner: str = "", *, parts: bool = True, limit: int = CONTENT_LIMIT
+    ) -> dict[str, list[Message]]:
+        """The messages of these units. A row over `limit` bytes is left out, and noted if that is the most that is
+        ever read. `owner` is the session, for what is noted."""
+        found: dict[str, list[Message]] = {}
+        for at in range(0, len(units), _CHUNK):
+            chunk = units[at : at + _CHUNK]
+            by_kind: dict[str, list[Unit]] = {}
+            for unit in chunk:
+                by_kind.setdefault(unit.kind, []).append(unit)
+            for kind, some in by_kind.items():
+                if kind == MESSAGE_ROW:
+                    self._fill_messages(found, some, owner, parts, limit)
+                elif kind == ENTRY_ROW:
+                    self._fill_entries(found, some, owner, limit)
+                else:
+                    self._fill_document(found, some, owner)
+        return found
+
+    def _fill_messages(
+        self, found: dict[str, list[Message]], units: Sequence[Unit], owner: str, parts: bool, limit: int
+    ) -> None:
+        query = (
+            f"SELECT {_bounded('id', 'data', limit=limit)} FROM message WHERE id IN (SELECT value FROM json_each(?1))"  # noqa: S608
+        )
+        ids = [unit.id for unit in units]
+        belonging = self._parts(ids, owner) if parts else {}
+        times = {unit.id: unit.created for unit in units}
+        for id_, data, size in self._each(query, ids, "message", owner):
+            key = as_text(id_) or ""
+            record = self._decoded(MESSAGE.one, data, size, f"message {key}", owner, limit)
+            if record is None and (size or 0) > limit:
+                record = MessageRecord(role="user")  # the changes of a turn, which its prompt carries, make it large
+            if record is not None:
+                found[key] = messages_of(key, record, belonging.get(key, ()), times.get(key))
+
+    def _parts(self, ids: Sequence[str], owner: str) -> dict[str, list[PartRecord]]:
+        found: dict[str, list[PartRecord]] = {}
+        if not self.schema.has_parts:
+            return found
+        query = (
+            f"SELECT CAST(message_id AS BLOB), {_bounded('id', 'data')} FROM part"  # noqa: S608
+            " WHERE message_id IN (SELECT value FROM json_each(?1)) ORDER BY message_id, id"
+        )
+        for message_id, id_, data, size in self._each(query, ids, "parts of message", owner):
+            key = as_text(id_) or ""
+            of = as_text(message_id) or ""
+            part = self._decoded(PART.one, data, size, f"message {of}, part {key}", owner, CONTENT_LIMIT)
+            if part is not None:
+                found.setdefault(of, []).append(part)
+        return found
+
+    def _fill_entries(self, found: dict[str, list[Message]], units: Sequence[Unit], owner: str, limit: int) -> None:
+        query = (
+            f'SELECT CAST("type" AS BLOB), {_bounded("id", "data", limit=limit)} FROM session_message'  # noqa: S608
+            " WHERE id IN (SELECT value FROM json_each(?1))"
+        )
+        times = {unit.id: unit.created for unit in units}
+        for kind, id_, data, size in self._each(query, list(times), "session_message", owner):
+            key = as_text(id_) or ""
+            record = self._decoded(ENTRY.one, data, size, f"session_message {key}", owner, limit)
+            if record is not None:
+                text = data if isinstance(data, bytes) else b""
+                found[key] = messages_of_entry(key, as_text(kind) or "", times.get(key), record, text)
+
+    def _fill_document(self, found: dict[str, list[Message]], units: Sequence[Unit], owner: str) -> None:
+        ids = [unit.id for unit in units]
+        calls: dict[str, list[DocumentCall]] = {}
+        have = self.schema.tool_calls
+        if {"id", "message_id"} <= have:
+            created = "created_at, " if "created_at" in have else ""
+            query = (
+                f"SELECT {_fields(DOCUMENT_CALLS, have)} FROM tool_calls"  # noqa: S608
+                f" WHERE message_id IN (SELECT value FROM json_each(?1)) ORDER BY {created}rowid"
+            )
+            for call in DOCUMENT_CALLS.read_all(self._each(query, ids, "tool calls of message", owner)):
+                calls.setdefault(call.message_id, []).append(call)
+        query = (
+            f"SELECT {_fields(DOCUMENT_MESSAGES, self.schema.messages)} FROM messages"  # noqa: S608
+            " WHERE id IN (SELECT value FROM json_each(?1))"
+        )
+        for row in DOCUMENT_MESSAGES.read_all(self._each(query, ids, "message", owner)):
+            found[row.id] = [message_of_row(row, calls.get(row.id, ()))]
+
+    # Inside ------------------------------------------------------------------------------------------------
+
+    def _each(self, query: str, ids: Sequence[str], place: str, owner: str = "") -> list[Any]:
+        """The rows for these ids. On a damaged page each id is asked for alone, so that only its own are lost."""
+        try:
+            return self.connection.execute(query, (json.dumps(ids),)).fetchall()
+        except DAMAGE:
+            rows: list[Any] = []
+        for id_ in ids:
+            try:
+                rows += self.connection.execute(query, (json.dumps([id_]),)).fetchall()
+            except DAMAGE as error:
+                whole = place.startswith("table ")
+                where = place if whole else f"{place} {id_}"
+                self._note(id_ if whole else owner, where, f"a part of it is damaged ({error})")
+        return rows
+
+    def _decoded(
+        self, decode: Callable[[bytes], T], data: Any, size: Any, place: str, owner: str, limit: int
+    ) -> T | None:
+        if data is None and (size or 0) > limit:
+            if limit == CONTENT_LIMIT:
+                self._note(owner, place, f"it is too large to be read ({size} bytes)")
+            return None
+        if not isinstance(data, bytes):
+            self._note(owner, place, "it has no content")
+            return None
+        try:
+            return decode(data)
+        except ValueError:
+            self._note(owner, place, "its content is not valid JSON")
+            return None
+
+    def _note(self, owner: str, place: str, reason: str) -> None:
+        lost = (owner, Lost(place, reason))
+        if lost not in self.lost:
+            self.lost.append(lost)
+
+
+def _bounded(id_: str, data: str, *, limit: int = CONTENT_LIMIT) -> str:
+    """Id, content as bytes and its size; the content is not even loaded where it is too large."""
+    return (
+        f"CAST({id_} AS BLOB), CASE WHEN octet_length({data}) <= {limit} THEN CAST({data} AS BLOB) END,"
+        f" octet_length({data})"
+    )
+
+
+def _fields(record: Record[Any], have: Iterable[str]) -> str:
+    return record.select(frozenset(have))
+
+
+class DatabaseReader(Reader):
+    """One session of an open database."""
+
+    def __init__(self, rows: Rows, facts: Facts) -> None:
+        super().__init__(facts)
+        self._rows = rows
+
+    def units(self) -> list[Unit]:
+        """See `Reader.units`."""
+        found = self._rows.units([self.facts])[self.facts.id]
+        self._take_lost()
+        return found
+
+    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
+        """See `Reader.contents`."""
+        found = self._rows.contents(units, self.facts.id)
+        self._take_lost()
+        return found
+
+    def _take_lost(self) -> None:
+        self.lost += [lost for _, lost in self._rows.lost if lost not in self.lost]
+
+
+class DatabaseShelf(Shelf):
+    """A database of sessions."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def stamp(self) -> tuple[Any, ...]:
+        """See `Shelf.stamp`. Reading says why there is none."""
+        try:
+            return database_stamp(self.path)
+        except OSError:
+            return ()
+
+    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
+        """See `Shelf.visit`."""
+
+        def read(connection: apsw.Connection) -> T:
+            rows = Rows(connection)
+            facts = next(sessions_of(connection, rows.schema, lambda lost: None, session_id), None)
+            if facts is None:
+                raise SessionGone(session_id)
+            return work(DatabaseReader(rows, facts))
+
+        return read_database(self.path, read)

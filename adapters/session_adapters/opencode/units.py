@@ -1,0 +1,161 @@
+"""What all of OpenCode's layouts have in common: a session of units, each of which becomes a message or two.
+
+A unit is one message as OpenCode keeps it, with its parts. Units can be listed without reading what is in them, and
+tell by their stamps whether they changed: OpenCode writes its rows and files again while an answer comes in.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from msgspec.structs import replace
+
+from session_adapters.model import Message, Visibility
+
+__all__ = [
+    "CONTENT_LIMIT",
+    "Facts",
+    "Generation",
+    "Lost",
+    "Reader",
+    "SessionGone",
+    "Shelf",
+    "Unit",
+    "marked",
+    "revised",
+]
+
+CONTENT_LIMIT = 32 << 20
+"""Bytes of one row or file; a larger one is named and never held in memory."""
+
+Generation = Literal["2.x", "1.x", "json", "project", "document"]
+"""Which layout a session was read from: `session_v2`; `session`; the tree `storage/`; the trees under `project/`;
+spec 004 §4.2.6."""
+
+T = TypeVar("T")
+_WRAP = 1 << 36
+"""Milliseconds after which the time in OpenCode's ids begins again: they hold 48 bits of it times 4096."""
+
+
+class SessionGone(LookupError):
+    """The store does not have the session."""
+
+
+class Facts(NamedTuple):
+    """A session without its messages."""
+
+    id: str
+    generation: Generation
+    title: str = ""
+    """The agent's own; empty for its placeholders."""
+    directory: str | None = None
+    parent_id: str | None = None
+    """The session that started this one as its helper."""
+    forked_from: str | None = None
+    created: float | None = None
+    updated: float | None = None
+    model: str | None = None
+    """The one chosen last, for a session in which none has answered."""
+    version: str | None = None
+    archived: bool = False
+    revert: str | None = None
+    """Id of the first message that is undone."""
+    revert_inside: bool = False
+    """Only parts of that message are."""
+    boundary: str | None = None
+    """2.x: the parent's last message that was copied."""
+    raw: Mapping[str, Any] = MappingProxyType({})
+
+
+class Unit(NamedTuple):
+    """One native message."""
+
+    id: str
+    kind: str = ""
+    """Which table or shape it has."""
+    created: float | None = None
+    stamp: tuple[Any, ...] = ()
+    """Changes when the content may have."""
+    rewound: bool = False
+    inherited: bool = False
+
+
+class Lost(NamedTuple):
+    """Something that could not be read."""
+
+    place: str
+    reason: str
+
+
+class Reader(ABC):
+    """One session in an opened store; good for a moment."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.lost: list[Lost] = []
+
+    @abstractmethod
+    def units(self) -> list[Unit]:
+        """All of it, in conversation order, without reading any text."""
+
+    @abstractmethod
+    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
+        """By unit, its messages as they were written."""
+
+    def read(self, units: Sequence[Unit]) -> list[list[Message]]:
+        """The messages of each of these units, with what the session says of them."""
+        found = self.contents(units)
+        return [marked(unit, found.get(unit.id, [])) for unit in units]
+
+
+class Shelf(ABC):
+    """The place that holds a session: a database or a tree of files."""
+
+    path: str
+
+    @abstractmethod
+    def stamp(self) -> tuple[Any, ...]:
+        """Changes when something may have changed; empty where only looking tells."""
+
+    @abstractmethod
+    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
+        """`work` with a reader for the session; it may be run again. Raises `SessionGone`, `OSError` and
+        `DatabaseUnreadable`."""
+
+
+def marked(unit: Unit, messages: list[Message]) -> list[Message]:
+    """The unit's messages as undone or copied, if it is."""
+    if not (unit.rewound or unit.inherited):
+        return messages
+    visibility: Visibility = "rewound" if unit.rewound else "live"
+    return [replace(one, visibility=visibility, inherited=unit.inherited) for one in messages]
+
+
+def revised(units: Iterable[Unit], facts: Facts) -> list[Unit]:
+    """The units with what the session says of them: undone ones and copies of a parent's marked."""
+    found: list[Unit] = []
+    undone = False
+    for unit in units:
+        here = unit.id == facts.revert
+        undone = undone or (here and not facts.revert_inside)
+        found.append(
+            unit._replace(rewound=undone, inherited=unit.inherited or _is_copy(unit.id, unit.created, facts.created))
+        )
+        undone = undone or here
+    return found
+
+
+def _is_copy(message_id: str, created: float | None, session_created: float | None) -> bool:
+    """Whether a message was copied by `--fork`, which keeps nothing but this sign: the copy has the time of its
+    original, from before the session was, and an id made after (FACTS.md «Semantics»)."""
+    if created is None or session_created is None or created >= session_created:
+        return False
+    try:
+        made = int(message_id.removeprefix("msg_")[:12], 16) >> 12
+    except ValueError:
+        return False
+    older = int(session_created) - int(created)
+    return message_id.startswith("msg_") and older <= (made - int(created)) % _WRAP < _WRAP // 2

@@ -89,6 +89,8 @@ def test_help(app: HermesApp, snap_compare: Compare) -> None:
 
 
 def test_empty(snap_compare: Compare, tmp_path: Path) -> None:
-    manager = SessionManager(Environment(home=Path("/nonexistent/home")), cache_dir=tmp_path / "cache")
+    manager = SessionManager(
+        Environment(home=Path("/nonexistent/home")), cache_dir=tmp_path / "cache", agents=["claude", "hermes"]
+    )
     app = HermesApp(manager, clock=Clock(STATIC_NOW))
     assert snap_compare(app, terminal_size=(80, 24), run_before=steps())

@@ -157,11 +157,11 @@ def _wait(tool: Tool, home: Path, seconds: float) -> tuple[float, float, float]:
 
 
 def _settle(terminal: Terminal) -> None:
-    """Let it finish what it does in the background after a start: until 15 s pass with next to no work."""
-    for _ in range(40):
+    """Let it finish what it does in the background after a start: until 40 s pass with next to no work."""
+    for _ in range(20):
         used = terminal.processor_seconds()
-        silent = terminal.silence(15.0, limit=15.0)
-        if time.perf_counter() - silent > 14 and terminal.processor_seconds() - used < 0.15:
+        silent = terminal.silence(40.0, limit=40.0)
+        if time.perf_counter() - silent > 39 and terminal.processor_seconds() - used < 0.4:
             return
 
 

@@ -10,10 +10,10 @@ from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.hermes_messages import Conversation, role_of
 from session_adapters.hermes_queries import ALL, Mark, Schema, exists, model_of, page_ids, read_marks, read_rows
 from session_adapters.hermes_records import MessageRow
-from session_adapters.model import Message, Problem
+from session_adapters.model import Problem
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.text import scrub
-from session_adapters.transcript import Change, Transcript
+from session_adapters.transcript import Change, Transcript, first_difference
 
 __all__ = ["PAGE_ROWS", "HermesTranscript"]
 
@@ -196,18 +196,11 @@ class HermesTranscript(Transcript):
         self._show(page)
         if removed:
             return Change(first=0, rewritten=True)
-        return Change(first=_first_difference(before, self.messages))
+        return Change(first=first_difference(before, self.messages))
 
     def _reload(self) -> Change:
         self._show(read_database(self.path, lambda connection: self._read_page(connection, ALL)))
         return Change(first=0, rewritten=True)
-
-
-def _first_difference(before: list[Message], after: list[Message]) -> int | None:
-    for index, (old, new) in enumerate(zip(before, after, strict=False)):
-        if old != new:
-            return index
-    return min(len(before), len(after)) if len(before) != len(after) else None
 
 
 def database_stamp_or_empty(path: str) -> tuple[int, ...]:

@@ -14,7 +14,7 @@ from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.files import Line, is_whole, lines, open_file, read_at
 from session_adapters.model import Message, Problem, ToolResult
 
-__all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript"]
+__all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "first_difference"]
 
 PAGE = 1 << 20
 """Bytes of a JSONL file that are read at a time."""
@@ -31,6 +31,14 @@ class Change(NamedTuple):
     """The file is another one: all messages were read anew."""
     gone: bool = False
     """The store no longer has the session; the messages stay as they were."""
+
+
+def first_difference(before: Sequence[Message], after: Sequence[Message]) -> int | None:
+    """Index of the first message that is new, gone or different; None when nothing is."""
+    for index, (old, new) in enumerate(zip(before, after, strict=False)):
+        if old != new:
+            return index
+    return min(len(before), len(after)) if len(before) != len(after) else None
 
 
 class Branch(NamedTuple):

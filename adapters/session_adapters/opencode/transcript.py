@@ -9,7 +9,7 @@ from session_adapters.model import Message, Problem
 from session_adapters.opencode.units import Lost, Reader, SessionGone, Shelf, Unit
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.text import scrub
-from session_adapters.transcript import Change, Transcript
+from session_adapters.transcript import Change, Transcript, first_difference
 
 __all__ = ["PAGE_UNITS", "OpenCodeTranscript"]
 
@@ -132,11 +132,4 @@ class OpenCodeTranscript(Transcript):
         self._publish()
         if removed:
             return Change(first=0, rewritten=True)
-        return Change(first=_first_difference(before, self.messages))
-
-
-def _first_difference(before: list[Message], after: list[Message]) -> int | None:
-    for index, (old, new) in enumerate(zip(before, after, strict=False)):
-        if old != new:
-            return index
-    return min(len(before), len(after)) if len(before) != len(after) else None
+        return Change(first=first_difference(before, self.messages))

@@ -11,7 +11,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from session_adapters.base import Adapter
 
-__all__ = ["BUILT_IN", "GROUP", "adapter_class", "agent_names"]
+__all__ = ["BUILT_IN", "GROUP", "LABELS", "adapter_class", "agent_names"]
 
 GROUP = "hermes_tui.adapters"
 
@@ -24,6 +24,21 @@ BUILT_IN: Mapping[str, str] = {
     "pi": "session_adapters.pi:PiAdapter",
 }
 """Agent name → where its class is. A third-party adapter cannot take a built-in name."""
+
+LABELS: Mapping[str, tuple[str, str]] = {
+    "claude": ("Claude Code", "cc"),
+    "codex": ("Codex CLI", "cx"),
+    "copilot": ("Copilot CLI", "cp"),
+    "cursor": ("Cursor", "cu"),
+    "gemini": ("Gemini CLI", "gm"),
+    "hector": ("Hector", "hx"),
+    "hermes": ("Hermes", "hm"),
+    "omp": ("omp", "om"),
+    "openclaw": ("OpenClaw", "ow"),
+    "opencode": ("OpenCode", "oc"),
+    "pi": ("Pi", "pi"),
+}
+"""Label and badge of the built-in ones, as their classes have them: a first picture needs these and no adapter."""
 
 
 def agent_names() -> tuple[str, ...]:

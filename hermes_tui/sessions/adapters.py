@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from hermes_tui.errors import AgentNotFound
 from session_adapters.base import Adapter, Environment
-from session_adapters.registry import adapter_class, agent_names
+from session_adapters.registry import LABELS, adapter_class, agent_names
 
 __all__ = ["AdapterBroken", "Adapters", "Label", "unknown_agent"]
 
@@ -67,7 +67,9 @@ class Adapters:
             return adapter
 
     def label(self, name: str) -> Label:
-        """How to show `name`; made from the name itself when the adapter is broken."""
+        """How to show `name`; made from the name itself when the adapter is broken. Imports no built-in one."""
+        if name in LABELS:
+            return Label(*LABELS[name])
         try:
             adapter = self.get(name)
         except AdapterBroken:

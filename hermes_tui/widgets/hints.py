@@ -18,8 +18,8 @@ _ORDER = {key.id: number for number, key in enumerate(KEYS)}
 
 
 def hints_of(screen: Screen[Any]) -> list[tuple[str, str]]:
-    """(key, word) for every binding that works now and has a hint: the way back, then the innermost widget, in the order in which
-    the keys are listed, one key per action."""
+    """(key, word) for every binding that works now and has a hint, one key per action: the way back first, then
+    those of the innermost widget, in the order in which the keys are listed."""
     places: dict[object, int] = {}
     found: dict[str, tuple[tuple[int, int], str, str]] = {}
     for number, active in enumerate(screen.active_bindings.values()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -17,10 +17,12 @@ from hermes_tui.display import safe
 from hermes_tui.themes import agent_colour
 from hermes_tui.widgets.cells import fit
 from hermes_tui.widgets.transcript_blocks import Layout
-from hermes_tui.widgets.transcript_markdown import MarkdownRows
 from hermes_tui.widgets.transcript_pieces import Palette
 from hermes_tui.widgets.transcript_style import COMPONENTS, markdown_for, palette_for
 from hermes_tui.widgets.transcript_view import Position, Row, View
+
+if TYPE_CHECKING:
+    from hermes_tui.widgets.transcript_markdown import MarkdownRows
 
 __all__ = ["TranscriptCanvas"]
 

@@ -130,9 +130,10 @@ class OpenCodeAdapter(Adapter):
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """Each session once, from the newest generation that has it; forks of the trees, which are files of their
         own, by the messages they share; and the first session of each line of forks."""
-        kept: dict[str, SessionSummary] = {}
+        best: dict[str, SessionSummary] = {}
         for summary in sorted(summaries, key=_rank):
-            kept.setdefault(summary.session_id, summary)
+            best.setdefault(summary.session_id, summary)
+        kept = {one.session_id: one for one in summaries if best[one.session_id] is one}
         by_first: dict[object, list[SessionSummary]] = {}
         for summary in kept.values():
             if (first := summary.raw.get("firstMessage")) is not None:

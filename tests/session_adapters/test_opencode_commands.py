@@ -135,6 +135,15 @@ def test_a_fork_and_a_process_that_wrote_nothing_yet_have_none(store: Stored, tm
     assert live(home, proc) == {FORK: Liveness(pid=13)}
 
 
+def test_a_process_of_the_days_of_files_has_one_of_those(store: Stored, tmp_path: Path) -> None:
+    home = store("opencode", "home-json-1.1")
+    proc = tmp_path / "proc"
+    session_id = "ses_e02c79bc3ffey6I5T3Va3wFka8"
+    changed = max(source.modified for source in adapter_for(home).sources(lambda problem: None))
+    process(proc, 11, "/home/dev/api", changed - 60, "opencode")
+    assert live(home, proc) == {session_id: Liveness(pid=11, status="open in this directory")}
+
+
 def test_a_lock_that_was_left_behind_says_nothing(store: Stored, tmp_path: Path) -> None:
     home = store("opencode", "home")
     lock = home / ".local" / "state" / "opencode" / "locks" / "abc.lock"

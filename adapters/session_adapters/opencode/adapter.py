@@ -164,17 +164,24 @@ class OpenCodeAdapter(Adapter):
 
     def live(self) -> Mapping[str, Liveness]:
         """See `Adapter.live`."""
-        known: dict[str, str] = {}
+        directories: dict[str, str | None] = {}
 
         def recent() -> Iterator[Source]:
-            for path in [source.path for source in self.sources(lambda problem: None) if source.layout == _DATABASE]:
-                for facts in _sessions(path):
-                    if facts.directory and facts.generation != "document":
-                        known[facts.id] = facts.directory
-                        modified = (facts.updated or 0) / 1000
-                        yield Source(agent=self.name, path=path, stamp=(), session_id=facts.id, modified=modified)
+            for source in self.sources(lambda problem: None):
+                if source.layout != _DATABASE:
+                    yield source
+                    continue
+                for facts in _sessions(source.path):
+                    if facts.generation != "document":
+                        directories[facts.id] = facts.directory
+                        yield replace(source, session_id=facts.id, modified=(facts.updated or 0) / 1000)
 
-        return live_sessions(self.environment, recent, lambda source: (source.session_id, known[source.session_id]))
+        def header(source: Source) -> tuple[str, str] | None:
+            key = source.session_id
+            directory = directories[key] if source.layout == _DATABASE else _tree_directory(source)
+            return (key, directory) if directory else None
+
+        return live_sessions(self.environment, recent, header)
 
     # Reading -----------------------------------------------------------------------------------------------
 
@@ -254,6 +261,13 @@ def _sessions(path: str) -> list[Facts]:
         )
     except (DatabaseUnreadable, OSError):
         return []  # `summaries` reports it
+
+
+def _tree_directory(source: Source) -> str | None:
+    try:
+        return TreeShelf(source.path).reader(source.session_id).facts.directory
+    except (SessionGone, OSError, ValueError):
+        return None  # `summaries` reports it
 
 
 def _origin(fork: SessionSummary, alike: Sequence[SessionSummary]) -> str | None:

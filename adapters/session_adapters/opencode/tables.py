@@ -164,10 +164,11 @@ class Rows:
     # What is in them ---------------------------------------------------------------------------------------
 
     def contents(
-        self, units: Sequence[Unit], owner: str = "", *, parts: bool = True, limit: int = CONTENT_LIMIT
+        self, units: Sequence[Unit], owner: str = "", *, parts: bool = True, limit: int | None = None
     ) -> dict[str, list[Message]]:
         """The messages of these units. A row over `limit` bytes is left out, and noted if that is the most that is
         ever read. `owner` is the session, for what is noted."""
+        limit = CONTENT_LIMIT if limit is None else limit
         found: dict[str, list[Message]] = {}
         for at in range(0, len(units), _CHUNK):
             chunk = units[at : at + _CHUNK]
@@ -186,9 +187,7 @@ class Rows:
     def _fill_messages(
         self, found: dict[str, list[Message]], units: Sequence[Unit], owner: str, parts: bool, limit: int
     ) -> None:
-        query = (
-            f"SELECT {_bounded('id', 'data', limit=limit)} FROM message WHERE id IN (SELECT value FROM json_each(?1))"  # noqa: S608
-        )
+        query = f"SELECT {_bounded('id', 'data', limit)} FROM message WHERE id IN (SELECT value FROM json_each(?1))"  # noqa: S608
         ids = [unit.id for unit in units]
         belonging = self._parts(ids, owner) if parts else {}
         times = {unit.id: unit.created for unit in units}
@@ -205,7 +204,7 @@ class Rows:
         if not self.schema.has_parts:
             return found
         query = (
-            f"SELECT CAST(message_id AS BLOB), {_bounded('id', 'data')} FROM part"  # noqa: S608
+            f"SELECT CAST(message_id AS BLOB), {_bounded('id', 'data', CONTENT_LIMIT)} FROM part"  # noqa: S608
             " WHERE message_id IN (SELECT value FROM json_each(?1)) ORDER BY message_id, id"
         )
         for message_id, id_, data, size in self._each(query, ids, "parts of message", owner):
@@ -218,7 +217,7 @@ class Rows:
 
     def _fill_entries(self, found: dict[str, list[Message]], units: Sequence[Unit], owner: str, limit: int) -> None:
         query = (
-            f'SELECT CAST("type" AS BLOB), {_bounded("id", "data", limit=limit)} FROM session_message'  # noqa: S608
+            f'SELECT CAST("type" AS BLOB), {_bounded("id", "data", limit)} FROM session_message'  # noqa: S608
             " WHERE id IN (SELECT value FROM json_each(?1))"
         )
         times = {unit.id: unit.created for unit in units}
@@ -287,7 +286,7 @@ class Rows:
             self.lost.append(lost)
 
 
-def _bounded(id_: str, data: str, *, limit: int = CONTENT_LIMIT) -> str:
+def _bounded(id_: str, data: str, limit: int) -> str:
     """Id, content as bytes and its size; the content is not even loaded where it is too large."""
     return (
         f"CAST({id_} AS BLOB), CASE WHEN octet_length({data}) <= {limit} THEN CAST({data} AS BLOB) END,"

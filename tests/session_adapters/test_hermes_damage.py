@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import subprocess
 import sys
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from damage import flipped, kept, shuffled, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
 from hermes_store import Store, adapter_for, everything, get
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
@@ -74,38 +74,19 @@ def damaged(main: Path, content: bytes) -> None:
 @relaxed
 @given(data=st.data())
 def test_truncation_at_any_byte(data: st.DataObject, main: Path, tmp_path: Path) -> None:
-    whole = _kept(main, tmp_path)
-    damaged(main, whole[: data.draw(st.integers(0, len(whole) - 1), "length")])
+    damaged(main, truncated(data, kept(main, tmp_path)))
 
 
 @relaxed
 @given(data=st.data())
 def test_flipped_bits(data: st.DataObject, main: Path, tmp_path: Path) -> None:
-    whole = bytearray(_kept(main, tmp_path))
-    places = st.lists(st.one_of(st.integers(0, 4095), st.integers(0, len(whole) - 1)), min_size=1, max_size=60)
-    for at in data.draw(places, "bytes"):
-        whole[at] ^= 1 << data.draw(st.integers(0, 7), "bit")
-    damaged(main, bytes(whole))
+    damaged(main, flipped(data, kept(main, tmp_path)))
 
 
 @relaxed
 @given(data=st.data())
 def test_runs_of_nul_and_pages_in_the_wrong_place(data: st.DataObject, main: Path, tmp_path: Path) -> None:
-    whole = bytearray(_kept(main, tmp_path))
-    pages = len(whole) // 4096
-    for _ in range(data.draw(st.integers(1, 6), "times")):
-        to, source = (data.draw(st.integers(1, pages - 1), name) for name in ("to", "from"))
-        blank = data.draw(st.booleans(), "blank")
-        whole[to * 4096 : (to + 1) * 4096] = bytes(4096) if blank else whole[source * 4096 : (source + 1) * 4096]
-    damaged(main, bytes(whole))
-
-
-def _kept(main: Path, tmp_path: Path) -> bytes:
-    """The undamaged bytes, kept over the examples of one test."""
-    keep = tmp_path / "undamaged"
-    if not keep.exists():
-        shutil.copyfile(main, keep)
-    return keep.read_bytes()
+    damaged(main, shuffled(data, kept(main, tmp_path)))
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from damage import flipped, kept, shuffled, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
 from opencode_store import LAYOUTS, Store, adapter_for, everything, get
 from plain_opencode import data_folder
@@ -81,41 +82,22 @@ def damaged(main: Path, content: bytes) -> None:
     assert tree(main.parent) == before
 
 
-def kept(path: Path, tmp_path: Path) -> bytes:
-    """The undamaged bytes, kept over the examples of one test."""
-    keep = tmp_path / "undamaged"
-    if not keep.exists():
-        shutil.copyfile(path, keep)
-    return keep.read_bytes()
-
-
 @relaxed
 @given(data=st.data())
 def test_truncation_at_any_byte(data: st.DataObject, main: Path, tmp_path: Path) -> None:
-    whole = kept(main, tmp_path)
-    damaged(main, whole[: data.draw(st.integers(0, len(whole) - 1), "length")])
+    damaged(main, truncated(data, kept(main, tmp_path)))
 
 
 @relaxed
 @given(data=st.data())
 def test_flipped_bits(data: st.DataObject, main: Path, tmp_path: Path) -> None:
-    whole = bytearray(kept(main, tmp_path))
-    places = st.lists(st.one_of(st.integers(0, 4095), st.integers(0, len(whole) - 1)), min_size=1, max_size=60)
-    for at in data.draw(places, "bytes"):
-        whole[at] ^= 1 << data.draw(st.integers(0, 7), "bit")
-    damaged(main, bytes(whole))
+    damaged(main, flipped(data, kept(main, tmp_path)))
 
 
 @relaxed
 @given(data=st.data())
 def test_runs_of_nul_and_pages_in_the_wrong_place(data: st.DataObject, main: Path, tmp_path: Path) -> None:
-    whole = bytearray(kept(main, tmp_path))
-    pages = len(whole) // 4096
-    for _ in range(data.draw(st.integers(1, 6), "times")):
-        to, source = (data.draw(st.integers(1, pages - 1), name) for name in ("to", "from"))
-        blank = data.draw(st.booleans(), "blank")
-        whole[to * 4096 : (to + 1) * 4096] = bytes(4096) if blank else whole[source * 4096 : (source + 1) * 4096]
-    damaged(main, bytes(whole))
+    damaged(main, shuffled(data, kept(main, tmp_path)))
 
 
 @pytest.mark.parametrize(
@@ -347,6 +329,21 @@ def test_a_damaged_file_costs_itself_alone(layout: str, data: st.DataObject, sto
         assert tree(home) == before
     finally:
         path.write_bytes(whole)
+
+
+@pytest.mark.parametrize("time", ["1e999", "-1e999", "NaN", "1e300", "-1", "true", '"soon"', "null", "{}"])
+def test_times_that_are_none_lose_nothing_else(time: str, store: Stored) -> None:
+    home = store("opencode", "home-json-1.1")
+    session_id = "ses_e02c79bc3ffey6I5T3Va3wFka8"
+    storage = data_folder(home) / "storage"
+    whole = '{"id": "%s", "title": "odd", "time": {"created": %s}, "revert": {"messageID": "\\ud800"}}'
+    (storage / "session" / "global" / f"{session_id}.json").write_text(whole % (session_id, time))
+    found, problems = survey(adapter_for(home))
+    assert len({summary.session_id for _, summary in found}) == (5 - bool(problems))
+    assert {problem.reason for problem in problems} <= {"it is not valid JSON"}
+    for path in (storage / "message" / session_id).iterdir():
+        path.write_text('{"role": "user", "time": {"created": %s}}' % time)  # noqa: UP031
+    survey(adapter_for(home))
 
 
 def test_files_and_directories_in_the_wrong_place(store: Stored) -> None:

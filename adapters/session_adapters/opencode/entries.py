@@ -5,7 +5,6 @@ The role is the column `type`; everything said in an answer is in its one row.
 
 from __future__ import annotations
 
-import json
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +12,16 @@ import msgspec
 from msgspec.structs import replace
 
 from session_adapters.model import Attachment, Message, ToolCall
-from session_adapters.opencode.messages import attachment, error_text, helper_of, price, span, spent, usage_key
+from session_adapters.opencode.messages import (
+    as_json,
+    attachment,
+    error_text,
+    helper_of,
+    price,
+    span,
+    spent,
+    usage_key,
+)
 from session_adapters.opencode.records import Content, ContentState, EntryRecord
 from session_adapters.times import from_millis
 
@@ -132,7 +140,7 @@ def _output(state: ContentState) -> Any:
         if isinstance(item, dict) and isinstance(item.get("text"), str):
             texts.append(item["text"])
         elif not _is_file(item):
-            texts.append(item if isinstance(item, str) else json.dumps(item, ensure_ascii=False))
+            texts.append(item if isinstance(item, str) else as_json(item))
     return "\n".join(texts)
 
 

@@ -13,7 +13,7 @@ from session_adapters.model import Attachment, Cost, Message, MessageKind, Role,
 from session_adapters.opencode.records import MessageRecord, PartRecord, Tokens, ToolState
 from session_adapters.times import from_millis
 
-__all__ = ["attachment", "error_text", "helper_of", "messages_of", "price", "span", "spent", "usage_key"]
+__all__ = ["as_json", "attachment", "error_text", "helper_of", "messages_of", "price", "span", "spent", "usage_key"]
 
 _COMPACTED = "The conversation above was summarised"
 _BOOKKEEPING = frozenset({"step-start", "step-finish", "patch", "snapshot", "agent"})
@@ -100,13 +100,21 @@ def error_text(error: Any) -> str:
     if isinstance(error, str):
         return error
     if not isinstance(error, dict):
-        return "" if error is None else json.dumps(error)
+        return "" if error is None else as_json(error)
     data = error.get("data")
     inner = data.get("message") if isinstance(data, dict) else None
     for text in (inner, error.get("message"), error.get("name"), error.get("type")):
         if isinstance(text, str) and text:
             return text
-    return json.dumps(error, ensure_ascii=False)
+    return as_json(error)
+
+
+def as_json(value: Any) -> str:
+    """A value that has no words of its own, written out."""
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return "nested too deeply to be shown"
 
 
 def _call(part: PartRecord, fallback: str) -> ToolCall:

@@ -189,4 +189,4 @@ def _revert(value: Any) -> tuple[str | None, bool]:
     """The first message that is undone, and whether only parts of it are."""
     if not isinstance(value, dict) or not isinstance(value.get("messageID"), str):
         return None, False
-    return value["messageID"], isinstance(value.get("partID"), str)
+    return scrub(value["messageID"]), isinstance(value.get("partID"), str)

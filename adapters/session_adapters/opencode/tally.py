@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from session_adapters.model import EPOCH, Cost, Message, SessionKind, SessionSummary, TokenUsage
+from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary, TokenUsage
+from session_adapters.opencode.messages import price
 from session_adapters.opencode.units import Facts
 from session_adapters.text import one_line
 from session_adapters.times import from_millis
@@ -114,7 +115,7 @@ class Tally:
             model=models[0] if models else None,
             models=models,
             tokens=self._own if self._own.total else None,
-            cost=self._cost(),
+            cost=price(self._own_cost, self._own),
             cwd=facts.directory,
             kind=kind,
             parent_id=facts.parent_id or facts.forked_from,
@@ -126,17 +127,6 @@ class Tally:
             size=size,
             warnings=self.warnings,
             raw=self._raw(facts),
-        )
-
-    def _cost(self) -> Cost | None:
-        if not self._own_cost:
-            return None
-        return Cost(
-            total_usd=self._own_cost,
-            input_tokens=self._own.input_tokens,
-            output_tokens=self._own.output_tokens,
-            thinking_tokens=self._own.thinking_tokens,
-            cached_tokens=self._own.cached_tokens,
         )
 
     def _raw(self, facts: Facts) -> dict[str, Any]:

@@ -155,7 +155,7 @@ def _is_copy(message_id: str, created: float | None, session_created: float | No
         return False
     try:
         made = int(message_id.removeprefix("msg_")[:12], 16) >> 12
-    except ValueError:
+        older = int(session_created) - int(created)
+    except (ValueError, OverflowError):  # another kind of id, or a time that is none
         return False
-    older = int(session_created) - int(created)
     return message_id.startswith("msg_") and older <= (made - int(created)) % _WRAP < _WRAP // 2

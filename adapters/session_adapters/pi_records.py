@@ -68,6 +68,9 @@ class MessageRecord(Struct, frozen=True, rename="camel"):
     output: Any = None
     exit_code: Any = None
     summary: str | None = None
+    provider: str | None = None
+    provenance: Any = None
+    """OpenClaw: who put a user's message there, when it was not the user."""
 
 
 class Entry(Struct, frozen=True, rename="camel"):

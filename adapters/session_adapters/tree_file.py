@@ -4,15 +4,20 @@ hangs on, no text."""
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
 
 from session_adapters.files import Line, lines, open_file, read_at
-from session_adapters.pi_records import SHAPES, SPOKEN, Shape
+from session_adapters.model import Message
+from session_adapters.pi_messages import messages_of
+from session_adapters.pi_records import ENTRIES, SHAPES, SPOKEN, Entry, Shape
 from session_adapters.times import parse_time
 from session_adapters.tree import Node, Tree
 
-__all__ = ["Spot", "TreeFile", "TreeShape", "is_record"]
+__all__ = ["Shown", "Spot", "TreeFile", "TreeShape", "TreeStore", "is_record"]
 
 _NO_NODES = frozenset({"title", "text", "thinking", "toolCall", "image"})
 """omp's title slot, and the blocks of a message."""
@@ -39,8 +44,19 @@ class _Known(NamedTuple):
     unterminated: bool
 
 
+class Shown(NamedTuple):
+    """What a record shows as."""
+
+    messages: Sequence[Message] = ()
+    facts: Mapping[str, Any] = MappingProxyType({})
+    """Further `ToolCall` fields of the call that it answers."""
+
+
 class TreeShape:
     """The tree that records make, fed one at a time in the order of the files."""
+
+    spoken_types: ClassVar[frozenset[str]] = SPOKEN
+    """Types of records that show in the conversation."""
 
     def __init__(self) -> None:
         self.tree = Tree()
@@ -71,7 +87,7 @@ class TreeShape:
         self._previous = node_id
         if record.type == "label" and record.target_id:
             self.labels[record.target_id] = record.label or ""
-        spoken = record.type in SPOKEN or not record.type
+        spoken = record.type in self.spoken_types or not record.type
         return self.tree.add(Node(node_id, parent, spoken, _seconds(record.timestamp)))
 
     def _is_node(self, record: Any) -> bool:
@@ -93,6 +109,10 @@ class TreeShape:
         moment = _seconds(timestamp)
         return self._started is not None and moment is not None and moment < self._started
 
+    def show(self, entry: Entry, node_id: str) -> Shown:
+        """What an entry that is a node shows as."""
+        return Shown(messages_of(entry, node_id, inherited=self.is_inherited(entry.timestamp)))
+
     def kept_from(self, record: Any) -> int:
         """Index of the first entry that a compaction keeps; -1 when it names none that is there."""
         kept = record.first_kept_entry_id
@@ -102,8 +122,8 @@ class TreeShape:
         return -1 if found is None else found
 
 
-class TreeFile(TreeShape):
-    """The structure of a session's files, kept up to date as they grow."""
+class TreeStore(TreeShape, ABC):
+    """The structure of a session that is kept up to date, and the way to what its nodes say."""
 
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__()
@@ -115,6 +135,54 @@ class TreeFile(TreeShape):
         self.damaged: dict[tuple[str, int], str] = {}
         """(path, offset of the line) → reason"""
         self._prompts: set[int] = set()
+
+    @abstractmethod
+    def read(self) -> bool:
+        """Take in what stands behind the known end; whether there was anything. Raises `OSError`."""
+
+    @abstractmethod
+    def unchanged_so_far(self) -> bool:
+        """Whether the store is what was read, with perhaps more behind it. Raises `OSError`."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Callable[[int], Shown]]:
+        """Within it: from the index of a node to what it shows as. Raises `OSError`, and so may the function."""
+
+    def place(self, offset: int) -> str:
+        """An offset in words, for a `Problem`."""
+        return f"byte {offset}"
+
+    def note(self, shape: Shape, spot: Spot) -> None:
+        """Take in a record that stands at `spot`."""
+        index = self.take(shape)
+        if index is None:
+            return
+        self.spots.append(spot)
+        if shape.speaker in ("user", "human"):
+            self._prompts.add(index)
+        if shape.type == "compaction":
+            self.shapes[index] = shape
+
+    def shown(self, index: int, found: Sequence[Entry]) -> Shown:
+        """What the node shows as, by the entries that were found where it stands."""
+        spot, node = self.spots[index], self.tree.nodes[index]
+        named = [entry for entry in found if entry.id == node.id] or found[spot.nth :]
+        if not named:
+            reason = "the record has fields of other types than expected"
+            self.damaged[self.paths[spot.file], spot.offset] = reason
+            return Shown()
+        return self.show(named[0], node.id)
+
+    def is_prompt(self, index: int) -> bool:
+        """Whether the node is something the user said."""
+        return index in self._prompts
+
+
+class TreeFile(TreeStore):
+    """The structure of a session's files, kept up to date as they grow."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        super().__init__(paths)
         self._known: list[_Known | None] = [None] * len(self.paths)
 
     def read(self) -> bool:
@@ -148,22 +216,24 @@ class TreeFile(TreeShape):
         if lost:
             self.damaged[self.paths[number], line.offset] = "the line is damaged"
         for nth, shape in enumerate(records):
-            index = self.take(shape)
-            if index is None:
-                continue
-            self.spots.append(Spot(number, line.offset, len(line.data), nth))
-            if shape.speaker in ("user", "human"):
-                self._prompts.add(index)
-            if shape.type == "compaction":
-                self.shapes[index] = shape
+            self.note(shape, Spot(number, line.offset, len(line.data), nth))
 
-    def damaged_at(self, spot: Spot, reason: str) -> None:
-        """Note what could not be read when the text was wanted."""
-        self.damaged[self.paths[spot.file], spot.offset] = reason
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[int], Shown]]:
+        """See `TreeStore.reading`."""
+        with ExitStack() as stack:
+            files: dict[int, int] = {}
 
-    def is_prompt(self, index: int) -> bool:
-        """Whether the node is something the user said."""
-        return index in self._prompts
+            def read(index: int) -> Shown:
+                if not self.tree.nodes[index].spoken:
+                    return Shown()
+                spot = self.spots[index]
+                if spot.file not in files:
+                    files[spot.file] = stack.enter_context(open_file(self.paths[spot.file]))
+                found, _ = ENTRIES.all(read_at(files[spot.file], spot.offset, spot.length))
+                return self.shown(index, found)
+
+            yield read
 
     def unchanged_so_far(self) -> bool:
         """Whether every file is what was read, with perhaps more behind it. Raises `OSError`."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
 from session_adapters.model import EPOCH, Cost, Message, SessionSummary, TokenUsage
-from session_adapters.pi_messages import entry_time, messages_of, price, tokens, usage_key
+from session_adapters.pi_messages import entry_time, price, tokens, usage_key
 from session_adapters.pi_records import Entry
 from session_adapters.text import one_line
 from session_adapters.tree_file import TreeShape
@@ -77,7 +78,7 @@ class Tally(TreeShape):
         self._typed += bool(record.type)
         node = self.tree.nodes[index]
         inherited = self.is_inherited(record.timestamp)
-        messages = messages_of(record, node.id, inherited=inherited)
+        messages = self.show(record, node.id).messages
         if messages:
             self._parts[index] = _part(messages)
             self._note_messages(record, messages)
@@ -88,7 +89,7 @@ class Tally(TreeShape):
             self._any_time = max(self._any_time or moment, moment)
         return index
 
-    def _note_messages(self, record: Entry, messages: list[Message]) -> None:
+    def _note_messages(self, record: Entry, messages: Sequence[Message]) -> None:
         message = messages[0]
         if message.is_prompt and not self.first_prompt:
             self.first_prompt = message.content[:4000]
@@ -194,7 +195,7 @@ class Tally(TreeShape):
         )
 
 
-def _part(messages: list[Message]) -> _Part:
+def _part(messages: Sequence[Message]) -> _Part:
     return _Part(
         messages=len(messages),
         prompt=messages[0].is_prompt,

@@ -6,13 +6,13 @@ part upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.files import Line, open_file, read_at
+from session_adapters.files import Line
 from session_adapters.model import Message, Problem
 from session_adapters.pi_messages import messages_of
 from session_adapters.pi_records import ENTRIES
@@ -20,7 +20,7 @@ from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript
 from session_adapters.tree import common_prefix
-from session_adapters.tree_file import TreeFile
+from session_adapters.tree_file import TreeFile, TreeStore
 
 __all__ = ["TreeBuilder", "TreeTranscript"]
 
@@ -36,13 +36,19 @@ class TreeBuilder(Builder):
         if lost:
             self.damaged.append((line.offset, "the line is damaged"))
 
-    def take(self, messages: Sequence[Message]) -> None:
-        """Append messages; a result is linked to its call."""
+    def take(self, messages: Sequence[Message], facts: Mapping[str, Any] | None = None) -> None:
+        """Append messages; a result is linked to its call, which gets the `facts` as further fields."""
         for message in messages:
             if message.tool_result is not None:
-                details = self.link(message.tool_result)
+                details = self.link(message.tool_result, **(facts or {}))
                 message = replace(message, tool_result=details)
             self.add(message)
+
+    def follow(self, later: TreeBuilder) -> None:
+        """Append what another builder made of the entries that came after."""
+        facts = {index: more for results in later._unanswered.values() for index, more in results}
+        for index, message in enumerate(later.messages):
+            self.take((message,), facts.get(index))
 
 
 class TreeTranscript(Transcript):
@@ -65,8 +71,12 @@ class TreeTranscript(Transcript):
 
     # Reading -----------------------------------------------------------------------------------------------
 
+    def new_store(self, paths: Sequence[str]) -> TreeStore:
+        """The session's structure, not yet read. Raises `OSError`."""
+        return TreeFile(paths)
+
     def _load(self) -> None:
-        file = TreeFile(self._paths())
+        file = self.new_store(self._paths())
         file.read()
         self.file = file
         self._follow()
@@ -117,7 +127,9 @@ class TreeTranscript(Transcript):
         self.messages = self._builder.messages
         self.complete = self._start == 0
         self.problems = [
-            Problem(agent=self.agent, path=path, reason=reason, place=f"byte {offset}", session_id=self.session_id)
+            Problem(
+                agent=self.agent, path=path, reason=reason, place=self.file.place(offset), session_id=self.session_id
+            )
             for (path, offset), reason in self.file.damaged.items()
         ]
 
@@ -125,30 +137,15 @@ class TreeTranscript(Transcript):
         """Messages of the positions `start` to `stop`, and for each position the index of its first message."""
         builder = TreeBuilder()
         first: list[int] = []
-        with ExitStack() as stack:
-            files: dict[int, int] = {}
+        with self.file.reading() as shown:
             for place in range(start, stop):
                 first.append(len(builder.messages))
                 index = self._path[place]
                 for compaction in self._kept.get(place, ()):
-                    builder.take(self._messages(compaction, files, stack))
+                    builder.take(*shown(compaction))
                 if index not in self.file.shapes:
-                    builder.take(self._messages(index, files, stack))
+                    builder.take(*shown(index))
         return builder, first
-
-    def _messages(self, index: int, files: dict[int, int], stack: ExitStack) -> list[Message]:
-        if not self.file.tree.nodes[index].spoken:
-            return []
-        spot = self.file.spots[index]
-        if spot.file not in files:
-            files[spot.file] = stack.enter_context(open_file(self.file.paths[spot.file]))
-        found, _ = ENTRIES.all(read_at(files[spot.file], spot.offset, spot.length))
-        node = self.file.tree.nodes[index]
-        named = [entry for entry in found if entry.id == node.id] or found[spot.nth :]
-        if not named:
-            self.file.damaged_at(spot, "the record has fields of other types than expected")
-            return []
-        return messages_of(named[0], node.id, inherited=self.file.is_inherited(named[0].timestamp))
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -199,7 +196,7 @@ class TreeTranscript(Transcript):
         ):
             more, first = self._read(shared, len(self._path))
             self._first += [len(loaded) + index for index in first]
-            self._builder.take(more.messages)
+            self._builder.follow(more)
             self._publish()
             return Change(first=self._builder.take_change())
         if self._start > shared or not shared:
@@ -275,8 +272,8 @@ class TreeTranscript(Transcript):
         if chosen is None:
             return ""
         try:
-            with ExitStack() as stack:
-                return one_line(" ".join(message.content for message in self._messages(chosen, {}, stack)))
+            with self.file.reading() as shown:
+                return one_line(" ".join(message.content for message in shown(chosen).messages))
         except OSError:
             return ""  # `refresh` says that the file is gone
 

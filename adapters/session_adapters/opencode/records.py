@@ -23,6 +23,7 @@ __all__ = [
     "PART",
     "SESSIONS",
     "Content",
+    "ContentState",
     "DocumentCall",
     "DocumentMessage",
     "DocumentSession",
@@ -33,6 +34,7 @@ __all__ = [
     "PartRecord",
     "SessionRow",
     "Tokens",
+    "ToolState",
 ]
 
 
@@ -40,7 +42,7 @@ class _Native(msgspec.Struct, frozen=True, kw_only=True):
     """Field names are OpenCode's, except for the case of two."""
 
 
-class Times(_Native, frozen=True):
+class _Times(_Native, frozen=True):
     created: float | None = None
     updated: float | None = None
     completed: float | None = None
@@ -56,7 +58,7 @@ class ModelRef(_Native, frozen=True):
     model_id: str | None = msgspec.field(default=None, name="modelID")
 
 
-class Cache(_Native, frozen=True):
+class _Cache(_Native, frozen=True):
     read: float | None = None
     write: float | None = None
 
@@ -68,10 +70,10 @@ class Tokens(_Native, frozen=True):
     input: float | None = None
     output: float | None = None
     reasoning: float | None = None
-    cache: Cache | None = None
+    cache: _Cache | None = None
 
 
-class Path(_Native, frozen=True):
+class _Path(_Native, frozen=True):
     cwd: str | None = None
 
 
@@ -80,12 +82,12 @@ class MessageRecord(_Native, frozen=True):
 
     id: str | None = None
     role: str = ""
-    time: Times | None = None
+    time: _Times | None = None
     model_id: str | None = msgspec.field(default=None, name="modelID")
     model: ModelRef | None = None
     """Only on a user's: what the turn will be asked of."""
     mode: str | None = None
-    path: Path | None = None
+    path: _Path | None = None
     summary: Any = None
     """True on the answer of a compaction; on a user's message an object with the changes of the turn."""
     cost: float | None = None
@@ -102,7 +104,7 @@ class ToolState(_Native, frozen=True):
     output: Any = None
     error: Any = None
     metadata: Any = None
-    time: Times | None = None
+    time: _Times | None = None
     attachments: list[Any] | None = None
 
 
@@ -135,11 +137,13 @@ class InfoRecord(_Native, frozen=True):
     directory: str | None = None
     title: str | None = None
     version: str | None = None
-    time: Times | None = None
+    time: _Times | None = None
     revert: Any = None
 
 
 class ContentState(_Native, frozen=True):
+    """`status` and `error` as in `ToolState`; `structured`: facts beside the result, such as the exit of a command."""
+
     status: str | None = None
     input: Any = None
     content: list[Any] | None = None

@@ -142,7 +142,7 @@ class InfoRecord(_Native, frozen=True):
 
 
 class ContentState(_Native, frozen=True):
-    """`status` and `error` as in `ToolState`; `structured`: facts beside the result, such as the exit of a command."""
+    """`status` and `error` as in `ToolState`; `structured`: facts beside the result, such as an exit code."""
 
     status: str | None = None
     input: Any = None

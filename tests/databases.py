@@ -35,7 +35,9 @@ def run_python(
     """Run `code` in a fresh interpreter that finds the adapters; fail with its words when it fails. It becomes
     `user` only after importing the one named `adapter`: that user may not be allowed to read this checkout."""
     if user is not None:
-        code = f"import os, session_adapters.{adapter}\nos.setgroups([]); os.setgid({user}); os.setuid({user})\n{code}"
+        code = (
+            f"import os, session_adapters.{adapter}\nos.setgroups([]); os.setgid({user}); os.setuid({user})\n{code}"
+        )
     environment = {
         "PATH": os.environ["PATH"],
         "PYTHONPATH": str(REPOSITORY / "adapters"),

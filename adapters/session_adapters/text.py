@@ -28,7 +28,7 @@ def scrub_json(value: Any) -> Any:
     """`scrub` for every string in a decoded JSON value, keys included."""
     if isinstance(value, str):
         return scrub(value)
-    if isinstance(value, list):
+    if isinstance(value, list | tuple):
         return [scrub_json(item) for item in value]
     if isinstance(value, dict):
         return {scrub(key): scrub_json(item) for key, item in value.items()}

@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from hermes_tui.demo import claude, hermes
+from hermes_tui.demo import claude, hermes, omp, pi
 from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
@@ -16,8 +16,9 @@ __all__ = ["MARKER", "environment_of", "prepare", "write_home"]
 MARKER = ".hermes-tui-demo"
 """Stands in every demo home, so that only a demo home is ever overwritten."""
 
-_WRITERS = (claude.write, hermes.write)
-_PARTS = (".claude", ".hermes", ".cache", ".config", ".local", "Library", "proc")
+_WRITERS = (claude.write, hermes.write, omp.write, pi.write)
+_STORES = (".claude", ".hermes", ".omp", ".pi")
+_PARTS = (*_STORES, ".cache", ".config", ".local", "Library", "proc")
 """What a demo home consists of: the stores, our own files made while it runs, the process table."""
 
 
@@ -52,11 +53,12 @@ def write_home(home: Path, now: datetime) -> None:
 
 
 def _process_table(home: Path, now: datetime) -> None:
-    """The gateway, up for three days and holding its lock, and the Claude Code that has a session open."""
+    """The gateway, up for three days and holding its lock, and the agents that have a session open."""
     ticks = os.sysconf("SC_CLK_TCK")
     started = now - timedelta(days=3, hours=4)
     _process(home, hermes.GATEWAY_PID, "hermes", hermes.GATEWAY_START)
     _process(home, claude.LIVE_PID, "claude", claude.LIVE_START)
+    _process(home, pi.LIVE_PID, "pi", pi.LIVE_START, cwd=pi.LIVE_CWD)
     boot = int(started.timestamp()) - hermes.GATEWAY_START // ticks
     (home / "proc" / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
     lock = (home / ".hermes" / "gateway.lock").stat()
@@ -64,8 +66,12 @@ def _process_table(home: Path, now: datetime) -> None:
     (home / "proc" / "locks").write_text(f"1: FLOCK  ADVISORY  WRITE {hermes.GATEWAY_PID} {place} 0 EOF\n")
 
 
-def _process(home: Path, pid: int, name: str, start: int) -> None:
+def _process(home: Path, pid: int, name: str, start: int, cwd: str = "/home/dev") -> None:
+    """A process with a command line of one word."""
     folder = home / "proc" / str(pid)
     folder.mkdir(parents=True)
     fields = ["S", "1", *["0"] * 17, str(start), *["0"] * 30]  # the start is field 22; pid and name are 1 and 2
     (folder / "stat").write_text(f"{pid} ({name}) {' '.join(fields)}\n")
+    (folder / "comm").write_text(f"{name}\n")
+    (folder / "cmdline").write_text(f"{name}\0")
+    (folder / "cwd").symlink_to(cwd)

@@ -12,7 +12,23 @@ from typing import Literal
 
 import msgspec
 
-__all__ = ["Call", "Compaction", "Failure", "Helper", "Reply", "Tale", "Turn", "digest", "number", "stamp", "uuid"]
+__all__ = [
+    "Call",
+    "Compaction",
+    "Failure",
+    "Helper",
+    "Reply",
+    "Tale",
+    "Turn",
+    "digest",
+    "edited",
+    "number",
+    "ran",
+    "said",
+    "stamp",
+    "uuid",
+    "uuid7",
+]
 
 ToolKind = Literal["shell", "read", "edit", "write"]
 
@@ -84,6 +100,24 @@ class Tale(msgspec.Struct, frozen=True, kw_only=True):
     model: str = "claude-sonnet-4-6"
 
 
+def ran(command: str, output: str, seconds: float = 1.0, *, failed: bool = False) -> Call:
+    """A command and what it printed."""
+    return Call(kind="shell", target=command, output=output, seconds=seconds, failed=failed)
+
+
+def edited(path: str, before: str, after: str) -> Call:
+    """A change of a file."""
+    return Call(kind="edit", target=path, before=before, after=after, seconds=0.2)
+
+
+def said(prompt: str, answer: str, *calls: Call, thinking: str = "", opening: str = "") -> Turn:
+    """A prompt, the calls it led to (with an `opening` before them), and the answer."""
+    first = Reply(thinking=thinking, text=opening, calls=calls)
+    return Turn(
+        prompt=prompt, replies=(first, Reply(text=answer)) if calls else (Reply(thinking=thinking, text=answer),)
+    )
+
+
 def digest(*parts: object, length: int = 32) -> str:
     """`length` hexadecimal digits (at most 64) that depend on `parts` alone."""
     return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:length]
@@ -98,6 +132,12 @@ def uuid(*parts: object) -> str:
     """A version 4 UUID that depends on `parts` alone."""
     text = digest(*parts)
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89ab'[int(text[16], 16) % 4]}{text[17:20]}-{text[20:32]}"
+
+
+def uuid7(moment: datetime, *parts: object) -> str:
+    """A version 7 UUID: milliseconds, then digits that depend on `parts` alone."""
+    time, text = f"{round(moment.timestamp() * 1000):012x}", digest(*parts)
+    return f"{time[:8]}-{time[8:]}-7{text[13:16]}-{'89ab'[int(text[16], 16) % 4]}{text[17:20]}-{text[20:32]}"
 
 
 def stamp(moment: datetime) -> str:

@@ -7,11 +7,12 @@ Older versions only keep the rollout open. Locks are seen in `/proc/locks` and n
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from session_adapters.base import Liveness
 from session_adapters.codex_rollout import is_uuid, name_id
+from session_adapters.locks import flocks, open_files
 
 __all__ = ["held_locks", "open_rollouts"]
 
@@ -32,7 +33,7 @@ def held_locks(home: Path, proc: Path) -> Mapping[str, Liveness]:
                 continue  # removed meanwhile: its session was closed
             files[status.st_ino] = (path.stem, path, status)
     found: dict[str, Liveness] = {}
-    for pid, device, inode in _locks(proc) if files else ():
+    for pid, device, inode in flocks(proc) if files else ():
         known = files.get(inode)
         if known is None:
             continue
@@ -42,37 +43,9 @@ def held_locks(home: Path, proc: Path) -> Mapping[str, Liveness]:
     return found
 
 
-def _locks(proc: Path) -> Iterator[tuple[int, tuple[int, int], int]]:
-    """(pid, (major, minor), inode) of every flock that is held; waiting ones have `->` in their second field."""
-    try:
-        table = (proc / "locks").read_text()
-    except OSError:
-        return
-    for row in table.splitlines():
-        fields = row.split()
-        try:
-            if fields[1] == "FLOCK":
-                major, minor, inode = fields[5].split(":")
-                yield int(fields[4]), (int(major, 16), int(minor, 16)), int(inode)
-        except (IndexError, ValueError):
-            continue  # not a row of the form above
-
-
 def _has_open(proc: Path, pid: int, path: Path) -> bool:
     wanted = os.path.realpath(path)
-    return any(target == wanted for target in _open_files(proc / str(pid)))
-
-
-def _open_files(process: Path) -> Iterator[str]:
-    try:
-        descriptors = list((process / "fd").iterdir())
-    except OSError:
-        return  # gone, or another user's
-    for descriptor in descriptors:
-        try:
-            yield str(descriptor.readlink())
-        except OSError:
-            continue
+    return any(target == wanted for target in open_files(proc, pid))
 
 
 def open_rollouts(folders: list[Path], proc: Path) -> Mapping[str, Liveness]:
@@ -90,7 +63,7 @@ def open_rollouts(folders: list[Path], proc: Path) -> Mapping[str, Liveness]:
             continue
         if not command.startswith("codex"):
             continue
-        for target in _open_files(process):
+        for target in open_files(proc, int(process.name)):
             if target.startswith(prefixes) and is_uuid(name_id(target)):
                 found[name_id(target)] = Liveness(pid=int(process.name))
     return found

@@ -246,7 +246,7 @@ def _text(data: bytes) -> str:
 
 def _load(data: bytes) -> object:
     try:
-        return json.loads(_text(data))
+        return json.loads(_text(data), strict=False)  # raw control characters inside strings are no loss
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
 
@@ -254,7 +254,7 @@ def _load(data: bytes) -> object:
 def _take_apart(data: bytes) -> tuple[list[object], bool]:
     """The JSON objects in a damaged line: whole ones glued together, or a whole one after half of another."""
     text = _text(data)
-    decode = json.JSONDecoder().raw_decode
+    decode = json.JSONDecoder(strict=False).raw_decode
     values: list[object] = []
     lost = False
     at = 0

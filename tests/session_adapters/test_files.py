@@ -7,6 +7,7 @@ import os
 import threading
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -283,3 +284,9 @@ def test_readers_in_several_threads_do_not_disturb_each_other(tmp_path: Path) ->
     for thread in threads:
         thread.join()
     assert results == {name: list(range(2_000)) for name in "abcd"}
+
+
+def test_raw_control_characters_inside_strings_are_no_loss() -> None:
+    decoder: Decoder[dict[str, Any]] = Decoder(dict)
+    assert decoder.one(b'{"text": "one\ntwo\ttab"}') == {"text": "one\ntwo\ttab"}
+    assert decoder.all(b'{"a": "\x01"}{"b": "\t"}') == ([{"a": "\x01"}, {"b": "\t"}], False)

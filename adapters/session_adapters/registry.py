@@ -18,6 +18,7 @@ GROUP = "hermes_tui.adapters"
 BUILT_IN: Mapping[str, str] = {
     "claude": "session_adapters.claude:ClaudeAdapter",
     "codex": "session_adapters.codex:CodexAdapter",
+    "copilot": "session_adapters.copilot:CopilotAdapter",
     "hermes": "session_adapters.hermes:HermesAdapter",
     "omp": "session_adapters.omp:OmpAdapter",
     "opencode": "session_adapters.opencode:OpenCodeAdapter",

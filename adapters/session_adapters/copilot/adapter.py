@@ -1,0 +1,288 @@
+"""The adapter: what Copilot's files are as sessions, and how it resumes them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import Any, ClassVar
+
+from msgspec.structs import asdict
+
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Liveness,
+    NativeCommand,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+    unique,
+)
+from session_adapters.copilot.builder import CopilotBuilder, helper_id
+from session_adapters.copilot.document import DocumentTranscript, read_document
+from session_adapters.copilot.relations import relate
+from session_adapters.copilot.store import (
+    DOCUMENT,
+    EVENTS,
+    FLAT,
+    HISTORY,
+    copilot_roots,
+    list_sources,
+    live_sessions,
+    rank,
+)
+from session_adapters.copilot.survey import Survey, fork_time, survey_events
+from session_adapters.copilot.tally import Tally
+from session_adapters.copilot.workspace import Workspace, read_workspace
+from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.text import scrub
+from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
+
+__all__ = ["CopilotAdapter"]
+
+_REPORTED = 10
+"""Damaged places of one file that are reported one by one."""
+_PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
+"""An id that cannot be taken for an option."""
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class CopilotAdapter(Adapter):
+    """Reads Copilot CLI's events. A helper (sub-agent) has its events in the same file; it is a session of kind
+    `subagent` whose id is its parent's, a colon and its `agentId`."""
+
+    name: ClassVar[str] = "copilot"
+    label: ClassVar[str] = "Copilot CLI"
+    badge: ClassVar[str] = "cp"
+    # Forking is done with /fork inside a session; there is no option for it, hence no `fork_command`.
+    capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    head: ClassVar[int] = 16 << 10
+    """Bytes at the beginning of a file that `summaries` reads."""
+    tail: ClassVar[int] = 16 << 10
+    """Bytes at its end."""
+    page: ClassVar[int] = PAGE
+    """Bytes of a transcript that `open` reads at a time."""
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`."""
+        return copilot_roots(self.environment)
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`."""
+        return unique(chain.from_iterable(list_sources(root, report) for root in self.roots()))
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`. Counts and tokens are the session's own: what a fork took over is its parent's,
+        what a helper spent is the helper's."""
+        try:
+            if source.layout in (DOCUMENT, HISTORY):
+                return self._document(source, report)[:1]
+            survey = survey_events(source.path, source.session_id, head=self.head, tail=self.tail, exact=exact)
+        except FileNotFoundError:
+            return ()
+        except (OSError, ValueError) as error:
+            report(_problem(source, f"cannot be read: {getattr(error, 'strerror', None) or error}"))
+            return ()
+        _report_damage(source, survey.damaged, report)
+        if survey.is_empty:
+            if not survey.damaged:
+                report(_problem(source, "holds no event of a session"))
+            return ()
+        workspace = _workspace(source, report)
+        helpers = [_helper(source, survey, agent) for agent in survey.parts if agent]
+        return (_summary(source, survey, workspace), *(one for one in helpers if one.message_count))
+
+    def _document(self, source: Source, report: Report) -> list[Any]:
+        """The summary of a document, and its messages."""
+        document = read_document(source.path)
+        _report_damage(source, document.damaged, report, "message")
+        tally = Tally()
+        tally.add(document.messages)
+        summary = SessionSummary(
+            **tally.fields(document.title, document.created),
+            session_id=source.session_id,
+            cwd=document.cwd,
+            warnings=len(document.damaged),
+            raw={"layout": source.layout},
+            **_file_facts(source, source.size),
+        )
+        return [summary, document.messages]
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """See `Adapter.relate`."""
+        return relate(summaries)
+
+    def live(self) -> Mapping[str, Liveness]:
+        """See `Adapter.live`."""
+        return live_sessions(self.environment)
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`. A helper's id begins with its session's."""
+        listed = list(self.sources(lambda problem: None))
+        found = [one for one in listed if one.session_id == session_id]
+        if not found:
+            found = [one for one in listed if one.layout in (EVENTS, FLAT) and _agent_in(one, session_id)]
+        return max(found, key=lambda one: rank(one.layout, one.size, one.path), default=None)
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open`."""
+        agent = _agent_of(source, session_id)
+        if source.layout in (DOCUMENT, HISTORY):
+            return DocumentTranscript(session_id, source.path)
+
+        def builder() -> CopilotBuilder:
+            return CopilotBuilder(source.session_id, agent=agent, began=fork_time(source.path))
+
+        transcript = JsonlTranscript(self.name, session_id, source.path, builder, page=self.page)
+        while not transcript.messages and not transcript.complete and transcript.earlier():
+            pass
+        if agent and not transcript.messages:
+            raise SessionMissing(f"copilot session {session_id} is not in {source.path}")
+        return transcript
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`. A fork's messages begin with its parent's, marked as inherited."""
+        agent = _agent_of(source, session_id)
+        try:
+            if source.layout in (DOCUMENT, HISTORY):
+                summary, messages = self._document(source, lambda problem: None)
+                return _session(summary, messages)
+            survey = survey_events(source.path, source.session_id, head=0, tail=0, exact=True, keep=True)
+        except FileNotFoundError as error:
+            raise SessionMissing(f"copilot session {session_id}: {source.path} is not there any more") from error
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise SessionUnreadable(f"cannot read {source.path}: {reason}") from error
+        if survey.is_empty:
+            reason = survey.damaged[0][1] if survey.damaged else "it holds no event of a session"
+            raise SessionUnreadable(f"cannot read {source.path}: {reason}")
+        part = survey.parts.get(agent)
+        if part is None or (agent and not part.builder.messages):
+            raise SessionMissing(f"copilot session {session_id} is not in {source.path}")
+        if agent:
+            return _session(_helper(source, survey, agent), part.builder.messages)
+        return _session(_summary(source, survey, _workspace(source, lambda problem: None)), part.builder.messages)
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """`copilot --resume=<id>`; it returns to the session's own directory. None for helpers, which cannot be
+        resumed, and for documents, which Copilot does not know."""
+        session_id = summary.session_id
+        if summary.kind == "subagent" or summary.raw.get("layout") == DOCUMENT or not _PLAIN_ID.fullmatch(session_id):
+            return None
+        warnings = []
+        if summary.live:
+            warnings.append("another process has the session open")
+        if summary.raw.get("layout") in (FLAT, HISTORY):
+            warnings.append("an older version wrote this session, and today's may not find it")
+        if not _UUID.fullmatch(session_id):
+            warnings.append("this id is no uuid, so Copilot will look for a session of that name")
+        text = "; ".join(warnings)
+        named = self.environment.variables.get("COPILOT_HOME", "").strip()
+        env = {"COPILOT_HOME": str(self.environment.expand(named))} if named else {}
+        warning = text[:1].upper() + text[1:] or None
+        return NativeCommand(argv=("copilot", f"--resume={session_id}"), cwd=summary.cwd, env=env, warning=warning)
+
+
+def _summary(source: Source, survey: Survey, workspace: Workspace) -> SessionSummary:
+    start, context = survey.start, survey.context
+    facts = {
+        "layout": source.layout,
+        "firstEvent": survey.first_event,
+        "copilotVersion": start.copilot_version if start is not None else None,
+        "userNamed": workspace.user_named,
+        "gitRoot": context.git_root,
+        "repository": context.repository or workspace.repository,
+        "compactions": survey.main.tally.compactions,
+    }
+    return SessionSummary(
+        **survey.main.tally.fields(workspace.name or survey.title, survey.created),
+        session_id=source.session_id,
+        cwd=context.cwd or workspace.cwd or None,
+        git_branch=workspace.branch or context.branch,
+        source=workspace.client_name or None,
+        kind="fork" if survey.began is not None or survey.forked_from else "session",
+        forked_from=survey.forked_from,
+        parent_id=survey.forked_from,
+        partial=survey.partial,
+        warnings=len(survey.damaged),
+        raw={name: value for name, value in facts.items() if value},
+        **_file_facts(source, survey.size),
+    )
+
+
+def _helper(source: Source, survey: Survey, agent: str) -> SessionSummary:
+    part = survey.parts[agent]
+    started, context = part.started, survey.context
+    facts = {
+        "layout": source.layout,
+        "agentName": started.agent_name if started is not None else None,
+        "toolCallId": started.tool_call_id if started is not None else None,
+        "description": started.agent_description if started is not None else None,
+    }
+    title = (started.agent_display_name or started.agent_name or "") if started is not None else ""
+    return SessionSummary(
+        **part.tally.fields(title, None),
+        session_id=helper_id(source.session_id, agent),
+        kind="subagent",
+        parent_id=helper_id(source.session_id, part.caller),
+        cwd=context.cwd,
+        git_branch=context.branch,
+        partial=survey.partial,
+        warnings=len(survey.damaged),
+        raw={name: value for name, value in facts.items() if value},
+        **_file_facts(source, 0),
+    )
+
+
+def _file_facts(source: Source, size: int) -> dict[str, Any]:
+    return {"path": scrub(source.path), "size": size}
+
+
+def _session(summary: SessionSummary, messages: Sequence[Message]) -> Session:
+    fields = asdict(summary)
+    fields.pop("unified_id")
+    return Session(**fields, messages=tuple(messages))
+
+
+def _workspace(source: Source, report: Report) -> Workspace:
+    if source.layout != EVENTS:
+        return Workspace()
+    path = source.path.removesuffix("events.jsonl") + "workspace.yaml"
+    workspace, reason = read_workspace(path)
+    if reason:
+        report(Problem(agent="copilot", path=scrub(path), reason=reason, session_id=source.session_id))
+    return workspace
+
+
+def _agent_in(source: Source, session_id: str) -> str:
+    """The helper that an id names; empty when it is not in this file."""
+    start = f"{source.session_id}:"
+    return session_id.removeprefix(start) if session_id.startswith(start) else ""
+
+
+def _agent_of(source: Source, session_id: str) -> str:
+    agent = _agent_in(source, session_id)
+    if source.session_id != session_id and not agent:
+        raise SessionMissing(f"copilot session {session_id} is not in {source.path}")
+    return agent
+
+
+def _report_damage(source: Source, damaged: Sequence[tuple[int, str]], report: Report, unit: str = "byte") -> None:
+    for place, reason in damaged[:_REPORTED]:
+        report(_problem(source, reason, f"{unit} {place}"))
+    more = len(damaged) - _REPORTED
+    if more > 0:
+        report(_problem(source, f"{more} more damaged places", f"after {unit} {damaged[_REPORTED - 1][0]}"))
+
+
+def _problem(source: Source, reason: str, place: str = "") -> Problem:
+    return Problem(agent="copilot", path=scrub(source.path), reason=reason, place=place, session_id=source.session_id)

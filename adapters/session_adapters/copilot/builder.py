@@ -1,0 +1,333 @@
+"""Copilot's events turned into messages: the session's own, or one helper's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from session_adapters.copilot.counting import HIDDEN_CALL, CountingBuilder, moved_position
+from session_adapters.copilot.pieces import (
+    attachments,
+    call_of,
+    compaction_text,
+    output_of,
+    prompt_kind,
+    result_attachments,
+    words,
+)
+from session_adapters.copilot.reader import EventReader, Found, is_prompt
+from session_adapters.copilot.records import (
+    Compacted,
+    Done,
+    HelperStarted,
+    Noted,
+    Prompt,
+    Reply,
+    Rewound,
+    Shutdown,
+    ToolStarted,
+    UsageRecord,
+    normalised,
+    whole,
+)
+from session_adapters.copilot.usage import RUN_ENDED
+from session_adapters.files import Line
+from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
+from session_adapters.transcript import Builder
+
+__all__ = ["CopilotBuilder", "helper_id"]
+
+
+def helper_id(session_id: str, agent: str) -> str:
+    """Our id of a helper: its `agentId` alone does not tell which file it is in, and a fork copies it."""
+    return f"{session_id}:{agent}" if agent else session_id
+
+
+class CopilotBuilder(CountingBuilder):
+    """Takes the events of `agent` (the session itself if empty) and passes over the others'."""
+
+    def __init__(self, session_id: str, *, agent: str = "", began: datetime | None = None) -> None:
+        """`began`: when a fork was made; what is older was copied from its parent."""
+        super().__init__()
+        self.reader = EventReader()
+        self.damaged = self.reader.damaged
+        self._session_id = session_id
+        self._agent = agent
+        self.began = began
+        self._seen: set[str] = set()
+        self._helpers: dict[str, str] = {}
+        self._running: dict[str, datetime] = {}
+        """When calls that have no result yet were begun."""
+        self._undone: set[str] = set()
+        self._back_to: list[tuple[str, int]] = []
+        """Rewinds to events that are above: (event, index of the rewind)"""
+
+    @classmethod
+    def starts_turn(cls, line: bytes) -> bool:
+        """Whether the line is a prompt."""
+        return is_prompt(line)
+
+    def feed(self, line: Line) -> None:
+        """See `Builder.feed`."""
+        for found in self.reader.feed(line):
+            self.take(found)
+
+    def take(self, found: Found) -> None:
+        """Take in one event."""
+        data = found.data
+        if isinstance(data, HelperStarted) and data.tool_call_id:
+            self._name_helper(data.tool_call_id, found.agent)
+        if found.agent != self._agent:
+            if isinstance(data, Reply):
+                self.totals.helpers += whole(data.output_tokens)
+            return
+        if found.key:
+            if found.key in self._seen:
+                return
+            self._seen.add(found.key)
+        if found.type in _SETTLING:
+            self.settle()
+        take = _TAKE.get(found.type)
+        if take is not None:
+            take(self, found, data)
+
+    # What was said -----------------------------------------------------------------------------------------
+
+    def _prompt(self, found: Found, data: Prompt) -> None:
+        text = data.content or ""
+        files = attachments(data.attachments)
+        if text.strip() or files:
+            self._say(found, "user", text, prompt_kind(data), attachments=files)
+
+    def _reply(self, found: Found, data: Reply) -> None:
+        message = self._message(
+            found,
+            "assistant",
+            data.content or "",
+            "message",
+            thinking=data.reasoning_text or None,
+            tool_calls=tuple(
+                call_of(request, self._helper_of(request.tool_call_id)) for request in data.tool_requests or ()
+            ),
+            model=data.model,
+        )
+        self.add_reply(message, data.api_call_id or "", data.output_tokens)
+
+    def _begin(self, found: Found, data: ToolStarted) -> None:
+        if data.tool_call_id and found.time is not None:
+            self._running[data.tool_call_id] = found.time
+
+    def _user_ran(self, found: Found, data: ToolStarted) -> None:
+        call = ToolCall(
+            tool_call_id=data.tool_call_id or found.id, tool_name=data.tool_name or "", input=data.arguments
+        )
+        command = data.arguments.get("command") if isinstance(data.arguments, dict) else None
+        text = f"! {command}" if isinstance(command, str) else f"! {data.tool_name or ''}"
+        self._say(found, "user", text, "command", tool_calls=(call,))
+
+    def _done(self, found: Found, data: Done) -> None:
+        output, failed = output_of(data)
+        result = ToolResult(tool_call_id=data.tool_call_id or "", output=output, is_error=failed)
+        more = self._facts_of(result.tool_call_id, self._running.pop(result.tool_call_id, None), found.time)
+        linked = self.link(result, **more)
+        self._say(found, "tool", "", "message", tool_result=linked, attachments=result_attachments(data))
+
+    def _facts_of(self, call: str, start: datetime | None, end: datetime | None) -> dict[str, object]:
+        facts: dict[str, object] = {}
+        if start is not None and end is not None and end >= start:
+            facts["duration_ms"] = round((end - start).total_seconds() * 1000)
+        if helper := self._helper_of(call):
+            facts["subagent_id"] = helper
+        return facts
+
+    def _compaction(self, found: Found, data: Compacted) -> None:
+        spent = data.compaction_tokens_used
+        usage = normalised(spent) if spent is not None else None
+        counted = usage is not None and usage.total > 0
+        tokens: dict[str, Any] = {
+            "token_usage": usage if counted else None,
+            "usage_key": found.id if counted else "",
+            "model": ((spent.model if spent else None) or data.behavior_model_id) if counted else None,
+        }
+        if data.success is False:
+            self._say(
+                found, "system", f"Compaction failed: {words(data.error) or 'no reason given'}", "notice", **tokens
+            )
+            return
+        self._say(found, "system", compaction_text(data), "compaction", **tokens)
+        if data.summary_content:
+            self._say(found._replace(id=f"{found.id}#1"), "system", data.summary_content, "summary")
+
+    def _cleared(self, found: Found, data: Noted) -> None:
+        self._say(found, "system", "Context cleared", "compaction")
+
+    def _noted(self, found: Found, data: Noted) -> None:
+        text = words(data.message) or words(data.content)
+        if text:
+            self._say(found, "system", text, "error" if found.type == "session.error" else "notice")
+
+    def _aborted(self, found: Found, data: Noted) -> None:
+        reason = words(data.reason)
+        self._say(found, "system", f"Interrupted ({reason})" if reason else "Interrupted", "notice")
+
+    def _truncated(self, found: Found, data: Noted) -> None:
+        self._say(found, "system", "Older messages were left out of what the model sees", "notice")
+
+    def _say(self, found: Found, role: Role, text: str, kind: MessageKind, **more: Any) -> None:
+        self.add(self._message(found, role, text, kind, **more))
+
+    def _message(self, found: Found, role: Role, text: str, kind: MessageKind, **more: Any) -> Message:
+        copied = self.began is not None and found.time is not None and found.time < self.began
+        return Message(
+            role=role, content=text, id=found.id, kind=kind, timestamp=found.time, inherited=copied, **more
+        )
+
+    # Tokens ------------------------------------------------------------------------------------------------
+
+    def _usage(self, found: Found, data: UsageRecord) -> None:
+        usage = data.usage
+        if usage is None:
+            return
+        accounting = usage.accounting
+        key = (accounting.usage_id if accounting else None) or usage.api_call_id or found.id
+        message = self._message(
+            found, "system", HIDDEN_CALL, "notice", token_usage=normalised(usage), usage_key=key, model=usage.model
+        )
+        source = accounting.source_session_id if accounting else None
+        if not self._agent and source and source != self._session_id:
+            message = replace(message, inherited=True)
+        self.count_call(usage.api_call_id or key, message)
+
+    def _shutdown(self, found: Found, data: Shutdown) -> None:
+        if not self._agent and data.usage_accounting_watermarks is None:
+            self.count_run(data, self._message(found, "system", RUN_ENDED, "notice", usage_key=found.id))
+
+    # Helpers and rewinds -----------------------------------------------------------------------------------
+
+    def _helper_of(self, call: str | None) -> str | None:
+        agent = self._helpers.get(call or "")
+        return helper_id(self._session_id, agent) if agent else None
+
+    def _name_helper(self, call: str, agent: str) -> None:
+        if agent == self._agent:
+            return
+        self._helpers[call] = agent
+        place = self._calls.get(call)
+        if place is not None:
+            index, position = place
+            calls = list(self.messages[index].tool_calls)
+            calls[position] = replace(calls[position], subagent_id=helper_id(self._session_id, agent))
+            self.change(index, replace(self.messages[index], tool_calls=tuple(calls)))
+
+    def _rewind(self, found: Found, data: Rewound) -> None:
+        if data.event_ids:
+            self._undone.update(data.event_ids)
+            self._undo(0, len(self.messages), set(data.event_ids))
+        elif data.up_to_event_id:
+            self._back_to.append((data.up_to_event_id, len(self.messages)))
+            self._go_back()
+
+    def _go_back(self) -> None:
+        """Undo what stands between an event and the rewind to it, where both are here."""
+        unknown = []
+        for event, stop in self._back_to:
+            start = next((at for at in range(stop) if self.messages[at].id == event), None)
+            if start is None:
+                unknown.append((event, stop))
+            else:
+                self._undo(start + 1, stop, None)
+        self._back_to = unknown
+
+    def _undo(self, start: int, stop: int, ids: set[str] | None) -> None:
+        for index in range(start, stop):
+            message = self.messages[index]
+            if message.visibility == "live" and (ids is None or message.id.partition("#")[0] in ids):
+                self.change(index, replace(message, visibility="rewound"))
+
+    # Pages -------------------------------------------------------------------------------------------------
+
+    def meet(self, front: Builder) -> None:
+        """See `Builder.meet`: records, calls, runs and rewinds that the cut went through."""
+        if not isinstance(front, CopilotBuilder):
+            return
+        for found in front.reader.adopt(self.reader):
+            front.take(found)
+        self._forget(front)
+        self.meet_counts(front)
+        for call, agent in self._helpers.items():
+            front._name_helper(call, agent)
+        for call, start in front._running.items():
+            for index, more in self._unanswered.get(call, ()):
+                more.update(self._facts_of(call, start, self.messages[index].timestamp))
+        front._undo(0, len(front.messages), self._undone)
+
+    def prepend(self, front: Builder) -> None:
+        """See `Builder.prepend`."""
+        super().prepend(front)
+        if not isinstance(front, CopilotBuilder):
+            return
+        self.take_counts(front)
+        self._seen |= front._seen
+        self._helpers = {**front._helpers, **self._helpers}
+        self._running = {**front._running, **self._running}
+        self._undone |= front._undone
+        self._back_to = [*front._back_to, *self._back_to]
+        self._go_back()
+
+    def _forget(self, front: CopilotBuilder) -> None:
+        """Drop what the earlier page holds too."""
+        again = self._seen & front._seen
+        if not again:
+            return
+        gone = {at for at, one in enumerate(self.messages) if one.id.partition("#")[0] in again}
+        for index in gone:
+            for call in self.messages[index].tool_calls:
+                front._adopt(call)
+        self.drop(gone)
+
+    def _adopt(self, call: ToolCall) -> None:
+        """Take over what a repetition of a call knows of its result."""
+        place = self._calls.get(call.tool_call_id)
+        if place is not None and call.output is not None:
+            index, position = place
+            calls = list(self.messages[index].tool_calls)
+            calls[position] = call
+            self.change(index, replace(self.messages[index], tool_calls=tuple(calls)))
+
+    def renumber(self, places: Sequence[int | None]) -> None:
+        """See `Builder.renumber`."""
+        super().renumber(places)
+        self._back_to = [(event, moved_position(stop, places)) for event, stop in self._back_to]
+
+    def drain(self) -> list[Message]:
+        """Hand over, and forget, all messages but the last, so that a long file is read in bounded memory. Results of
+        forgotten calls stay unlinked."""
+        done = self.messages[:-1]
+        self.drop(set(range(len(done))))
+        return done
+
+
+_SETTLING = frozenset(
+    ("assistant.turn_end", "user.message", "session.error", "session.resume", "session.shutdown", "abort")
+)
+_TAKE: Mapping[str, Callable[[CopilotBuilder, Found, Any], None]] = {
+    "abort": CopilotBuilder._aborted,
+    "assistant.message": CopilotBuilder._reply,
+    "session.compaction_complete": CopilotBuilder._compaction,
+    "session.context_cleared": CopilotBuilder._cleared,
+    "session.error": CopilotBuilder._noted,
+    "session.info": CopilotBuilder._noted,
+    "session.shutdown": CopilotBuilder._shutdown,
+    "session.snapshot_rewind": CopilotBuilder._rewind,
+    "session.truncation": CopilotBuilder._truncated,
+    "session.usage_record": CopilotBuilder._usage,
+    "session.warning": CopilotBuilder._noted,
+    "system.notification": CopilotBuilder._noted,
+    "tool.execution_complete": CopilotBuilder._done,
+    "tool.execution_start": CopilotBuilder._begin,
+    "tool.user_requested": CopilotBuilder._user_ran,
+    "user.message": CopilotBuilder._prompt,
+}

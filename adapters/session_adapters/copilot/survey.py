@@ -1,0 +1,217 @@
+"""A file of events read for a list: its ends, or all of it once, in bounded memory; and for `get`, messages kept."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from session_adapters.copilot.builder import CopilotBuilder
+from session_adapters.copilot.reader import EventReader, Found
+from session_adapters.copilot.records import Context, HelperStarted, Noted, Reply, Resumed, Shutdown, Started, Titled
+from session_adapters.copilot.tally import Tally
+from session_adapters.copilot.usage import main_total
+from session_adapters.files import Line, is_whole, lines, open_file, read_ends
+from session_adapters.times import parse_time
+
+__all__ = ["Part", "Survey", "fork_time", "survey_events"]
+
+_DRAIN = 256
+"""Lines after which finished messages are counted and forgotten."""
+_REACH = 1 << 20
+"""Bytes at each end beyond which an unusual file is not searched for its first prompt or newest message."""
+_FORKED = re.compile(r'Forked from ".*?" \(([0-9A-Za-z._-]+)\) as "', re.DOTALL)
+_UUID = re.compile(r"\(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)")
+TOO_LONG = "the line is too long to be read"
+
+
+class Part:
+    """The session itself, or a helper inside its file."""
+
+    def __init__(self, session_id: str, agent: str, began: datetime | None) -> None:
+        self.builder = CopilotBuilder(session_id, agent=agent, began=began)
+        self.tally = Tally()
+        self.started: HelperStarted | None = None
+        self.caller = ""
+        """The helper that started this one; empty for the session."""
+
+
+class Survey:
+    """What was found."""
+
+    def __init__(self, session_id: str, size: int, *, keep: bool = False) -> None:
+        """`keep`: the messages stay in the parts' builders."""
+        self.session_id = session_id
+        self.size = size
+        self.partial = False
+        self.start: Started | None = None
+        self.first_event = ""
+        self.began: datetime | None = None
+        """When the fork was made; None for a session of its own."""
+        self.forked_from: str | None = None
+        self.context = Context()
+        self.title = ""
+        self.newest: datetime | None = None
+        self.parts: dict[str, Part] = {"": Part(session_id, "", None)}
+        self.damaged: list[tuple[int, str]] = []
+        self._keep = keep
+        self._events = 0
+        self._shutdown: Shutdown | None = None
+        self._callers: dict[str, str] = {}
+
+    @property
+    def main(self) -> Part:
+        """The session itself."""
+        return self.parts[""]
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing could be read."""
+        return not self._events
+
+    @property
+    def created(self) -> datetime | None:
+        """When the session was started, by its own word."""
+        return parse_time(self.start.start_time) if self.start is not None else None
+
+    def feed(self, run: Iterable[Line], *, middle: bool = False) -> None:
+        """Count a run of lines; `middle`: it begins somewhere in the file."""
+        reader = EventReader()
+        for number, line in enumerate(run):
+            if line.too_long:
+                reader.damaged.append((line.offset, TOO_LONG))
+            elif line.complete or is_whole(line.data):
+                for found in reader.feed(line):
+                    self._take(found)
+            if number % _DRAIN == _DRAIN - 1 and not self._keep:
+                self._count(drain=True)
+        if middle:
+            # They may be the rest of a record that is whole.
+            orphans = {line.offset for line in reader.orphans}
+            reader.damaged = [one for one in reader.damaged if one[0] not in orphans]
+        self.damaged += reader.damaged
+
+    def _count(self, *, drain: bool) -> None:
+        for part in self.parts.values():
+            part.tally.add(part.builder.drain() if drain else part.builder.messages)
+
+    def gap(self) -> None:
+        """Lines are left out here."""
+        for part in self.parts.values():
+            part.tally.add(part.builder.drain())
+            part.tally.gap()
+
+    def finish(self) -> None:
+        """Count what is left."""
+        self._count(drain=False)
+        if self.partial and self._shutdown is not None and self.began is None:
+            total = main_total(self._shutdown)[0]
+            if total.total > self.main.tally.tokens.total:
+                self.main.tally.tokens = total
+
+    def _take(self, found: Found) -> None:
+        self._events += 1
+        data = found.data
+        if self._events == 2 and self.start is not None:
+            self._fork_if_older(found)
+        if found.agent:
+            part = self.parts.get(found.agent)
+            if part is None:
+                part = self.parts[found.agent] = Part(self.session_id, found.agent, self.began)
+            if isinstance(data, HelperStarted):
+                part.started = part.started or data
+                part.caller = self._callers.get(data.tool_call_id or "", "")
+                for one in self.parts.values():
+                    one.builder.take(found)
+                return
+            if isinstance(data, Reply):
+                self._callers |= {
+                    one.tool_call_id: found.agent for one in data.tool_requests or () if one.tool_call_id
+                }
+            part.builder.take(found)
+        else:
+            self._facts(found)
+        self.main.builder.take(found)
+
+    def _fork_if_older(self, found: Found) -> None:
+        """In a fork the start is its own and everything behind it was copied, with its time."""
+        created = self.created
+        if created is not None and found.time is not None and found.time < created:
+            self.began = self.main.builder.began = created
+
+    def _facts(self, found: Found) -> None:
+        data = found.data
+        if isinstance(data, Started) and self.start is None:
+            self.start, self.first_event = data, found.key
+            self.context = data.context or self.context
+        elif isinstance(data, Resumed) and data.context is not None:
+            # The branch follows; the directory stays the first.
+            self.context.branch = data.context.branch or self.context.branch
+            self.context.cwd = self.context.cwd or data.context.cwd
+        elif isinstance(data, Titled):
+            self.title = data.title or self.title
+        elif isinstance(data, Shutdown):
+            self._shutdown = data if data.accounting_snapshot is not None else None
+        elif isinstance(data, Noted) and data.info_type == "fork" and isinstance(data.message, str):
+            self._forked(data.message)
+
+    def _forked(self, message: str) -> None:
+        """`Forked from "<name>" (<id>) as "<name>" (<id>).`; the last one is the fork's, others were copied."""
+        match = _FORKED.match(message)
+        if match is not None:
+            first = _UUID.search(message)
+            parent = first[1] if first is not None else match[1]
+            if parent != self.session_id:
+                self.forked_from = parent
+
+
+def survey_events(path: str, session_id: str, *, head: int, tail: int, exact: bool, keep: bool = False) -> Survey:
+    """The first `head` and the last `tail` bytes, or everything. Raises `OSError`."""
+    with open_file(path) as fd:
+        size = os.fstat(fd).st_size
+        glance = None if exact else _glance(fd, size, session_id, head, tail)
+        if glance is not None:
+            return glance
+        survey = Survey(session_id, size, keep=keep)
+        survey.feed(lines(fd, 0, size))
+        survey.finish()
+        return survey
+
+
+def _glance(fd: int, size: int, session_id: str, head: int, tail: int) -> Survey | None:
+    """The ends, as much of them as it takes to see a prompt and the newest message; None when they meet."""
+    while size > head + tail:
+        survey = _ends(fd, size, session_id, head, tail)
+        more_head = head if survey.main.tally.preview else max(head, min(head * 8, _REACH))
+        more_tail = tail if survey.newest is not None else max(tail, min(tail * 8, _REACH))
+        if (more_head, more_tail) == (head, tail):
+            return survey
+        head, tail = more_head, more_tail
+    return None
+
+
+def _ends(fd: int, size: int, session_id: str, head: int, tail: int) -> Survey:
+    survey = Survey(session_id, size)
+    survey.partial = True
+    found = read_ends(fd, size, head, tail)
+    survey.feed(found.head)
+    survey.gap()
+    before = survey.main.tally.messages
+    survey.feed(found.tail, middle=True)
+    survey.finish()
+    if survey.main.tally.messages > before:
+        survey.newest = survey.main.tally.newest
+    return survey
+
+
+def fork_time(path: str) -> datetime | None:
+    """When a fork was made, by the beginning of its file; None for a session of its own, and where it cannot be read:
+    reading the rest says why."""
+    survey = Survey("", 0)
+    try:
+        with open_file(path) as fd:
+            survey.feed(read_ends(fd, os.fstat(fd).st_size, 16 << 10, 0).head[:8])
+    except OSError:
+        return None
+    return survey.began

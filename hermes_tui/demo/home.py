@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from hermes_tui.demo import claude, hermes, omp, pi
+from hermes_tui.demo import claude, codex, hermes, omp, pi
 from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
@@ -16,8 +16,8 @@ __all__ = ["MARKER", "environment_of", "prepare", "write_home"]
 MARKER = ".hermes-tui-demo"
 """Stands in every demo home, so that only a demo home is ever overwritten."""
 
-_WRITERS = (claude.write, hermes.write, omp.write, pi.write)
-_STORES = (".claude", ".hermes", ".omp", ".pi")
+_WRITERS = (claude.write, codex.write, hermes.write, omp.write, pi.write)
+_STORES = (".claude", ".codex", ".hermes", ".omp", ".pi")
 _PARTS = (*_STORES, ".cache", ".config", ".local", "Library", "proc")
 """What a demo home consists of: the stores, our own files made while it runs, the process table."""
 
@@ -58,12 +58,20 @@ def _process_table(home: Path, now: datetime) -> None:
     started = now - timedelta(days=3, hours=4)
     _process(home, hermes.GATEWAY_PID, "hermes", hermes.GATEWAY_START)
     _process(home, claude.LIVE_PID, "claude", claude.LIVE_START)
+    _process(home, codex.LIVE_PID, "codex", codex.LIVE_START)
     _process(home, pi.LIVE_PID, "pi", pi.LIVE_START, cwd=pi.LIVE_CWD)
     boot = int(started.timestamp()) - hermes.GATEWAY_START // ticks
     (home / "proc" / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
-    lock = (home / ".hermes" / "gateway.lock").stat()
+    held = {hermes.GATEWAY_PID: home / ".hermes" / "gateway.lock", codex.LIVE_PID: codex.lock_path(home, now)}
+    rows = (f"{number}: {_flock(pid, path)}" for number, (pid, path) in enumerate(held.items(), 1))
+    (home / "proc" / "locks").write_text("".join(rows))
+
+
+def _flock(pid: int, path: Path) -> str:
+    """A line of `/proc/locks` without its number."""
+    lock = path.stat()
     place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
-    (home / "proc" / "locks").write_text(f"1: FLOCK  ADVISORY  WRITE {hermes.GATEWAY_PID} {place} 0 EOF\n")
+    return f"FLOCK  ADVISORY  WRITE {pid} {place} 0 EOF\n"
 
 
 def _process(home: Path, pid: int, name: str, start: int, cwd: str = "/home/dev") -> None:

@@ -19,6 +19,7 @@ BUILT_IN: Mapping[str, str] = {
     "claude": "session_adapters.claude:ClaudeAdapter",
     "codex": "session_adapters.codex:CodexAdapter",
     "copilot": "session_adapters.copilot:CopilotAdapter",
+    "hector": "session_adapters.hector:HectorAdapter",
     "hermes": "session_adapters.hermes:HermesAdapter",
     "omp": "session_adapters.omp:OmpAdapter",
     "opencode": "session_adapters.opencode:OpenCodeAdapter",

@@ -1,0 +1,11 @@
+"""Hector (spec 001; facts: stores/hector FACTS.md): sessions in SQLite or PostgreSQL, in four generations of tables.
+
+The rooms: `records` what Hector writes, `messages` how a row becomes messages, `ids` the composite ids, `layout` what
+all generations have in common, `conversations` the tables of v0, v1 and the guide, `events` those of v2, `reader` how
+a database is asked and `postgres` how a server is, `dsn` its address, `places` where to look, `tally` what a list
+shows, `transcript` a conversation to follow, `adapter` the whole.
+"""
+
+from session_adapters.hector.adapter import HectorAdapter
+
+__all__ = ["HectorAdapter"]

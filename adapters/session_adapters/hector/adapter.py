@@ -1,0 +1,226 @@
+"""Hector's sessions, in files and on servers, as one agent's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import tzinfo
+from pathlib import Path
+from typing import NamedTuple
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from msgspec.structs import asdict
+
+from session_adapters.base import Adapter, Capabilities, Report, Root, SessionMissing, SessionUnreadable, Source
+from session_adapters.hector import ids
+from session_adapters.hector.detect import SessionGone, layout_of, visit
+from session_adapters.hector.dsn import DSN_VARIABLE, Dsn, parse_dsns
+from session_adapters.hector.layout import Facts, Layout, Lost
+from session_adapters.hector.messages import Conversation
+from session_adapters.hector.places import Trouble, places
+from session_adapters.hector.reader import Database, File, Reader, Server
+from session_adapters.hector.tally import Tally, database_summaries, shown
+from session_adapters.hector.transcript import HectorTranscript
+from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
+from session_adapters.text import scrub
+from session_adapters.transcript import Transcript
+
+__all__ = ["HectorAdapter"]
+
+_SERVER = "PostgreSQL"
+
+
+class _Store(NamedTuple):
+    """A database, and how it was found."""
+
+    database: Database
+    layout: str
+
+
+class HectorAdapter(Adapter):
+    """Reads the databases that `places` finds, and those on servers in `HERMES_TUI_HECTOR_DSN`.
+
+    Hector can go on with a session of v1 only from the directory and with the configuration it was made with, neither
+    of which it records, and with one of v2 only through its server: there is no command that resumes one.
+    """
+
+    name = "hector"
+    label = "Hector"
+    badge = "hx"
+    capabilities = Capabilities(session_persistence="sqlite")
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`. Hector's configuration is read for them; a server is not asked whether it is there."""
+        found: list[Root] = []
+        for store in self._stores(_nothing):
+            path = Path(store.database.path)
+            if isinstance(store.database, Server):
+                found.append(Root(path=path, layout=store.layout, exists=True))
+            elif path.parent.name == ".hector":  # Hector's own directory: whatever is written there concerns it
+                found.append(Root(path=path.parent, layout=path.name, exists=path.parent.is_dir()))
+            else:
+                found.append(Root(path=path, layout=store.layout, exists=path.exists()))
+        return list(dict.fromkeys(found))
+
+    def _dsns(self, trouble: Trouble) -> list[Dsn]:
+        value = self.environment.variables.get(DSN_VARIABLE, "")
+        return list(parse_dsns(value, lambda place, reason: trouble(DSN_VARIABLE, place, reason)))
+
+    def _stores(self, trouble: Trouble) -> Iterator[_Store]:
+        """Every database to look at, in the order in which they count: files before servers."""
+        dsns = self._dsns(trouble)
+        for place in places(self.environment, dsns, trouble):
+            yield _Store(File(str(place.path)), place.layout)
+        zone = self._zone()
+        for dsn in dsns:
+            yield _Store(Server(dsn, zone), _SERVER)
+
+    def _zone(self) -> tzinfo | None:
+        """The zone of this machine, in which Hector most likely wrote; None is the process's own."""
+        name = self.environment.variables.get("TZ", "").removeprefix(":")
+        try:
+            return ZoneInfo(name) if name else None
+        except (ZoneInfoNotFoundError, ValueError, OSError):
+            return None
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`. Of a server it is asked whether anything changed, which is what `stat` tells of a
+        file."""
+
+        def trouble(path: str, place: str, reason: str) -> None:
+            report(Problem(agent=self.name, path=path, reason=reason, place=place))
+
+        seen: set[tuple[int, ...]] = set()
+        for store in self._stores(trouble):
+            try:
+                source = self._source(store)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                trouble(store.database.path, "", f"the database cannot be reached: {error.strerror or error}")
+                continue
+            except DatabaseUnreadable as error:
+                trouble(store.database.path, "", str(error))
+                continue
+            key = source.stamp[:2] if isinstance(store.database, File) else ()
+            if not key or key not in seen:
+                seen.add(key)
+                yield source
+
+    def _source(self, store: _Store) -> Source:
+        database = store.database
+        if isinstance(database, Server):
+            stamp, size = database.look()
+            return Source(agent=self.name, path=database.path, stamp=stamp, layout=_SERVER, size=size)
+        return database_source(self.name, database.path, root=database.path, layout=store.layout)
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`."""
+
+        def note(lost: Lost) -> None:
+            report(Problem(agent=self.name, path=source.path, reason=lost.reason, place=lost.place))
+
+        try:
+            taken = self._taken_before(source)
+
+            def named(session_id: str) -> str:
+                return ids.of_store(session_id, source.path) if session_id in taken else session_id
+
+            return database_summaries(self._database(source), source.size, named, note, exact=exact)
+        except DatabaseMissing:
+            return []
+        except (DatabaseUnreadable, OSError) as error:
+            note(Lost("", str(error)))
+            return []
+
+    def _taken_before(self, source: Source) -> frozenset[str]:
+        """Ids that databases read before this one have: they are not this one's, whatever it calls them."""
+        taken: set[str] = set()
+        for store in self._stores(_nothing):
+            if store.database.path == source.path:
+                break
+            try:
+                taken |= store.database.read(_ids)
+            except (DatabaseUnreadable, OSError):
+                continue  # `sources` and its own `summaries` say so
+        return frozenset(taken)
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`."""
+        plain, tag = ids.split_store(scrub(session_id))
+        try:
+            parts = ids.decode(plain)
+        except ValueError:
+            return None
+        for source in self.sources(lambda problem: None):
+            if tag and ids.store_tag(source.path) != tag:
+                continue
+            try:
+                visit(self._database(source), parts, lambda layout, facts: None)
+            except (SessionGone, DatabaseUnreadable, OSError):
+                continue
+            return source
+        return None
+
+    def _database(self, source: Source) -> Database:
+        """Raises `DatabaseUnreadable` for a server whose address was taken back."""
+        if source.layout != _SERVER:
+            return File(source.path)
+        found = (store.database for store in self._stores(_nothing) if isinstance(store.database, Server))
+        server = next((database for database in found if database.path == source.path), None)
+        if server is None:
+            raise DatabaseUnreadable(f"{DSN_VARIABLE} has its address no more")
+        return server
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open`."""
+        try:
+            return HectorTranscript(self._database(source), scrub(session_id), _parts(source, session_id))
+        except DatabaseUnreadable as error:
+            raise SessionUnreadable(f"cannot read hector session {session_id} in {source.path}: {error}") from error
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`."""
+        session_id = scrub(session_id)
+
+        def read(layout: Layout, facts: Facts) -> Session:
+            tally, conversation = Tally(), Conversation()
+            for row in layout.read(facts.owner, layout.marks([facts.owner])[facts.owner]):
+                tally.warnings += bool(row.lost)
+                if not row.lost:
+                    messages = shown(row.messages, facts)
+                    tally.add(messages, foreign=facts.counted_elsewhere)
+                    conversation.take(messages)
+            fields = asdict(tally.summary(facts, source.path, session_id, partial=bool(layout.lost)))
+            fields.pop("unified_id")
+            return Session(**fields, messages=tuple(conversation.messages))
+
+        try:
+            return visit(self._database(source), _parts(source, session_id), read)
+        except (DatabaseMissing, SessionGone) as error:
+            raise SessionMissing(f"hector session {session_id} is not in {source.path}") from error
+        except (DatabaseUnreadable, OSError) as error:
+            raise SessionUnreadable(f"cannot read hector session {session_id} in {source.path}: {error}") from error
+
+
+def _nothing(path: str, place: str, reason: str) -> None:
+    """For looks beside that of `sources`, which reports."""
+
+
+def _ids(reader: Reader) -> set[str]:
+    return {facts.id for facts in layout_of(reader).sessions()}
+
+
+def _parts(source: Source, session_id: str) -> tuple[str, ...]:
+    """Raises `SessionMissing`."""
+    plain, tag = ids.split_store(scrub(session_id))
+    try:
+        if tag and ids.store_tag(source.path) != tag:
+            raise ValueError("it is another database's")
+        return ids.decode(plain)
+    except ValueError as error:
+        raise SessionMissing(f"hector has no session {session_id!r}: {error}") from error

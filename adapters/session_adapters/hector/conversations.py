@@ -1,0 +1,148 @@
+"""The tables of v0, v1 and the guide: sessions of agents, and rows that only say the session's id.
+
+Hector joins the two by that id alone. Where two agents have a session of one id, both are given every row, and
+nothing says whose it is (facts: agentmux_hector.md 2.2): the rows are counted with the session that was there first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from session_adapters.hector import ids
+from session_adapters.hector.layout import Facts, Layout, Lost, Mark
+from session_adapters.hector.messages import messages_of_row
+from session_adapters.hector.reader import Reader, moment
+from session_adapters.hector.records import MESSAGES, SESSIONS, SessionRow, decoded
+from session_adapters.model import Message
+from session_adapters.sqlite_rows import as_text
+
+__all__ = ["Conversations"]
+
+_LAST = datetime.max.replace(tzinfo=UTC)
+
+
+class Conversations(Layout):
+    """`sessions` and `session_messages`."""
+
+    table = "session_messages"
+    owners = ("session_id",)
+    texts = ("message_json",)
+
+    def __init__(self, reader: Reader, sessions: frozenset[str], messages: frozenset[str]) -> None:
+        super().__init__(reader, messages)
+        self._sessions = sessions
+        first = "agent_id" not in reader.keys("sessions")
+        self._layout = "doc" if "sequence_num" not in messages else "v0" if first else "v1"
+
+    @property
+    def key(self) -> str:
+        """See `Layout.key`. Where there is a number, the message's own id is mostly empty."""
+        return "id" if "id" in self.have else "message_id"
+
+    @property
+    def wanted(self) -> Sequence[str]:
+        """See `Layout.wanted`."""
+        return MESSAGES.names
+
+    def order(self) -> str:
+        """See `Layout.order`. Numbers may be there twice; the rows of one turn have one time."""
+        if "sequence_num" in self.have:
+            return f"session_id, sequence_num, {'id' if 'id' in self.have else self.reader.insertion}"
+        return f"session_id, {self.reader.since('created_at')}, {self.reader.insertion}"
+
+    def messages(self, values: Sequence[Any], mark: Mark) -> list[Message]:
+        """See `Layout.messages`."""
+        row = MESSAGES.read(values)
+        return messages_of_row(row, mark.id, moment(row.created_at, self.reader.zone))
+
+    # Sessions ------------------------------------------------------------------------------------------------
+
+    def sessions(self) -> Iterator[Facts]:
+        """See `Layout.sessions`."""
+        by_id: dict[str, list[SessionRow]] = {}
+        for row in self._noted(self._rows, "sessions", "sessions"):
+            if not row.id or "\ufffd" in row.id:
+                self.lost.append(Lost("table sessions", "a session has no readable id"))
+            else:
+                by_id.setdefault(row.id, []).append(row)
+        for rows in by_id.values():
+            yield from self._facts(rows)
+        for (key,) in self._noted(self._left, self.table, "sessions without a row of their own"):
+            text = as_text(key) or ""
+            if text not in by_id:
+                yield self._orphan(text)
+
+    def _rows(self, session_id: str | None = None) -> Iterator[SessionRow]:
+        if "id" not in self._sessions:
+            return iter(())
+        query = f"SELECT {self.reader.select(self._sessions, SESSIONS.names)} FROM sessions"  # noqa: S608
+        if session_id is None:
+            return SESSIONS.read_all(self.reader.run(query))
+        return SESSIONS.read_all(self.reader.run(f"{query} WHERE id = ?", session_id))
+
+    def _left(self) -> Iterator[tuple[Any, ...]]:
+        named = self.reader.select(self.have, ("session_id",))
+        return self.reader.run(f"SELECT DISTINCT {named} FROM {self.table}")  # noqa: S608
+
+    def find(self, parts: tuple[str, ...]) -> Facts | None:
+        """See `Layout.find`."""
+        if len(parts) != 2:
+            return None
+        rows = list(self._noted(lambda: self._rows(parts[1]), "sessions", "sessions"))
+        if not rows and parts[0] == ids.DELETED:
+            query = f"SELECT 1 FROM {self.table} WHERE session_id = ? LIMIT 1"  # noqa: S608
+            return self._orphan(parts[1]) if list(self.reader.run(query, parts[1])) else None
+        return next((facts for facts in self._facts(rows) if facts.parts == parts), None)
+
+    def _orphan(self, session_id: str) -> Facts:
+        return Facts(
+            parts=(ids.DELETED, session_id),
+            owner=(session_id,),
+            layout=self._layout,
+            source="(deleted)",
+            raw={"orphaned": True, "sessionId": session_id},
+        )
+
+    def _facts(self, rows: Sequence[SessionRow]) -> Iterator[Facts]:
+        """The sessions of one id, the oldest first."""
+        zone = self.reader.zone
+        made = [(moment(row.created_at, zone), row) for row in rows]
+        made.sort(key=lambda pair: (pair[0] or _LAST, pair[1].agent_id or ""))
+        agents = [row.agent_id for _, row in made]
+        for number, (created, row) in enumerate(made):
+            raw: dict[str, Any] = {"sessionId": row.id}
+            if row.agent_id is not None:
+                raw["agentId"] = row.agent_id
+            others = [agent or "" for place, agent in enumerate(agents) if place != number]
+            if others:
+                raw["sharedWith"] = others
+            waiting, damaged = _waiting(row.metadata)
+            if waiting:
+                raw["waitsForApproval"] = waiting
+            yield Facts(
+                parts=(ids.NO_AGENT if row.agent_id is None else row.agent_id, row.id),
+                owner=(row.id,),
+                layout=self._layout,
+                source=row.agent_id or "",
+                created=created,
+                updated=moment(row.updated_at, zone),
+                counted_elsewhere=number > 0,
+                damaged=damaged,
+                raw=raw,
+            )
+
+
+def _waiting(metadata: str | None) -> tuple[Mapping[str, str], str]:
+    """By task the tool that a human is to approve; and what is wrong with the column."""
+    try:
+        value = decoded(metadata) if metadata else None
+    except ValueError:
+        return {}, "the session's metadata is no JSON"
+    pending = value.get("pending_executions") if isinstance(value, dict) else None
+    found: dict[str, str] = {}
+    for task, execution in pending.items() if isinstance(pending, dict) else ():
+        call = execution.get("pending_tool_call") if isinstance(execution, dict) else None
+        found[str(task)] = str(call.get("name") or "") if isinstance(call, dict) else ""
+    return found, ""

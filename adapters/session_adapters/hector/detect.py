@@ -1,0 +1,49 @@
+"""Which of Hector's generations a database has, by its columns (facts: agentmux_hector.md 2.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from session_adapters.hector.conversations import Conversations
+from session_adapters.hector.events import Events
+from session_adapters.hector.layout import Facts, Layout
+from session_adapters.hector.reader import Database, Reader
+from session_adapters.sqlite import DatabaseUnreadable
+
+__all__ = ["SessionGone", "layout_of", "visit"]
+
+T = TypeVar("T")
+
+
+class SessionGone(LookupError):
+    """The database does not have the session."""
+
+
+def layout_of(reader: Reader) -> Layout:
+    """The tables that are there. Raises `DatabaseUnreadable` for a database without any of Hector's."""
+    sessions = reader.columns("sessions")
+    events = reader.columns("session_events")
+    messages = reader.columns("session_messages")
+    has_events = {"id", "app_name", "user_id", "session_id", "sequence_num"} <= events
+    has_messages = {"session_id", "message_json"} <= messages and bool({"id", "message_id"} & messages)
+    has_messages = has_messages and bool({"sequence_num", "created_at"} & messages)
+    if has_events and ("app_name" in sessions or not has_messages):
+        return Events(reader, sessions, events)
+    if has_messages:
+        return Conversations(reader, sessions, messages)
+    raise DatabaseUnreadable("it has none of Hector's tables of messages: it is not Hector's or was never finished")
+
+
+def visit(database: Database, parts: tuple[str, ...], work: Callable[[Layout, Facts], T]) -> T:
+    """`work` with one session of a database; it may be run again. Raises `SessionGone`, `DatabaseMissing` and
+    `DatabaseUnreadable`."""
+
+    def read(reader: Reader) -> T:
+        layout = layout_of(reader)
+        facts = layout.find(parts)
+        if facts is None:
+            raise SessionGone
+        return work(layout, facts)
+
+    return database.read(read)

@@ -1,0 +1,119 @@
+"""The tables of v2: sessions of an app and a user, and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from session_adapters.hector.layout import Facts, Layout, Lost, Mark
+from session_adapters.hector.messages import messages_of_event
+from session_adapters.hector.reader import Reader, moment
+from session_adapters.hector.records import EVENT_SESSIONS, EVENTS, EventSession, decoded
+from session_adapters.model import Message
+from session_adapters.sqlite_rows import as_text
+
+__all__ = ["Events"]
+
+
+_NAME = "v2"
+
+
+class Events(Layout):
+    """`sessions` and `session_events`."""
+
+    table = "session_events"
+    owners = ("app_name", "user_id", "session_id")
+    texts = ("content_json", "tool_calls_json", "tool_results_json", "thinking_json", "error_message")
+
+    def __init__(self, reader: Reader, sessions: frozenset[str], events: frozenset[str]) -> None:
+        super().__init__(reader, events)
+        self._sessions = sessions
+
+    @property
+    def key(self) -> str:
+        """See `Layout.key`."""
+        return "id"
+
+    @property
+    def wanted(self) -> Sequence[str]:
+        """See `Layout.wanted`."""
+        return EVENTS.names
+
+    def order(self) -> str:
+        """See `Layout.order`. Never by time: a summary has none."""
+        return f"app_name, user_id, session_id, sequence_num, {self.reader.insertion}"
+
+    def messages(self, values: Sequence[Any], mark: Mark) -> list[Message]:
+        """See `Layout.messages`."""
+        row = EVENTS.read(values)
+        return messages_of_event(row, mark.id, moment(row.created_at, self.reader.zone))
+
+    # Sessions ------------------------------------------------------------------------------------------------
+
+    def sessions(self) -> Iterator[Facts]:
+        """See `Layout.sessions`."""
+        seen: set[tuple[str, ...]] = set()
+        for row in self._noted(self._rows, "sessions", "sessions"):
+            parts = (row.app_name, row.user_id, row.id)
+            if not row.id or any("\ufffd" in part for part in parts):
+                self.lost.append(Lost("table sessions", "a session has no readable id"))
+            elif parts not in seen:
+                seen.add(parts)
+                yield self._facts(row)
+        for row in self._noted(self._left, self.table, "sessions without a row of their own"):
+            left = tuple(as_text(value) or "" for value in row)
+            if left not in seen:
+                yield self._orphan(left)
+
+    def _rows(self, parts: tuple[str, ...] | None = None) -> Iterator[EventSession]:
+        if not {"app_name", "user_id", "id"} <= self._sessions:
+            return iter(())
+        query = f"SELECT {self.reader.select(self._sessions, EVENT_SESSIONS.names)} FROM sessions"  # noqa: S608
+        if parts is None:
+            return EVENT_SESSIONS.read_all(self.reader.run(query))
+        same = " WHERE app_name = ? AND user_id = ? AND id = ?"
+        return EVENT_SESSIONS.read_all(self.reader.run(query + same, *parts))
+
+    def _left(self) -> Iterator[tuple[Any, ...]]:
+        named = self.reader.select(self.have, self.owners)
+        return self.reader.run(f"SELECT DISTINCT {named} FROM {self.table}")  # noqa: S608
+
+    def find(self, parts: tuple[str, ...]) -> Facts | None:
+        """See `Layout.find`."""
+        if len(parts) != 3:
+            return None
+        rows = list(self._noted(lambda: self._rows(parts), "sessions", "sessions"))
+        if rows:
+            return self._facts(rows[0])
+        same = "app_name = ? AND user_id = ? AND session_id = ?"
+        query = f"SELECT 1 FROM {self.table} WHERE {same} LIMIT 1"  # noqa: S608
+        return self._orphan(parts) if list(self.reader.run(query, *parts)) else None
+
+    def _orphan(self, parts: tuple[str, ...]) -> Facts:
+        raw = {"orphaned": True, **_names(parts)}
+        return Facts(parts=parts, owner=parts, layout=_NAME, source=parts[0], raw=raw)
+
+    def _facts(self, row: EventSession) -> Facts:
+        parts = (row.app_name, row.user_id, row.id)
+        raw: dict[str, Any] = _names(parts)
+        damaged = ""
+        try:
+            state = decoded(row.state_json) if row.state_json else None
+        except ValueError:
+            state, damaged = None, "the session's state is no JSON"
+        if state:
+            raw["state"] = state
+        return Facts(
+            parts=parts,
+            owner=parts,
+            layout=_NAME,
+            source=row.app_name,
+            created=moment(row.created_at, self.reader.zone),
+            updated=moment(row.updated_at, self.reader.zone),
+            damaged=damaged,
+            raw=raw,
+        )
+
+
+def _names(parts: tuple[str, ...]) -> dict[str, Any]:
+    return {"appName": parts[0], "userId": parts[1], "sessionId": parts[2]}

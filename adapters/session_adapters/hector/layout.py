@@ -1,0 +1,239 @@
+"""What Hector's generations of tables have in common: sessions, each with rows that become messages."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any, ClassVar, NamedTuple
+
+from session_adapters.hector import ids
+from session_adapters.hector.reader import Reader, keys_json
+from session_adapters.model import Message
+from session_adapters.sqlite_rows import as_int, as_text
+
+__all__ = ["CONTENT_LIMIT", "Facts", "Found", "Layout", "Lost", "Mark", "Owner"]
+
+CONTENT_LIMIT = 32 << 20
+"""Bytes. A larger row is named and never held in memory."""
+_PART = 500
+"""Rows read in one statement."""
+
+Owner = tuple[str, ...]
+"""What rows say of the session they belong to: its id, in v2 with app and user."""
+
+
+class Lost(NamedTuple):
+    """Something that could not be read."""
+
+    place: str
+    reason: str
+
+
+class Facts(NamedTuple):
+    """A session without its messages."""
+
+    parts: tuple[str, ...]
+    """What its id is made of."""
+    owner: Owner
+    layout: str
+    source: str
+    """The agent, or in v2 the app."""
+    created: datetime | None = None
+    updated: datetime | None = None
+    counted_elsewhere: bool = False
+    """Its rows belong to a session of the same id that was there first."""
+    damaged: str = ""
+    """What of its own row could not be read."""
+    raw: Mapping[str, Any] = MappingProxyType({})
+
+    @property
+    def id(self) -> str:
+        """Within its database."""
+        return ids.encode(self.parts)
+
+
+class Mark(NamedTuple):
+    """A row without its text. Equal as long as nothing of it was changed."""
+
+    place: Any
+    """Finds it again while the database is open."""
+    id: str
+    role: str = ""
+    """As Hector writes it; empty where the table does not say."""
+    author: str = ""
+    size: int = 0
+    """Bytes of text."""
+    time: str | None = None
+
+
+class Found(NamedTuple):
+    """A row that was read."""
+
+    mark: Mark
+    messages: Sequence[Message] = ()
+    lost: str = ""
+    """Why there are none."""
+
+
+class Layout(ABC):
+    """One generation of tables in a database that is open for a moment."""
+
+    table: ClassVar[str]
+    """Where the rows are."""
+    owners: ClassVar[tuple[str, ...]]
+    """Its columns that say which session a row belongs to."""
+    texts: ClassVar[tuple[str, ...]]
+    """Its columns that may be large."""
+
+    def __init__(self, reader: Reader, have: frozenset[str]) -> None:
+        self.reader = reader
+        self.have = have
+        """Columns of `table`."""
+        self.lost: list[Lost] = []
+        """What could not be read so far."""
+
+    @abstractmethod
+    def sessions(self) -> Iterator[Facts]:
+        """All of them, also those that only left rows behind."""
+
+    @abstractmethod
+    def find(self, parts: tuple[str, ...]) -> Facts | None:
+        """The session of that id, without reading others."""
+
+    @abstractmethod
+    def order(self) -> str:
+        """Columns by which a session's rows are in conversation order."""
+
+    @abstractmethod
+    def messages(self, values: Sequence[Any], mark: Mark) -> list[Message]:
+        """The messages in the columns `wanted`. Raises `ValueError`."""
+
+    @property
+    @abstractmethod
+    def wanted(self) -> Sequence[str]:
+        """The columns that `messages` takes."""
+
+    @property
+    @abstractmethod
+    def key(self) -> str:
+        """The column that tells the rows of a session apart."""
+
+    @property
+    def has_roles(self) -> bool:
+        """Who speaks can be told without reading what is said."""
+        return "role" in self.have
+
+    # Rows without their text ---------------------------------------------------------------------------------
+
+    def marks(self, owners: Sequence[Owner]) -> dict[Owner, list[Mark]]:
+        """The rows of these sessions, in conversation order."""
+        found: dict[Owner, list[Mark]] = {owner: [] for owner in owners}
+        query = self._marks_query() + f" WHERE ({self._columns()}) IN ({self.reader.listed(len(self.owners))})"
+        try:
+            for row in self.reader.run(f"{query} ORDER BY {self.order()}", keys_json(owners)):
+                owner, mark = self._mark(row)
+                if owner in found:
+                    found[owner].append(mark)
+        except self.reader.damage as error:
+            self.lost.append(Lost(f"table {self.table}", f"a part of it is damaged, messages are missing ({error})"))
+            return {owner: self._salvaged(owner) for owner in owners}
+        return found
+
+    def _columns(self) -> str:
+        return ", ".join(f'"{name}"' for name in self.owners)
+
+    def _marks_query(self) -> str:
+        reader = self.reader
+        texts = [name for name in self.texts if name in self.have]
+        named = reader.select(self.have, (*self.owners, self.key, "role", "author", "created_at"))
+        return f"SELECT {reader.place(self.key)}, {reader.size(texts)}, {named} FROM {self.table}"  # noqa: S608
+
+    def _mark(self, row: Sequence[Any]) -> tuple[Owner, Mark]:
+        place, size, *rest = row
+        texts = [as_text(value) for value in rest]
+        width = len(self.owners)
+        key, role, author, time = texts[width:]
+        if isinstance(place, bytes):
+            place = as_text(place)
+        return tuple(text or "" for text in texts[:width]), Mark(
+            place=place,
+            id=key or f"row-{place}",
+            role=role or "",
+            author=author or "",
+            size=as_int(size) or 0,
+            time=time,
+        )
+
+    def _salvaged(self, owner: Owner) -> list[Mark]:
+        """The rows of a session in a damaged table, one by one, as an index names them."""
+        same = " AND ".join(f'"{name}" = ?' for name in self.owners)
+        places: list[Any] = []
+        try:
+            for (place,) in self.reader.run(f"SELECT rowid FROM {self.table} WHERE {same}", *owner):  # noqa: S608
+                places.append(place)
+        except self.reader.damage:
+            pass  # those so far
+        found: list[Mark] = []
+        for place in sorted(set(places)):
+            try:
+                found += [
+                    self._mark(row)[1] for row in self.reader.run(f"{self._marks_query()} WHERE rowid = ?", place)
+                ]
+            except self.reader.damage:
+                found.append(Mark(place, f"row-{place}"))  # `read` says what is wrong with it
+        return found
+
+    # Rows with their text ------------------------------------------------------------------------------------
+
+    def read(self, owner: Owner, marks: Sequence[Mark]) -> Iterator[Found]:
+        """What these rows of a session say, in their order."""
+        for at in range(0, len(marks), _PART):
+            part = marks[at : at + _PART]
+            small = [mark for mark in part if mark.size <= CONTENT_LIMIT]
+            try:
+                values = self._values(owner, small)
+            except self.reader.damage:
+                values = {}
+                for mark in small:
+                    try:
+                        values |= self._values(owner, [mark])
+                    except self.reader.damage as error:
+                        values[mark.place] = error
+            yield from (self._found(mark, values.get(mark.place)) for mark in part)
+
+    def _values(self, owner: Owner, marks: Sequence[Mark]) -> dict[Any, Any]:
+        if not marks:
+            return {}
+        place = self.reader.place(self.key)
+        same = "" if place == "rowid" else "".join(f' AND "{name}" = ?' for name in self.owners)
+        query = (
+            f"SELECT {place}, {self.reader.select(self.have, self.wanted)} FROM {self.table}"  # noqa: S608
+            f" WHERE {place} IN ({self.reader.listed(1)}){same}"
+        )
+        found: dict[Any, Any] = {}
+        for key, *values in self.reader.run(
+            query, keys_json((mark.place,) for mark in marks), *owner if same else ()
+        ):
+            found[as_text(key) if isinstance(key, bytes) else key] = values
+        return found
+
+    def _found(self, mark: Mark, values: Any) -> Found:
+        if mark.size > CONTENT_LIMIT:
+            return Found(mark, lost=f"its text is too large to be read ({mark.size} bytes)")
+        if isinstance(values, Exception):
+            return Found(mark, lost=f"the row is damaged ({values})")
+        if values is None:
+            return Found(mark, lost="the row went while it was read")
+        try:
+            return Found(mark, self.messages(values, mark))
+        except ValueError as error:
+            return Found(mark, lost=str(error))
+
+    def _noted(self, run: Callable[[], Iterator[Any]], table: str, missing: str) -> Iterator[Any]:
+        """Rows of a table, up to where it is damaged."""
+        try:
+            yield from run()
+        except self.reader.damage as error:
+            self.lost.append(Lost(f"table {table}", f"a part of it is damaged, {missing} are missing ({error})"))

@@ -1,0 +1,159 @@
+"""Where Hector's databases are (FACTS.md «Files»; spec 001 «Configuration Modes»; facts: agentmux_hector.md 2.5).
+
+Hector keeps them below the directory it runs in: `data/sessions.db` (v1), `.hector/hector.db` (v2), or where its
+configuration there says. Looked at are the home directory, the working directory, and what the user names in
+`HERMES_TUI_HECTOR_PATH`: directories, database files and configuration files, separated as in PATH.
+
+A configuration may also name a PostgreSQL server. It is never connected to for that alone: a configuration file that
+lies about could have us send it any variable of the environment as a password. The user gives the address.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from session_adapters.base import Environment
+from session_adapters.files import read_small
+from session_adapters.hector.dsn import DSN_VARIABLE, Dsn
+
+__all__ = ["PATH_VARIABLE", "Place", "Trouble", "places"]
+
+PATH_VARIABLE = "HERMES_TUI_HECTOR_PATH"
+
+_DATABASES = (Path("data", "sessions.db"), Path(".hector", "hector.db"))
+_CONFIGURATIONS = (Path("config.yaml"), Path("hector.yaml"), Path(".hector", "config.yaml"))
+_CONFIG_LIMIT = 1 << 20
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
+_OURS = re.compile(rb"^(?:session_stores|databases)\s*:", re.MULTILINE)
+
+Trouble = Callable[[str, str, str], None]
+"""Told of what cannot be read: file, place in it, reason."""
+
+
+class Place(NamedTuple):
+    """A file that may be one of Hector's databases."""
+
+    path: Path
+    layout: str
+    """What was expected there, or who named it."""
+
+
+class _Store(msgspec.Struct, frozen=True):
+    """`session_stores.*.sql` of v1, and `databases.*` of v2."""
+
+    driver: str = ""
+    database: str = ""
+    """The file, for `sqlite`; relative to where Hector runs."""
+    host: str = ""
+    port: Any = None
+
+
+class _Named(msgspec.Struct, frozen=True):
+    """`session_stores.*` of v1."""
+
+    backend: str = ""
+    sql: Any = None
+
+
+def places(environment: Environment, dsns: Iterable[Dsn], trouble: Trouble) -> Iterator[Place]:
+    """Every file to look at, whether it exists or not, in the order in which they count."""
+    known = tuple(dsns)
+    seen: set[str] = set()
+    for place in _all(environment, known, trouble):
+        path = os.path.realpath(place.path)
+        if path not in seen:
+            seen.add(path)
+            yield place
+
+
+def _all(environment: Environment, known: tuple[Dsn, ...], trouble: Trouble) -> Iterator[Place]:
+    yield from _below(environment, environment.home, known, trouble)
+    working = environment.variables.get("PWD", "")
+    if working.startswith("/"):
+        yield from (
+            place for place in _below(environment, Path(working), known, trouble) if os.path.lexists(place.path)
+        )
+    for value in environment.variables.get(PATH_VARIABLE, "").split(os.pathsep):
+        if not value.strip():
+            continue
+        path = environment.expand(value.strip())
+        if path.is_dir():
+            yield from _below(environment, path, known, trouble)
+        elif path.suffix in (".yaml", ".yml"):
+            yield from _configured(environment, path, path.parent, known, trouble)
+        else:
+            yield Place(path, PATH_VARIABLE)
+
+
+def _below(environment: Environment, folder: Path, known: tuple[Dsn, ...], trouble: Trouble) -> Iterator[Place]:
+    for name in _DATABASES:
+        yield Place(folder / name, str(name))
+    for name in _CONFIGURATIONS:
+        yield from _configured(environment, folder / name, folder, known, trouble)
+
+
+def _configured(
+    environment: Environment, path: Path, folder: Path, known: tuple[Dsn, ...], trouble: Trouble
+) -> Iterator[Place]:
+    """The databases that a configuration file names. Other programs have a `config.yaml` too."""
+    try:
+        data = read_small(path, _CONFIG_LIMIT)
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        if path.name != "config.yaml" or ".hector" in path.parts:
+            trouble(str(path), "", f"it cannot be read: {error.strerror or error}")
+        return
+    if not _OURS.search(data):
+        return
+    try:
+        stores = list(_stores(data))
+    except ValueError as error:
+        trouble(str(path), "", str(error))
+        return
+    for name, store in stores:
+        driver = store.driver.lower()
+        database = _expanded(store.database, environment)
+        if driver in ("sqlite", "sqlite3") and database and database != ":memory:":
+            yield Place(folder / environment.expand(database), str(path.name))
+        elif driver in ("postgres", "postgresql") and not _is_given(store, database, environment, known):
+            reason = f"its sessions are on a PostgreSQL server and read only when {DSN_VARIABLE} has its address"
+            trouble(str(path), name, reason)
+
+
+def _stores(data: bytes) -> Iterator[tuple[str, _Store]]:
+    import yaml
+
+    try:
+        value = yaml.safe_load(data)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ValueError("it is not valid YAML") from error
+    tops = value if isinstance(value, dict) else {}
+    for top in ("session_stores", "databases"):
+        stores = tops.get(top)
+        for name, entry in stores.items() if isinstance(stores, dict) else ():
+            if not isinstance(entry, dict):
+                continue
+            if top == "session_stores":
+                entry = msgspec.convert({"sql": entry.get("sql")}, _Named).sql
+            try:
+                yield f"{top}.{name}", msgspec.convert(entry, _Store, strict=False)
+            except msgspec.MsgspecError:
+                continue  # no database at all
+
+
+def _expanded(value: str, environment: Environment) -> str:
+    return _VARIABLE.sub(lambda found: environment.variables.get(found[1]) or found[2] or "", value)
+
+
+def _is_given(store: _Store, database: str, environment: Environment, known: tuple[Dsn, ...]) -> bool:
+    """Whether the user gave the address of this server."""
+    host = _expanded(store.host, environment) or "localhost"
+    place = f"{host}:{store.port or 5432}"
+    return any(database == dsn.database and place in dsn.hosts for dsn in known)

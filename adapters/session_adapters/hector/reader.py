@@ -1,0 +1,197 @@
+"""How a database is asked, be it a file or a server: a few statements that both understand, and what differs."""
+
+from __future__ import annotations
+
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime, tzinfo
+from typing import Any, TypeVar
+
+import apsw
+
+from session_adapters.hector.dsn import Dsn
+from session_adapters.sqlite import DatabaseUnreadable, database_stamp, read_database
+from session_adapters.sqlite_rows import columns, select_list
+from session_adapters.times import from_iso
+
+__all__ = ["Database", "File", "FileReader", "Reader", "Server", "keys_json", "moment"]
+
+T = TypeVar("T")
+_ZONED = re.compile(r"(?:[+-]\d\d(?::?\d\d){0,2}|Z)$")
+
+
+class Reader(ABC):
+    """A database, open for a moment. `?` stands for a parameter."""
+
+    damage: tuple[type[Exception], ...] = ()
+    """Errors of one damaged place, beside which others may still be read."""
+    insertion: str
+    """Expression for the order in which rows came."""
+    zone: tzinfo | None = UTC
+    """Of times without one; None for this machine's own."""
+
+    @abstractmethod
+    def run(self, query: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
+        """The rows. Text comes as its bytes."""
+
+    @abstractmethod
+    def columns(self, table: str) -> frozenset[str]:
+        """The names of a table's columns; empty when there is none."""
+
+    @abstractmethod
+    def keys(self, table: str) -> frozenset[str]:
+        """The columns of its primary key."""
+
+    @abstractmethod
+    def select(self, have: Collection[str], wanted: Iterable[str]) -> str:
+        """Expressions for a SELECT, one for each wanted column, NULL for a missing one."""
+
+    @abstractmethod
+    def listed(self, width: int) -> str:
+        """A SELECT that gives a parameter made by `keys_json` as rows of so many texts."""
+
+    @abstractmethod
+    def place(self, key: str) -> str:
+        """Expression for what finds a row of a table again, at once, whose key within a session is `key`."""
+
+    @abstractmethod
+    def size(self, columns: Sequence[str]) -> str:
+        """Expression for the bytes of text in these columns together."""
+
+    @abstractmethod
+    def since(self, column: str) -> str:
+        """Expression by which times can be put in order."""
+
+
+def keys_json(keys: Iterable[tuple[Any, ...]]) -> str:
+    """Keys as one parameter for `Reader.listed`."""
+    return json.dumps(list(keys), ensure_ascii=False)
+
+
+def moment(text: str | None, zone: tzinfo | None) -> datetime | None:
+    """A time as Hector's drivers write it; one without a zone is in `zone`, or in this machine's. Year 1 is none."""
+    found = from_iso(text)
+    if found is None or text is None or _ZONED.search(text.strip()):
+        return found
+    bare = found.replace(tzinfo=None)
+    try:
+        return (bare if zone is None else bare.replace(tzinfo=zone)).astimezone(UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+class Database(ABC):
+    """Where sessions are."""
+
+    path: str
+    """What a user is shown; never with a password."""
+
+    @abstractmethod
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """What `work` returns; it may be called several times. Raises `DatabaseMissing` and `DatabaseUnreadable`."""
+
+    @abstractmethod
+    def stamp(self) -> tuple[int, ...]:
+        """Changes when the content may have. Raises `OSError` and `DatabaseUnreadable`."""
+
+    def replaced(self, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
+        """Whether another database is there now, by the stamps."""
+        return False
+
+
+class File(Database):
+    """An SQLite file."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """See `Database.read`."""
+        return read_database(self.path, lambda connection: work(FileReader(connection)))
+
+    def stamp(self) -> tuple[int, ...]:
+        """See `Database.stamp`."""
+        return database_stamp(self.path)
+
+    def replaced(self, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
+        """See `Database.replaced`."""
+        return before[:2] not in ((), now[:2])
+
+
+class Server(Database):
+    """A database on a PostgreSQL server."""
+
+    def __init__(self, dsn: Dsn, zone: tzinfo | None) -> None:
+        self.path = dsn.label
+        self._dsn = dsn
+        self._zone = zone
+
+    def read(self, work: Callable[[Reader], T]) -> T:
+        """See `Database.read`."""
+        try:
+            from session_adapters.hector.postgres import read_server
+        except ImportError as error:
+            raise DatabaseUnreadable(
+                "reading PostgreSQL needs psycopg, which is not installed: pip install 'hermes-tui[postgres]'"
+            ) from error
+        return read_server(self._dsn, self._zone, work)
+
+    def look(self) -> tuple[tuple[int, ...], int]:
+        """The stamp, and bytes. Raises `DatabaseUnreadable`."""
+
+        def read(reader: Reader) -> tuple[tuple[int, ...], int]:
+            from session_adapters.hector.postgres import look
+
+            return look(reader)
+
+        return self.read(read)
+
+    def stamp(self) -> tuple[int, ...]:
+        """See `Database.stamp`."""
+        return self.look()[0]
+
+
+class FileReader(Reader):
+    """An SQLite file."""
+
+    damage = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
+    insertion = "rowid"
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+
+    def run(self, query: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
+        """See `Reader.run`."""
+        return iter(self._connection.execute(query, parameters))
+
+    def columns(self, table: str) -> frozenset[str]:
+        """See `Reader.columns`."""
+        return columns(self._connection, table)
+
+    def keys(self, table: str) -> frozenset[str]:
+        """See `Reader.keys`."""
+        found = self._connection.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0", (table,))
+        return frozenset(name for (name,) in found)
+
+    def select(self, have: Collection[str], wanted: Iterable[str]) -> str:
+        """See `Reader.select`."""
+        return select_list(have, wanted)
+
+    def listed(self, width: int) -> str:
+        """See `Reader.listed`."""
+        parts = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(width))
+        return f"SELECT {parts} FROM json_each(?)"  # noqa: S608 - numbers of our own
+
+    def place(self, key: str) -> str:
+        """See `Reader.place`."""
+        return "rowid"
+
+    def size(self, columns: Sequence[str]) -> str:
+        """See `Reader.size`."""
+        return " + ".join(f'coalesce(octet_length("{name}"), 0)' for name in columns) or "0"
+
+    def since(self, column: str) -> str:
+        """See `Reader.since`. As text, times with two offsets would be out of order."""
+        return f'julianday("{column}")'

@@ -1,0 +1,111 @@
+"""Hector's own records: rows of its tables and the JSON in them (spec 001 «Database Schema»; FACTS.md; facts:
+agentmux_hector.md 2.1 and 2.3).
+
+Columns are found by name; what a database does not have reads as the default. Times are text: SQLite's with the
+writer's offset, PostgreSQL's its bare wall time.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from session_adapters.sqlite_rows import Record
+from session_adapters.text import scrub_json
+
+__all__ = [
+    "EVENTS",
+    "EVENT_SESSIONS",
+    "MESSAGES",
+    "SESSIONS",
+    "EventRow",
+    "EventSession",
+    "MessageRow",
+    "SessionRow",
+    "decoded",
+]
+
+
+class SessionRow(msgspec.Struct, frozen=True):
+    """A row of `sessions` in v0, v1 and the guide: one for each agent that uses the id. Version 0 has the id alone
+    for a key, and an agent only perhaps."""
+
+    id: str
+    agent_id: str | None
+    metadata: str | None
+    """JSON. `pending_executions`: by task, what waits for a human to approve it."""
+    created_at: str | None
+    updated_at: str | None
+
+
+class MessageRow(msgspec.Struct, frozen=True):
+    """A row of `session_messages`. It says which session it belongs to and not which agent: where several agents
+    have a session of that id, each is given all rows. The guide's has neither `role` nor `sequence_num`."""
+
+    message_json: str
+    """A message of the A2A protocol: `parts` (`content` until October 2025), each with `text`, `data` or `file` and
+    perhaps `metadata`. `role` is missing where it is the zero value."""
+    role: str
+    """ROLE_USER, ROLE_AGENT (calls and results of tools too), ROLE_UNSPECIFIED (summaries)."""
+    message_id: str
+    """Mostly empty in v0 and v1: no key."""
+    created_at: str | None
+    """One for a whole batch: no order."""
+
+
+class EventSession(msgspec.Struct, frozen=True):
+    """A row of v2's `sessions`."""
+
+    app_name: str
+    user_id: str
+    id: str
+    state_json: str | None
+    """JSON; `_approval:<call>` holds a human's decision."""
+    created_at: str | None
+    updated_at: str | None
+
+
+class EventRow(msgspec.Struct, frozen=True):
+    """A row of v2's `session_events`. A summary has no time: it reads as year 1."""
+
+    author: str
+    """`user`, `system` for a summary, else the name of the agent."""
+    role: str
+    """`user` (results of tools too), `agent`, or nothing for an event without a message."""
+    content_json: str
+    """JSON list of parts by `kind`: text, data (`tool_use`, `tool_result`), file."""
+    branch: str
+    """The agents that led here, joined by dots."""
+    transfer_to_agent: str
+    escalate: str
+    """A truth value, as in the next two: 0 and 1, or false and true."""
+    require_input: str
+    input_prompt: str
+    interrupted: str
+    error_code: str
+    error_message: str
+    thinking_json: str
+    tool_calls_json: str
+    """What the parts say of calls and results, in this column and the next, once more."""
+    tool_results_json: str
+    created_at: str | None
+
+
+SESSIONS = Record(SessionRow)
+MESSAGES = Record(MessageRow)
+EVENT_SESSIONS = Record(EventSession)
+EVENTS = Record(EventRow)
+
+
+def decoded(text: str) -> Any:
+    """The JSON value in a column. Raises `ValueError`."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass
+    try:
+        return scrub_json(json.loads(text, strict=False))  # lone surrogates, NaN, bare control characters
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error

@@ -1,0 +1,230 @@
+"""What a list shows of Hector's sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any
+
+from msgspec.structs import replace
+
+from session_adapters.hector.detect import layout_of
+from session_adapters.hector.layout import Facts, Layout, Lost, Mark
+from session_adapters.hector.messages import role_of
+from session_adapters.hector.reader import Database, Reader, moment
+from session_adapters.model import EPOCH, Message, SessionSummary
+from session_adapters.sqlite import DatabaseUnreadable
+from session_adapters.text import one_line
+
+__all__ = ["FULL_SIZE", "Tally", "database_summaries", "shown"]
+
+FULL_SIZE = 8 << 20
+"""Bytes. A smaller database is read in full at once, of a larger one only what is no text, and the first prompts."""
+_BATCH = 200
+"""Sessions asked for at once, so that no connection stays open for long."""
+_PROMPT = 4000
+_WAITS = "Waits for input"
+
+
+class Tally:
+    """Counts over a session's own messages. What is counted with another session of the same id only gives a title
+    here."""
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.turns = 0
+        self.calls = 0
+        self.checkpoints = 0
+        self.interrupted = 0
+        self.errors = 0
+        self.foreign = 0
+        self.rows = 0
+        self.warnings = 0
+        self.failed = False
+        self.waits = False
+        self.prompt = ""
+        self.first: datetime | None = None
+        self.newest: datetime | None = None
+        self._asked = False
+
+    def add(self, messages: Iterable[Message], *, foreign: bool = False) -> None:
+        """Take in the messages of the next row."""
+        self.rows += 1
+        for message in messages:
+            self._note_time(message.timestamp)
+            if message.is_prompt:
+                self.prompt = self.prompt or message.content[:_PROMPT]
+            if foreign:
+                self.foreign += 1
+            else:
+                self._own(message)
+
+    def _own(self, message: Message) -> None:
+        self.messages += 1
+        self.calls += len(message.tool_calls)
+        self.checkpoints += message.kind == "compaction"
+        self.errors += message.kind == "error"
+        self.failed = message.kind == "error"
+        self.interrupted += message.kind == "notice" and message.content == "Interrupted"
+        self.waits = message.kind == "notice" and message.content.startswith(_WAITS)
+        if message.is_prompt:
+            self._asked = True
+        elif message.role == "assistant" and message.kind == "message":
+            self.turns += self._asked
+            self._asked = False
+
+    def glance(self, marks: Sequence[Mark], reader: Reader, *, foreign: bool) -> Mark | None:
+        """Count rows by who speaks; the row of the first prompt."""
+        prompt: Mark | None = None
+        for mark in marks:
+            self.rows += 1
+            self.foreign += foreign
+            self.messages += not foreign
+            self._note_time(moment(mark.time, reader.zone))
+            if is_prompt(mark):
+                prompt = prompt or mark
+                self._asked = True
+            elif role_of(mark.role) == "assistant" and not foreign:
+                self.turns += self._asked
+                self._asked = False
+        return prompt
+
+    def _note_time(self, moment: datetime | None) -> None:
+        if moment is None:
+            return
+        if self.first is None or moment < self.first:
+            self.first = moment
+        if self.newest is None or moment > self.newest:
+            self.newest = moment
+
+    def summary(self, facts: Facts, path: str, session_id: str, *, partial: bool = False) -> SessionSummary:
+        """The summary."""
+        created = facts.created or self.first or facts.updated or EPOCH
+        return SessionSummary(
+            agent="hector",
+            session_id=session_id,
+            title=one_line(self.prompt),
+            preview=one_line(self.prompt, 200),
+            created_at=created,
+            updated_at=max(created, self.newest or facts.updated or created),
+            turn_count=self.turns,
+            message_count=self.messages,
+            tool_call_count=self.calls,
+            cwd=_working_directory(path),
+            source=facts.source or None,
+            error=self.failed,
+            partial=partial,
+            path=path,
+            warnings=self.warnings + bool(facts.damaged),
+            raw=self._raw(facts),
+        )
+
+    def _raw(self, facts: Facts) -> dict[str, Any]:
+        more = {
+            "rows": self.rows,
+            "checkpoints": self.checkpoints,
+            "errors": self.errors,
+            "interrupted": self.interrupted,
+            "waitsForInput": self.waits,
+            "sharedMessages": self.foreign,
+        }
+        return {"layout": facts.layout, **facts.raw, **{name: value for name, value in more.items() if value}}
+
+
+def is_prompt(mark: Mark) -> bool:
+    """Whether a human speaks in the row, as far as can be told without reading it."""
+    return role_of(mark.role) == "user" and mark.author in ("user", "")
+
+
+def shown(messages: Sequence[Message], facts: Facts) -> Sequence[Message]:
+    """The messages of a row as this session shows them: those that are counted elsewhere are marked."""
+    return [replace(one, inherited=True) for one in messages] if facts.counted_elsewhere else messages
+
+
+def _working_directory(path: str) -> str | None:
+    """Where Hector ran: it makes its databases at fixed places below that directory (facts: 2.2.9)."""
+    for parts in (("data", "sessions.db"), (".hector", "hector.db")):
+        whole = PurePath(path)
+        if whole.is_absolute() and whole.parts[-2:] == parts:
+            return str(whole.parents[1])
+    return None
+
+
+# A whole database --------------------------------------------------------------------------------------------
+
+
+def database_summaries(
+    database: Database, size: int, named: Callable[[str], str], note: Callable[[Lost], None], *, exact: bool
+) -> list[SessionSummary]:
+    """All sessions of a database. `named` gives the id that is shown for one within the database. Raises
+    `DatabaseUnreadable` where it cannot be read at all."""
+
+    def listed(reader: Reader) -> tuple[list[Facts], list[Lost], bool]:
+        layout = layout_of(reader)
+        return list(layout.sessions()), layout.lost, layout.has_roles
+
+    sessions, lost, has_roles = database.read(listed)
+    for one in lost:
+        note(one)
+    full = exact or size <= FULL_SIZE or not has_roles
+    said: set[Lost] = set()
+    tallies: dict[str, Tally] = {}
+    partial: set[str] = set()
+    for batch in _batches(sessions):
+        complete = full
+        try:
+            found, lost = database.read(_work(batch, full=full))
+        except DatabaseUnreadable as error:
+            found, lost = (
+                {facts.id: Tally() for facts in batch},
+                [Lost("", f"sessions could not be counted: {error}")],
+            )
+        for one in lost:
+            complete = False
+            if one not in said:
+                said.add(one)
+                note(one)
+        tallies |= found
+        partial |= set() if complete else {facts.id for facts in batch}
+    return [
+        tallies[facts.id].summary(facts, database.path, named(facts.id), partial=facts.id in partial)
+        for facts in sessions
+    ]
+
+
+def _batches(sessions: Sequence[Facts]) -> Iterator[Sequence[Facts]]:
+    for at in range(0, len(sessions), _BATCH):
+        yield sessions[at : at + _BATCH]
+
+
+def _work(batch: Sequence[Facts], *, full: bool) -> Callable[[Reader], tuple[dict[str, Tally], list[Lost]]]:
+    def read(reader: Reader) -> tuple[dict[str, Tally], list[Lost]]:
+        layout = layout_of(reader)
+        marks = layout.marks(list(dict.fromkeys(facts.owner for facts in batch)))
+        found = {facts.id: Tally() for facts in batch}
+        for facts in batch:
+            if full:
+                fill(found[facts.id], layout, facts, marks[facts.owner])
+            else:
+                _glance(found[facts.id], layout, facts, marks[facts.owner])
+        return found, layout.lost
+
+    return read
+
+
+def fill(tally: Tally, layout: Layout, facts: Facts, marks: Sequence[Mark]) -> None:
+    """Count a whole session."""
+    for row in layout.read(facts.owner, marks):
+        if row.lost:
+            tally.warnings += 1
+        else:
+            tally.add(row.messages, foreign=facts.counted_elsewhere)
+
+
+def _glance(tally: Tally, layout: Layout, facts: Facts, marks: Sequence[Mark]) -> None:
+    prompt = tally.glance(marks, layout.reader, foreign=facts.counted_elsewhere)
+    if prompt is not None and prompt.size <= FULL_SIZE:
+        for row in layout.read(facts.owner, [prompt]):
+            said = [one for one in row.messages if one.is_prompt]
+            tally.prompt = said[0].content[:_PROMPT] if said else ""

@@ -1,0 +1,187 @@
+"""A Hector conversation opened for reading: its newest rows at once, and what was written since.
+
+Rows are only ever added. Marks of the loaded ones (who, how long, when) are kept all the same and compared whenever
+the database has changed; if one is different, or went, the loaded part is read anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.hector.detect import SessionGone, visit
+from session_adapters.hector.layout import Facts, Found, Layout, Lost, Mark
+from session_adapters.hector.messages import Conversation
+from session_adapters.hector.reader import Database
+from session_adapters.hector.tally import is_prompt, shown
+from session_adapters.model import Problem
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.transcript import Change, Transcript, first_difference
+
+__all__ = ["PAGE_ROWS", "HectorTranscript"]
+
+PAGE_ROWS = 200
+
+
+class _Page(NamedTuple):
+    marks: list[Mark]
+    rows: list[Found]
+    complete: bool
+    facts: Facts
+    lost: list[Lost]
+    fits: bool = True
+    """It belongs to what is loaded: nothing there has changed."""
+
+
+class HectorTranscript(Transcript):
+    """See the module. `parts` are the parts of the session's id within the database."""
+
+    def __init__(self, database: Database, session_id: str, parts: tuple[str, ...], *, page: int = PAGE_ROWS) -> None:
+        super().__init__("hector", session_id, database.path)
+        self._database = database
+        self._parts = parts
+        self._page_rows = page
+        self._stamp: tuple[int, ...] = ()
+        try:
+            self._stamp = database.stamp()
+            self._show(visit(database, parts, self._last_page))
+        except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
+            raise SessionMissing(f"hector session {session_id} is not in {self.path} any more") from error
+        except (DatabaseUnreadable, OSError) as error:
+            raise SessionUnreadable(f"cannot read hector session {session_id} in {self.path}: {error}") from error
+
+    # Loading -----------------------------------------------------------------------------------------------
+
+    def _last_page(self, layout: Layout, facts: Facts) -> _Page:
+        marks = layout.marks([facts.owner])[facts.owner]
+        return self._page(layout, facts, marks, self._cut(marks), len(marks))
+
+    def _cut(self, marks: Sequence[Mark]) -> int:
+        """Where the page that ends with these rows begins: at a prompt, if one is in it."""
+        start = max(0, len(marks) - self._page_rows)
+        if not start:
+            return 0
+        return next((at for at in range(start, len(marks)) if is_prompt(marks[at])), start)
+
+    def _page(self, layout: Layout, facts: Facts, marks: list[Mark], start: int, stop: int) -> _Page:
+        wanted = marks[start:stop]
+        rows = list(layout.read(facts.owner, wanted))
+        lost = [Lost(f"message {row.mark.id}", row.lost) for row in rows if row.lost]
+        return _Page(wanted, rows, start == 0, facts, [*layout.lost, *lost])
+
+    def _show(self, page: _Page) -> None:
+        """Let a page be all that is loaded."""
+        self._conversation = self._converse(page)
+        self._marks = [_kept(mark) for mark in page.marks]
+        self._facts = page.facts
+        self._lost = page.lost
+        self.complete = page.complete
+        self._publish()
+
+    def _converse(self, page: _Page) -> Conversation:
+        conversation = Conversation()
+        for row in page.rows:
+            conversation.take(shown(row.messages, page.facts))
+        conversation.take_change()
+        return conversation
+
+    def _publish(self, *more: str) -> None:
+        self.messages = self._conversation.messages
+        of_row = [self._facts.damaged] if self._facts.damaged else []
+        self.problems = [
+            Problem(
+                agent=self.agent, path=self.path, reason=lost.reason, place=lost.place, session_id=self.session_id
+            )
+            for lost in (*(Lost("", reason) for reason in of_row), *self._lost, *(Lost("", one) for one in more))
+        ]
+
+    def earlier(self) -> int:
+        """See `Transcript.earlier`."""
+        added = 0
+        while not self.complete and not added:
+            try:
+                page = visit(self._database, self._parts, self._page_before)
+            except (SessionGone, DatabaseUnreadable, OSError):
+                return 0  # `refresh` says what is the matter
+            if not page.fits:
+                return 0
+            front = self._converse(page)
+            added = len(front.messages)
+            self._conversation.prepend(front)
+            self._conversation.take_change()
+            self._marks[:0] = [_kept(mark) for mark in page.marks]
+            self._lost = [*page.lost, *(lost for lost in self._lost if lost not in page.lost)]
+            self.complete = page.complete
+            self._publish()
+        return added
+
+    def _page_before(self, layout: Layout, facts: Facts) -> _Page:
+        marks = layout.marks([facts.owner])[facts.owner]
+        stop = _index(marks, self._marks[0]) if self._marks else len(marks)
+        if stop is None:
+            return _Page([], [], False, facts, [], fits=False)
+        return self._page(layout, facts, marks, self._cut(marks[:stop]), stop)
+
+    # Following ---------------------------------------------------------------------------------------------
+
+    def refresh(self) -> Change:
+        """See `Transcript.refresh`."""
+        try:
+            stamp = self._database.stamp()
+            if stamp == self._stamp:
+                return Change()
+            if self._database.replaced(self._stamp, stamp):
+                self._show(visit(self._database, self._parts, self._last_page))
+                self._stamp = stamp
+                return Change(first=0, rewritten=True)
+            page = visit(self._database, self._parts, self._after)
+        except (DatabaseMissing, FileNotFoundError, SessionGone):
+            self._stamp = ()
+            return Change(gone=True)
+        except (DatabaseUnreadable, OSError) as error:
+            self._stamp = ()
+            self._publish(f"cannot be read now: {error}")
+            return Change()
+        self._stamp = stamp
+        return self._append(page) if page.fits else self._replace(page)
+
+    def _after(self, layout: Layout, facts: Facts) -> _Page:
+        """What came after the loaded rows; all of them anew when one of them is not what it was."""
+        marks = layout.marks([facts.owner])[facts.owner]
+        start = 0 if self.complete else _index(marks, self._marks[0])
+        if start is None:
+            return self._page(layout, facts, marks, self._cut(marks), len(marks))._replace(fits=False)
+        stop = start + len(self._marks)
+        same = [_kept(mark) for mark in marks[start:stop]] == self._marks
+        if same and facts.counted_elsewhere == self._facts.counted_elsewhere:
+            return self._page(layout, facts, marks, stop, len(marks))
+        return self._page(layout, facts, marks, start, len(marks))._replace(fits=False)
+
+    def _append(self, page: _Page) -> Change:
+        for row in page.rows:
+            self._conversation.take(shown(row.messages, page.facts))
+        self._marks += [_kept(mark) for mark in page.marks]
+        self._lost += [lost for lost in page.lost if lost not in self._lost]
+        self._facts = page.facts
+        self._publish()
+        return Change(first=self._conversation.take_change())
+
+    def _replace(self, page: _Page) -> Change:
+        """Loaded rows changed: say from where on, or that rows are gone."""
+        before = self.messages
+        kept = {mark.id for mark in page.marks}
+        removed = any(mark.id not in kept for mark in self._marks)
+        self._show(page)
+        if removed:
+            return Change(first=0, rewritten=True)
+        return Change(first=first_difference(before, self.messages))
+
+
+def _kept(mark: Mark) -> Mark:
+    """What of a mark holds after the database was closed."""
+    return mark._replace(place=None)
+
+
+def _index(marks: Sequence[Mark], wanted: Mark) -> int | None:
+    return next((at for at, mark in enumerate(marks) if mark.id == wanted.id), None)

@@ -7,10 +7,13 @@ from datetime import timedelta
 from hermes_tui.demo.story import Call, Compaction, Failure, Helper, Reply, Tale, Turn, edited, number, ran, said
 
 __all__ = [
+    "ALT_TEXTS",
     "CHECKOUT",
     "CHECKOUT_FORK",
     "MIGRATION",
+    "PAGINATION",
     "SEARCH",
+    "VAT",
 ]
 
 _GPT = "gpt-5.5"
@@ -127,6 +130,79 @@ SEARCH = Tale(
             replies=(
                 Reply(calls=(ran("psql -f migrations/0041_trigram.sql", "CREATE INDEX", 61.0),)),
                 Failure(status=503, reason="The server is overloaded"),
+            ),
+        ),
+    ),
+)
+
+_RATES = Helper(
+    task="List the rates in use",
+    prompt="Which VAT rates stand in the code and in the database? List them with places.",
+    call=ran("rg -n '0\\.(19|07|20|25)' src", "src/shop/tax.py:8: 0.19\nsrc/shop/tax.py:9: 0.07", 0.3),
+    answer="0.19 and 0.07 in `src/shop/tax.py`; the table `rates` has 27 countries and nobody reads it.",
+)
+VAT = Tale(
+    slug="opencode-vat",
+    title="VAT by country instead of by constant",
+    project="shop",
+    branch="vat",
+    ago=timedelta(minutes=26),
+    turns=(
+        Turn(
+            prompt="VAT is a constant in the code. Take it from the table `rates`. What would that change?",
+            replies=(
+                Reply(
+                    thinking="First what is there: constants in the code, rows in the table.",
+                    text="I let a helper list the rates and count the orders that would differ.",
+                    calls=(ran("python -m shop.audit --vat", "88,120 orders, 412 differ", 9.1),),
+                    helper=_RATES,
+                ),
+                Reply(text="412 of 88,120 orders, all to Finland: 25.5 % since September instead of 24 %."),
+            ),
+        ),
+        said(
+            "Do it, from the next order on.",
+            "`tax.py` reads the table now; old orders keep what they were billed.",
+            edited("src/shop/tax.py", "RATE = 0.19", "def rate(country, day):\n    return rates.at(country, day)"),
+            ran("pytest -q tests/test_tax.py", "27 passed in 1.02s", 1.4),
+        ),
+    ),
+)
+ALT_TEXTS = Tale(
+    slug="opencode-alt",
+    title="Descriptions for 37 pictures",
+    project="blog",
+    ago=timedelta(hours=6, minutes=44),
+    turns=(
+        said(
+            "Write descriptions for the pictures that have none. One sentence each, what is to be seen.",
+            "37 descriptions; five are marked for you, because I cannot tell who is in them.",
+            Call(kind="read", target="content/2026/spring.md", output="![](spring.jpg)", seconds=0.1),
+            edited("content/2026/spring.md", "![](spring.jpg)", "![Cherry blossom over the canal](spring.jpg)"),
+        ),
+        Turn(
+            prompt="The same for the archive.",
+            replies=(
+                Compaction(
+                    summary="37 pictures have descriptions, five wait for a human. Next: the archive, 140 pictures."
+                ),
+                Reply(text="140 pictures in the archive; I'll go year by year, newest first."),
+            ),
+        ),
+    ),
+)
+PAGINATION = Tale(
+    slug="opencode-pages",
+    title="The archive's second page is empty",
+    project="blog",
+    model="claude-haiku-4-5",
+    ago=timedelta(days=1, hours=3),
+    turns=(
+        Turn(
+            prompt="The second page of the archive is empty.",
+            replies=(
+                Reply(calls=(ran("curl -s localhost:4000/archive/2/ | wc -c", "0", 0.2),)),
+                Failure(status=429, reason="Rate limit reached"),
             ),
         ),
     ),

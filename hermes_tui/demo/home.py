@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from hermes_tui.demo import claude, codex, hermes, omp, pi
+from hermes_tui.demo import claude, codex, hermes, omp, opencode, pi
 from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
@@ -16,7 +16,7 @@ __all__ = ["MARKER", "environment_of", "prepare", "write_home"]
 MARKER = ".hermes-tui-demo"
 """Stands in every demo home, so that only a demo home is ever overwritten."""
 
-_WRITERS = (claude.write, codex.write, hermes.write, omp.write, pi.write)
+_WRITERS = (claude.write, codex.write, hermes.write, omp.write, opencode.write, pi.write)
 _STORES = (".claude", ".codex", ".hermes", ".omp", ".pi")
 _PARTS = (*_STORES, ".cache", ".config", ".local", "Library", "proc")
 """What a demo home consists of: the stores, our own files made while it runs, the process table."""

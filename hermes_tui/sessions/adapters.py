@@ -33,13 +33,24 @@ class Adapters:
         """`environment` is asked on every use (checklist R-3). `agents` restricts and orders the names; an unknown
         one among them raises `AgentNotFound`."""
         self._environment = environment
-        known = agent_names()
-        for name in agents or ():
-            if name not in known:
-                raise unknown_agent(name, known)
-        self.names: tuple[str, ...] = known if agents is None else tuple(dict.fromkeys(agents))
+        self._names: tuple[str, ...] | None = None
+        self.asked = None if agents is None else frozenset(agents)
+        """The agents that were asked for; None for all there are."""
+        if agents is not None:
+            known = agent_names()
+            for name in agents:
+                if name not in known:
+                    raise unknown_agent(name, known)
+            self._names = tuple(dict.fromkeys(agents))
         self._made: dict[str, tuple[Environment, Adapter]] = {}
         self._lock = threading.Lock()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents that are read. Looked up on first use: third parties' need a search of what is installed."""
+        if self._names is None:
+            self._names = agent_names()
+        return self._names
 
     @property
     def environment(self) -> Environment:

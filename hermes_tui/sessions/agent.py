@@ -50,6 +50,7 @@ class AgentSessions:
         self._listing: tuple[Problem, ...] = ()
         self._relating: tuple[Problem, ...] = ()
         self._stale = False
+        self._news = False
 
     @property
     def problems(self) -> Iterable[Problem]:
@@ -71,6 +72,11 @@ class AgentSessions:
                 yield replace(summary, live=now is not None, status=status)
         yield from self._gone.values()
 
+    def take_news(self) -> bool:
+        """Whether `sessions`, `problems` or `place` may differ from what they were when this was last asked."""
+        news, self._news = self._news, False
+        return news
+
     def restore(self, entry: Entry) -> None:
         """Take over what was known when the program last ran."""
         self.entries[entry.source.path, entry.source.session_id] = entry
@@ -88,6 +94,7 @@ class AgentSessions:
         self._listing = (Problem(agent=self.agent, path="", reason=reason),)
         self.entries.clear()
         self.related = ()
+        self._news = True
 
     def refresh(self, adapter: Adapter) -> bool:
         """Stat all sources and read those that changed; whether anything was read or dropped."""
@@ -116,12 +123,14 @@ class AgentSessions:
             else:
                 changed = True
         first = self.place is None
-        self.place = Place(agent=self.agent, label=adapter.label, roots=roots)
-        self._listing = tuple(problems)
+        place = Place(agent=self.agent, label=adapter.label, roots=roots)
         self.entries = found
         self._stale = self._stale or changed
         self.relate(adapter, notice_gone=not first)
-        self._look_for_processes(adapter)
+        live = self._processes(adapter, problems)
+        before = (self.place, self._listing, self._live)
+        self.place, self._listing, self._live = place, tuple(problems), live
+        self._news = self._news or before != (place, self._listing, live)
         return changed
 
     def relate(self, adapter: Adapter, *, notice_gone: bool = False) -> None:
@@ -129,6 +138,7 @@ class AgentSessions:
         if not self._stale:
             return
         self._stale = False
+        self._news = True
         self._relating = ()
         read_now = _distinct(summary for entry in self.entries.values() for summary in entry.summaries)
         before = self.related
@@ -143,12 +153,15 @@ class AgentSessions:
                 self._gone[summary.session_id] = replace(summary, gone=True, live=False, status=None)
         self._gone = {key: summary for key, summary in self._gone.items() if key not in present}
 
-    def _look_for_processes(self, adapter: Adapter) -> None:
+    def _processes(self, adapter: Adapter, problems: list[Problem]) -> Mapping[str, Liveness]:
+        """The sessions that are open now. Where there are none at all, no process has one."""
+        if not self.entries:
+            return {}
         try:
-            self._live = dict(adapter.live())
+            return dict(adapter.live())
         except Exception as error:
-            self._live = {}
-            self._listing += (_failure(self.agent, "", "looking for its processes", error),)
+            problems.append(_failure(self.agent, "", "looking for its processes", error))
+            return {}
 
 
 def _distinct(summaries: Iterable[SessionSummary]) -> Sequence[SessionSummary]:

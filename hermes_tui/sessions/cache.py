@@ -1,8 +1,9 @@
 """The catalogue's file: what was read last time, so that only what changed must be read again.
 
 A cache, never a truth: delete it at any time. A damaged file, or one of another version of this program, counts as
-absent. Layout: a magic line, a 16-byte BLAKE2b digest keyed with the fingerprint, then MessagePack: a list of
-`Entry`. Mode 0600 in a directory of mode 0700, replaced atomically.
+absent. Layout: a magic line, then two parts, each of a 16-byte BLAKE2b digest keyed with the fingerprint, its length
+(8 bytes, little-endian) and MessagePack: a list of `Entry`, and a `Picture`, which alone is read for the first
+picture. Mode 0600 in a directory of mode 0700, replaced atomically.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import hashlib
 import os
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -23,10 +25,11 @@ from hermes_tui.paths import private_dir
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["Entry", "cache_name", "load", "save"]
+__all__ = ["Entry", "Picture", "cache_name", "load", "load_picture", "save"]
 
-_MAGIC = b"hermes-tui catalogue 1\n"
+_MAGIC = b"hermes-tui catalogue 2\n"
 _DIGEST = 16
+_LENGTH = 8
 _KEPT_DAYS = 90
 """A catalogue of another home (a demo's, say) that was not used for so long is deleted."""
 
@@ -44,8 +47,21 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The adapter itself failed: not written to the file, so that the next process tries again."""
 
 
+class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was shown last: enough for a first picture without any adapter."""
+
+    sessions: tuple[SessionSummary, ...] = ()
+    """With their relations, newest first; nothing of processes."""
+    labels: Mapping[str, tuple[str, str]] = {}
+    """Agent name → label and badge, of all agents there were."""
+
+
 _ENCODER = msgspec.msgpack.Encoder()
-_DECODER = msgspec.msgpack.Decoder(list[Entry])
+_ENTRIES = msgspec.msgpack.Decoder(list[Entry])
+_PICTURE = msgspec.msgpack.Decoder(Picture)
+_NOTHING = Picture()
+_NOT_STORES = frozenset({"JAVA_HOME", "PYENV_DIR", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"})
+"""Variables that are named like places of stores and are none. Some change with the working directory."""
 
 
 def cache_name(environment: Environment) -> str:
@@ -53,7 +69,7 @@ def cache_name(environment: Environment) -> str:
     moved = sorted(
         (name, value)
         for name, value in environment.variables.items()
-        if name.endswith(("_HOME", "_DIR")) and name not in ("JAVA_HOME", "XDG_RUNTIME_DIR")
+        if name.endswith(("_HOME", "_DIR")) and name not in _NOT_STORES
     )
     text = repr((str(environment.home), moved)).encode("utf-8", "surrogateescape")
     return f"catalogue-{hashlib.blake2b(text, digest_size=6).hexdigest()}.msgpack"
@@ -62,33 +78,73 @@ def cache_name(environment: Environment) -> str:
 def load(path: Path) -> list[Entry]:
     """The entries in the file; none when it is missing, damaged or of another version."""
     try:
-        data = path.read_bytes()
-    except OSError:
+        with path.open("rb", buffering=0) as file:
+            part = _part(file) if file.read(len(_MAGIC)) == _MAGIC else None
+        return [] if part is None else _ENTRIES.decode(part)
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return []  # `save` reports what is wrong with the place, and reading works without
-    start = len(_MAGIC) + _DIGEST
-    if not data.startswith(_MAGIC) or data[len(_MAGIC) : start] != _digest(memoryview(data)[start:]):
-        return []
+
+
+def load_picture(path: Path) -> Picture | None:
+    """The picture in the file, without reading the entries; None when it is missing, damaged or of another
+    version."""
     try:
-        return _DECODER.decode(memoryview(data)[start:])
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return []
+        with path.open("rb", buffering=0) as file:
+            if file.read(len(_MAGIC)) != _MAGIC:
+                return None
+            entries = int.from_bytes(file.read(_DIGEST + _LENGTH)[_DIGEST:], "little")
+            file.seek(min(entries, os.fstat(file.fileno()).st_size), os.SEEK_CUR)
+            part = _part(file)
+        return None if part is None else _PICTURE.decode(part)
+    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+        return None
 
 
-def save(path: Path, entries: Iterable[Entry]) -> None:
+def _part(file: BinaryIO) -> bytes | None:
+    """The part that begins here; None when it is not what was written."""
+    header = file.read(_DIGEST + _LENGTH)
+    length = int.from_bytes(header[_DIGEST:], "little")
+    left = os.fstat(file.fileno()).st_size - file.tell()
+    if len(header) != _DIGEST + _LENGTH or length > left:
+        return None
+    payload = file.read(length)
+    return payload if _digest(payload) == header[:_DIGEST] else None
+
+
+def save(path: Path, entries: Iterable[Entry], picture: Picture = _NOTHING) -> None:
     """Replace the file. Raises `OSError`."""
-    payload = _ENCODER.encode(_encodable(entries))
+    parts = (_ENCODER.encode(_encodable(entries)), _encoded_picture(picture))
     private_dir(path.parent)
     fd, temporary = tempfile.mkstemp(prefix=".catalogue-", dir=path.parent)  # mode 0600
     try:
         with os.fdopen(fd, "wb") as file:
-            file.write(_MAGIC + _digest(payload))
-            file.write(payload)
+            file.write(_MAGIC)
+            for part in parts:
+                file.write(_digest(part) + len(part).to_bytes(_LENGTH, "little"))
+                file.write(part)
         Path(temporary).replace(path)
     except BaseException:
         with suppress(OSError):
             Path(temporary).unlink()
         raise
     _prune(path)
+
+
+def _encoded_picture(picture: Picture) -> bytes:
+    """The picture encoded; a session that cannot be is missing in the first picture and nowhere else."""
+    try:
+        return _ENCODER.encode(picture)
+    except (OverflowError, TypeError, ValueError, RecursionError):
+        sessions = tuple(filter(_is_encodable, picture.sessions))
+        return _ENCODER.encode(Picture(sessions=sessions, labels=picture.labels))
+
+
+def _is_encodable(value: object) -> bool:
+    try:
+        _ENCODER.encode(value)
+    except (OverflowError, TypeError, ValueError, RecursionError):
+        return False
+    return True
 
 
 def _encodable(entries: Iterable[Entry]) -> Sequence[msgspec.Raw]:
@@ -102,14 +158,22 @@ def _encodable(entries: Iterable[Entry]) -> Sequence[msgspec.Raw]:
     return encoded
 
 
-def _digest(payload: bytes | memoryview) -> bytes:
+def _digest(payload: bytes) -> bytes:
     return hashlib.blake2b(payload, digest_size=_DIGEST, key=_fingerprint()).digest()
 
 
 def _fingerprint() -> bytes:
     """Changes with the version, and with any change of the readers in a checkout."""
-    newest = max((file.stat().st_mtime_ns for file in Path(session_adapters.__path__[0]).glob("*.py")), default=0)
-    return f"{__version__} {newest}".encode()[:64]
+    return f"{__version__} {_newest(session_adapters.__path__[0])}".encode()[:64]
+
+
+def _newest(folder: str) -> int:
+    """Newest change of a Python file below `folder`, in nanoseconds."""
+    with os.scandir(folder) as found:
+        entries = list(found)
+    times = [entry.stat().st_mtime_ns for entry in entries if entry.name.endswith(".py")]
+    folders = (entry.path for entry in entries if entry.is_dir() and entry.name != "__pycache__")
+    return max((*times, *map(_newest, folders)), default=0)
 
 
 def _prune(path: Path) -> None:

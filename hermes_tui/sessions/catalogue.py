@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -32,15 +32,17 @@ class Catalogue:
         """`cache_file` None: nothing is kept between runs."""
         self._adapters = adapters
         self._file = cache_file
-        self._agents = {name: AgentSessions(name) for name in adapters.names}
+        self._known_agents: dict[str, AgentSessions] | None = None
         self._foreign: list[cache.Entry] = []
         self._work = threading.RLock()
         self._snapshot = Snapshot()
         self._by_id: dict[str, SessionSummary] = {}
+        self._picture: cache.Picture | None = None
         self._loaded = False
         self._unsaved = False
         self._saved_at: float | None = None
         self._own_problem: Problem | None = None
+        self._published_problem: Problem | None = None
 
     @property
     def snapshot(self) -> Snapshot:
@@ -48,15 +50,21 @@ class Catalogue:
         return self._snapshot
 
     def saved(self) -> Snapshot:
-        """What was known when the program last ran, for the first picture; touches no store. After a `refresh`
-        the latest snapshot."""
+        """What was known when the program last ran, for the first picture; touches no store and imports no adapter.
+        After a `refresh` the latest snapshot."""
         with self._work:
-            if not self._loaded and self._load():
-                for agent, state in self._agents.items():
-                    if state.entries:
-                        self._relate(agent, state)
-                self._publish()
+            if not self._loaded and not self._snapshot.version:
+                wanted = self._adapters.asked
+                sessions = tuple(one for one in self._old_picture().sessions if wanted is None or one.agent in wanted)
+                if sessions:
+                    self._show(Snapshot(sessions=sessions, partial=sum(one.partial for one in sessions)))
             return self._snapshot
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, str]]:
+        """Agent name → label and badge as last saved, for the first picture."""
+        with self._work:
+            return self._old_picture().labels
 
     def refresh(self, agents: Iterable[str] | None = None) -> Snapshot:
         """Stat every source of `agents` (all if None) and read the ends of those that changed.
@@ -74,7 +82,6 @@ class Catalogue:
                     state.broken(str(error))
                     continue
                 self._unsaved = state.refresh(adapter) or self._unsaved
-            self._save_if_due()
             return self._publish()
 
     def complete(self, stop: Callable[[], bool], agents: Iterable[str] | None = None) -> Snapshot:
@@ -99,7 +106,6 @@ class Catalogue:
         with self._work:
             for agent in wanted:
                 self._relate(agent, self._agents[agent])
-            self._save_if_due()
             return self._publish()
 
     def summary(self, agent: str, session_id: str) -> SessionSummary | None:
@@ -120,10 +126,23 @@ class Catalogue:
             self._adapters.check(agent)
         return wanted
 
-    def _load(self) -> bool:
-        """Read the cache file once; whether it held anything for the agents in use."""
+    @property
+    def _agents(self) -> dict[str, AgentSessions]:
+        """Made on first use: which agents there are takes a search of what is installed."""
+        if self._known_agents is None:
+            self._known_agents = {name: AgentSessions(name) for name in self._adapters.names}
+        return self._known_agents
+
+    def _old_picture(self) -> cache.Picture:
+        """What was shown before this process; of agents that were not looked at since it is the latest there is."""
+        if self._picture is None:
+            self._picture = (cache.load_picture(self._file) if self._file else None) or cache.Picture()
+        return self._picture
+
+    def _load(self) -> None:
+        """Read the cache file once."""
         if self._loaded:
-            return False
+            return
         self._loaded = True
         for entry in cache.load(self._file) if self._file else ():
             state = self._agents.get(entry.source.agent)
@@ -131,7 +150,8 @@ class Catalogue:
                 self._foreign.append(entry)  # of an agent left out this time: kept for the next
             else:
                 state.restore(entry)
-        return any(state.entries for state in self._agents.values())
+        if self._file and not self._old_picture().sessions and any(state.entries for state in self._agents.values()):
+            self._unsaved = True  # the picture is lost, or there was none yet
 
     def _relate(self, agent: str, state: AgentSessions) -> None:
         try:
@@ -159,29 +179,65 @@ class Catalogue:
         self._unsaved = False
         kept = [entry for state in self._agents.values() for entry in state.entries.values()]
         try:
-            cache.save(self._file, [*kept, *self._foreign])
+            cache.save(self._file, [*kept, *self._foreign], self._new_picture())
             self._own_problem = None
         except OSError as error:
             reason = f"the list of sessions cannot be kept for the next start: {error.strerror or error}"
             self._own_problem = Problem(agent="hermes-tui", path=str(self._file), reason=reason)
 
+    def _new_picture(self) -> cache.Picture:
+        """What is shown now, without processes; agents that this process did not look at are as they were."""
+        old = self._forget_old()
+        looked = [state for state in self._agents.values() if state.place is not None]
+        sessions = [*old.sessions, *(one for state in looked for one in state.related)]
+        labels = dict(old.labels)
+        for state in looked:
+            label, badge = self._adapters.label(state.agent)
+            labels[state.agent] = (label, badge)
+        return cache.Picture(sessions=tuple(sorted(sessions, key=newest_first)), labels=labels)
+
+    def _forget_old(self) -> cache.Picture:
+        """Drop from the old picture what this process looked at itself, and agents that are not installed any more;
+        what is left of it."""
+        old = self._old_picture()
+        looked = {name for name, state in self._agents.items() if state.place is not None}
+        left = tuple(
+            one
+            for one in old.sessions
+            if one.agent not in looked and (self._adapters.asked is not None or one.agent in self._agents)
+        )
+        if len(left) != len(old.sessions):
+            self._picture = cache.Picture(sessions=left, labels=old.labels)
+        return self._picture or old
+
     def _publish(self) -> Snapshot:
+        self._save_if_due()
+        problem = self._own_problem
+        # All are asked: each forgets its news by that.
+        news = [state.take_news() for state in self._agents.values()]
+        if not any(news) and problem is self._published_problem:
+            return self._snapshot
+        self._published_problem = problem
+        self._forget_old()
         states = self._agents.values()
-        by_id = {one.unified_id: one for state in states for one in state.sessions}
         problems = sorted(
             (problem for state in states for problem in state.problems),
             key=lambda problem: (problem.agent, problem.path),
         )
-        if self._own_problem is not None:
-            problems.append(self._own_problem)
-        snapshot = Snapshot(
-            sessions=tuple(sorted(by_id.values(), key=newest_first)),
-            problems=tuple(problems),
-            places=tuple(state.place for state in states if state.place is not None),
-            partial=sum(one.partial for one in by_id.values()),
-            version=self._snapshot.version,
+        sessions = {one.unified_id: one for state in states for one in state.sessions}
+        self._show(
+            Snapshot(
+                sessions=tuple(sorted(sessions.values(), key=newest_first)),
+                problems=(*problems, problem) if problem is not None else tuple(problems),
+                places=tuple(state.place for state in states if state.place is not None),
+                partial=sum(one.partial for one in sessions.values()),
+            )
         )
+        return self._snapshot
+
+    def _show(self, snapshot: Snapshot) -> None:
+        """Make `snapshot` the latest, unless nothing in it is new."""
+        snapshot = replace(snapshot, version=self._snapshot.version)
         if snapshot != self._snapshot:
             self._snapshot = replace(snapshot, version=snapshot.version + 1)
-            self._by_id = by_id
-        return self._snapshot
+            self._by_id = {one.unified_id: one for one in snapshot.sessions}

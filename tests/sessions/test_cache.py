@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.sessions import cache
-from hermes_tui.sessions.cache import Entry
-from session_adapters.base import Source
+from hermes_tui.sessions.cache import Entry, Picture, cache_name
+from session_adapters.base import Environment, Source
 from session_adapters.model import SessionSummary
 from tiny_home import TinyHome
 
@@ -52,6 +52,40 @@ def test_a_damaged_file_is_rebuilt(
     assert catalogue.saved().sessions == ()
     assert catalogue.refresh().sessions == whole.sessions
     assert tiny_home.manager(directory).catalogue.saved().sessions == whole.sessions
+
+
+def test_a_first_picture_needs_no_entry_and_entries_need_no_picture(tiny_home: TinyHome, tmp_path: Path) -> None:
+    tiny_home.add("parent")
+    tiny_home.add("child", parent="parent")
+    directory = tmp_path / "cache"
+    whole = tiny_home.manager(directory).catalogue.refresh()
+    path = cached(directory)
+    data = path.read_bytes()
+    middle = len(cache._MAGIC) + 100  # inside the entries, which come first
+    path.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
+    assert cache.load(path) == []
+    assert tiny_home.manager(directory).catalogue.saved().sessions == whole.sessions
+    path.write_bytes(data[:-20])
+    assert cache.load_picture(path) is None
+    assert len(cache.load(path)) == 2
+
+
+def test_a_session_that_cannot_be_kept_is_missing_in_the_first_picture_alone(tmp_path: Path) -> None:
+    path = tmp_path / "catalogue-x.msgpack"
+    sessions = (
+        SessionSummary(agent="a", session_id="1", raw={"big": 2**70}),
+        SessionSummary(agent="a", session_id="2"),
+    )
+    cache.save(path, [], Picture(sessions=sessions, labels={"a": ("An agent", "aa")}))
+    picture = cache.load_picture(path)
+    assert picture == Picture(sessions=sessions[1:], labels={"a": ("An agent", "aa")})
+
+
+def test_variables_that_change_with_the_working_directory_make_no_other_catalogue(tmp_path: Path) -> None:
+    def name(**variables: str) -> str:
+        return cache_name(Environment(home=tmp_path, variables=variables))
+
+    assert name() == name(PYENV_DIR="/somewhere") == name(XDG_RUNTIME_DIR="/run/1") != name(CODEX_HOME="/c")
 
 
 def test_a_place_that_cannot_be_written_is_a_problem_and_no_obstacle(tiny_home: TinyHome, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -16,6 +17,7 @@ from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.files import METER
+from tiny_adapter import TinyAdapter
 from tiny_home import START, TinyHome
 
 
@@ -39,6 +41,58 @@ def test_only_what_changed_is_read_again(tiny_home: TinyHome, manager: SessionMa
     assert (changed.version, METER.opened) == (2, 1)
     assert {one.session_id: one.turn_count for one in changed.sessions}["s3"] == 5
     assert again.sessions != changed.sessions  # an old snapshot stays as it was
+
+
+def test_where_nothing_changed_no_file_is_opened_and_nothing_is_made_anew(
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(50):
+        tiny_home.add(f"s{number}")
+    catalogue = manager.catalogue
+    before = catalogue.refresh()
+    opened, related = [], []
+    audited = threading.Event()
+
+    def audit(event: str, arguments: tuple[Any, ...]) -> None:
+        if event == "open" and audited.is_set() and str(arguments[0]).startswith(str(tiny_home.home)):
+            opened.append(arguments[0])
+
+    sys.addaudithook(audit)
+    relate = TinyAdapter.relate
+
+    def count(adapter: TinyAdapter, summaries: Any) -> Any:
+        related.append(len(summaries))
+        return relate(adapter, summaries)
+
+    monkeypatch.setattr(TinyAdapter, "relate", count)
+    audited.set()
+    try:
+        assert catalogue.refresh() is before
+        assert (opened, related) == ([], [])
+        tiny_home.add("s7", turns=3)
+        opened.clear()
+        assert catalogue.refresh() is not before
+        assert (opened, related) == ([str(tiny_home.store / "s7.jsonl")], [50])
+    finally:
+        audited.clear()
+
+
+def test_no_process_is_looked_for_where_there_is_no_session(
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = []
+    live = TinyAdapter.live
+
+    def count(adapter: TinyAdapter) -> Any:
+        looks.append(adapter)
+        return live(adapter)
+
+    monkeypatch.setattr(TinyAdapter, "live", count)
+    manager.catalogue.refresh()
+    assert looks == []
+    tiny_home.add("one")
+    manager.catalogue.refresh()
+    assert len(looks) == 1
 
 
 def test_a_deleted_session_is_marked_gone_in_faces_and_absent_from_list(
@@ -164,6 +218,14 @@ def test_saved_touches_no_store(tiny_home: TinyHome, tmp_path: Path) -> None:
     METER.reset()
     assert tiny_home.manager(tmp_path / "cache").catalogue.saved().sessions == first.sessions
     assert METER.opened == 0
+
+
+def test_a_first_picture_shows_only_the_agents_that_were_asked_for(tiny_home: TinyHome, tmp_path: Path) -> None:
+    tiny_home.add("one")
+    tiny_home.manager(tmp_path / "cache", "tiny", "copy").catalogue.refresh()
+    only = tiny_home.manager(tmp_path / "cache", "copy").catalogue
+    assert [one.unified_id for one in only.saved().sessions] == ["copy:one"]
+    assert only.labels["tiny"] == ("Tiny Agent", "ty")
 
 
 def test_two_homes_do_not_share_a_catalogue(tiny_home: TinyHome, tmp_path: Path) -> None:

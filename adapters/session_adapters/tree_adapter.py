@@ -23,7 +23,7 @@ from session_adapters.tree_relations import relate_files
 from session_adapters.tree_tally import Tally
 from session_adapters.tree_transcript import TreeTranscript
 
-__all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter"]
+__all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter", "gather"]
 
 HEAD = 128 << 10
 TAIL = 64 << 10
@@ -174,11 +174,11 @@ class TreeAdapter(Adapter):
         for path in self._paths(source):
             tally = Tally()
             try:
-                whole = self._gather(path, tally, exact=exact)
+                whole = gather(path, tally, exact=exact)
                 if tally.is_document:
                     parts += 1
                     cut = cut or not whole
-                    self._gather(path, document, exact=exact)
+                    gather(path, document, exact=exact)
                 elif tally.is_session:
                     found.append(self._summary(source, path, tally, partial=not whole))
                 elif tally.warnings:
@@ -198,19 +198,6 @@ class TreeAdapter(Adapter):
 
     def _report(self, report: Report, path: str, reason: str, session_id: str = "") -> None:
         report(Problem(agent=self.name, path=path, reason=reason, session_id=session_id))
-
-    @staticmethod
-    def _gather(path: str, tally: Tally, *, exact: bool) -> bool:
-        """Feed a file, or its ends, to the tally; whether that was all of it."""
-        with open_file(path) as fd:
-            size = os.fstat(fd).st_size
-            if exact:
-                _feed(tally, lines(fd, 0, size))
-                return True
-            ends = read_ends(fd, size, HEAD, TAIL)
-            _feed(tally, iter(ends.head))
-            _feed(tally, iter(ends.tail))
-            return ends.whole
 
     def _summary(self, source: Source, path: str, tally: Tally, *, partial: bool) -> SessionSummary:
         header = tally.header
@@ -291,6 +278,19 @@ class TreeAdapter(Adapter):
 
 def _only(path: str) -> list[str]:
     return [path]
+
+
+def gather(path: str, tally: Tally, *, exact: bool) -> bool:
+    """Feed a file, or its ends, to the tally; whether that was all of it. Raises `OSError`."""
+    with open_file(path) as fd:
+        size = os.fstat(fd).st_size
+        if exact:
+            _feed(tally, lines(fd, 0, size))
+            return True
+        ends = read_ends(fd, size, HEAD, TAIL)
+        _feed(tally, iter(ends.head))
+        _feed(tally, iter(ends.tail))
+        return ends.whole
 
 
 def _feed(tally: Tally, found: Iterator[Line]) -> None:

@@ -1,0 +1,311 @@
+"""The adapter: which store holds a session, and how to read it there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import apsw
+from msgspec.structs import asdict, replace
+
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Liveness,
+    NativeCommand,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+    unique,
+)
+from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.openclaw.database import Schema, events_in, running_keys
+from session_adapters.openclaw.index import index_summaries, read_index, transcript_names
+from session_adapters.openclaw.listing import NoSession, database_summaries, file_summary
+from session_adapters.openclaw.native import fork_command, gateway, locked, resume_command
+from session_adapters.openclaw.places import (
+    AGENT,
+    DATABASE,
+    DOCUMENT,
+    FILE,
+    INDEX,
+    PACKED,
+    StateDir,
+    sources_of,
+    state_dirs,
+)
+from session_adapters.openclaw.records import IndexEntry
+from session_adapters.openclaw.relations import related
+from session_adapters.openclaw.rules import ClawFile
+from session_adapters.openclaw.shelves import DatabaseShelf, DocumentShelf, PackedShelf, RowStore
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
+from session_adapters.text import scrub
+from session_adapters.transcript import PAGE
+from session_adapters.tree_file import TreeStore
+from session_adapters.tree_transcript import TreeTranscript
+
+__all__ = ["OpenClawAdapter"]
+
+
+class ClawTranscript(TreeTranscript):
+    """A conversation from any of the stores."""
+
+    def __init__(self, session_id: str, path: str, store: Callable[[], TreeStore], *, page: int = PAGE) -> None:
+        self._store = store
+        super().__init__(AGENT, session_id, path, lambda: [path], page=page)
+
+    def new_store(self, paths: Sequence[str]) -> TreeStore:
+        """See `TreeTranscript.new_store`."""
+        return self._store()
+
+
+class OpenClawAdapter(Adapter):
+    """Reads every state directory of OpenClaw and of what it was called before.
+
+    A session is known by its key, which OpenClaw's own commands take. Transcripts that no key names any more (reset,
+    deleted, left over) are known by their session id.
+    """
+
+    name = AGENT
+    label = "OpenClaw"
+    badge = "ow"
+    capabilities = Capabilities(session_persistence="sqlite", can_resume=True, can_fork=True)
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`."""
+        return [
+            Root(path=state.path, layout=state.layout, profile=state.profile, exists=state.path.is_dir())
+            for state in state_dirs(self.environment)
+        ]
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`."""
+        yield from unique(
+            source for state in state_dirs(self.environment) for source in sources_of(state, self.environment, report)
+        )
+
+    def _state(self, root: str) -> StateDir | None:
+        return next((state for state in state_dirs(self.environment) if str(state.path) == root), None)
+
+    def _state_of(self, source: Source) -> StateDir:
+        return self._state(source.root) or StateDir(Path(source.root), source.profile, "", "")
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`. For an index of keys these have no messages; `relate` puts them and the
+        transcripts together."""
+
+        def note(place: str, reason: str) -> None:
+            report(Problem(agent=AGENT, path=source.path, reason=reason, place=place))
+
+        state = self._state_of(source)
+        try:
+            if source.layout == DATABASE:
+                return database_summaries(source, state, note, exact=exact)
+            if source.layout == INDEX:
+                return index_summaries(source, state, note)
+            found = file_summary(source, state, exact=exact)
+        except (DatabaseMissing, FileNotFoundError):
+            return []
+        except OSError as error:
+            note("", f"it cannot be read: {error.strerror or error}")
+            return []
+        except ValueError as error:
+            note("", str(error) if isinstance(error, DatabaseUnreadable | NoSession) else "it is not valid JSON")
+            return []
+        if found.warnings:
+            note("", f"damaged records left out: {found.warnings}")
+        return [found]
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """See `Adapter.relate`."""
+        return related(summaries)
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`. Takes a key, a session id of any of its windows, or the name of a document."""
+        wanted = scrub(session_id)
+        states = {str(state.path): state for state in state_dirs(self.environment)}
+        listed = list(self.sources(lambda problem: None))
+        empty: Source | None = None
+        for source in listed:
+            local = _local(wanted, states.get(source.root))
+            if source.layout == DATABASE and local is not None:
+                events = _events_in(source.path, local)
+                if events:
+                    return source
+                if events is not None:
+                    empty = empty or source
+        local_ids = {root: _local(wanted, state) for root, state in states.items()}
+        found = self._find_file(listed, wanted, local_ids)
+        return found or empty
+
+    def _find_file(self, listed: Sequence[Source], wanted: str, local_ids: Mapping[str, str | None]) -> Source | None:
+        by_path = {source.path: source for source in listed if source.layout == FILE}
+        for source in listed:
+            local = local_ids.get(source.root)
+            if source.layout == INDEX and local is not None and ":" in local:
+                entry = _entries(source).get(local)
+                for name in transcript_names(entry) if entry is not None else ():
+                    if (path := str(Path(source.path).parent / name)) in by_path:
+                        return by_path[path]
+        files = [source for source in listed if source.layout in (FILE, PACKED, DOCUMENT)]
+        exact = next((source for source in files if source.session_id == wanted), None)
+        return exact or next(
+            (one for one in files if one.layout == DOCUMENT and Path(one.path).stem == local_ids.get(one.root)), None
+        )
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> ClawTranscript:
+        """See `Adapter.open`."""
+        return self._open(source, session_id, PAGE)
+
+    def _open(self, source: Source, session_id: str, page: int) -> ClawTranscript:
+        session_id = scrub(session_id)
+        path = source.path
+        local = _local(session_id, self._state_of(source)) or session_id
+        stores: dict[str, Callable[[], TreeStore]] = {
+            DATABASE: lambda: RowStore(DatabaseShelf(path, local)),
+            FILE: lambda: ClawFile([path]),
+            PACKED: lambda: RowStore(PackedShelf(path)),
+            DOCUMENT: lambda: RowStore(DocumentShelf(path)),
+        }
+        if source.layout not in stores:
+            raise SessionMissing(f"{path} has no conversations, only their keys")
+        return ClawTranscript(session_id, path, stores[source.layout], page=page)
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`."""
+        session_id = scrub(session_id)
+        transcript = self._open(source, session_id, 1 << 62)
+        summary = self._summary(source, session_id)
+        tree, leaf = transcript.file.tree, transcript.file.leaf()
+        raw = {
+            **summary.raw,
+            "leaf": tree.nodes[leaf].id if leaf is not None else None,
+            "leaves": [tree.nodes[tip].id for tip in tree.tips(leaf)],
+        }
+        fields = asdict(replace(summary, raw=raw))
+        fields.pop("unified_id")
+        return Session(**fields, messages=tuple(transcript.messages))
+
+    def _summary(self, source: Source, session_id: str) -> SessionSummary:
+        """The summary of one session, counted in full. Raises `SessionMissing` and `SessionUnreadable`."""
+        state = self._state_of(source)
+        try:
+            if source.layout != DATABASE:
+                return self._under_key(source, file_summary(source, state, exact=True), state)
+            local = _local(session_id, state) or session_id
+            found = database_summaries(source, state, lambda *one: None, exact=True, wanted=local)
+        except (DatabaseMissing, FileNotFoundError) as error:
+            raise SessionMissing(f"openclaw session {session_id}: {source.path} is not there any more") from error
+        except (OSError, ValueError) as error:
+            reason = (error.strerror if isinstance(error, OSError) else None) or error
+            raise SessionUnreadable(
+                f"cannot read openclaw session {session_id} in {source.path}: {reason}"
+            ) from error
+        for one in found:
+            if session_id in (one.session_id, state.tagged(str(one.raw.get("sessionId")))):
+                return one
+        raise SessionMissing(f"openclaw session {session_id} is not in {source.path}")
+
+    def _under_key(self, source: Source, found: SessionSummary, state: StateDir) -> SessionSummary:
+        """The transcript of a file with what its key says."""
+        folder = Path(source.path).parent
+        stored = [
+            one
+            for one in self.sources(lambda problem: None)
+            if one.layout == INDEX and Path(one.path).parent == folder and source.layout == FILE
+        ]
+        keys: list[SessionSummary] = []
+        for one in stored:
+            try:
+                keys += index_summaries(one, state, lambda *one: None)
+            except (OSError, ValueError):
+                continue  # `summaries` reports it
+        name = Path(source.path).name
+        key = next((key for key in related([*keys, found]) if Path(key.path).name == name), None)
+        return key if key is not None else found
+
+    def live(self) -> Mapping[str, Liveness]:
+        """Sessions whose row says that they run, while a gateway does; and transcripts with a lock whose process
+        lives."""
+        found: dict[str, Liveness] = {}
+        pid = gateway(self.environment)
+        listed = list(self.sources(lambda problem: None))
+        for source in listed if pid is not None else ():
+            if source.layout == DATABASE:
+                for key in _running(source.path):
+                    found[self._state_of(source).tagged(key)] = Liveness(pid=pid or 0, status="running")
+        files = {source.path: source for source in listed if source.layout == FILE and source.path.endswith(".jsonl")}
+        for path, alive in locked(files, self.environment):
+            source = files[path]
+            keys = self._keys_of(listed, path)
+            for key in keys:
+                found[self._state_of(source).tagged(key)] = alive
+            if not keys:
+                found[source.session_id] = alive
+        return found
+
+    @staticmethod
+    def _keys_of(listed: Sequence[Source], path: str) -> list[str]:
+        folder, name = Path(path).parent, Path(path).name
+        return [
+            key
+            for source in listed
+            if source.layout == INDEX and Path(source.path).parent == folder
+            for key, entry in _entries(source).items()
+            if name in transcript_names(entry)
+        ]
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """See `Adapter.resume_command`."""
+        return resume_command(summary, self._holder(summary), self.environment)
+
+    def fork_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """See `Adapter.fork_command`."""
+        return fork_command(summary, self._holder(summary), self.environment)
+
+    def _holder(self, summary: SessionSummary) -> StateDir | None:
+        """The state directory that a session is in."""
+        states = state_dirs(self.environment)
+        return next((state for state in states if Path(summary.path).is_relative_to(state.path)), states[0])
+
+
+def _local(session_id: str, state: StateDir | None) -> str | None:
+    """The id as the state directory itself has it; None for an id of another one."""
+    if state is None or not state.tag:
+        return session_id
+    prefix = f"{state.tag}/"
+    return session_id[len(prefix) :] if session_id.startswith(prefix) else None
+
+
+def _events_in(path: str, session_id: str) -> int | None:
+    """How many events a database has of a session; None when it does not know it."""
+
+    def read(connection: apsw.Connection) -> int | None:
+        return events_in(connection, Schema.of(connection), session_id)
+
+    try:
+        return read_database(path, read)
+    except (DatabaseUnreadable, OSError):
+        return None  # `summaries` reports it
+
+
+def _running(path: str) -> list[str]:
+    try:
+        return read_database(path, lambda connection: running_keys(connection, Schema.of(connection)))
+    except (DatabaseUnreadable, OSError):
+        return []  # `summaries` reports it
+
+
+def _entries(source: Source) -> dict[str, IndexEntry]:
+    try:
+        return read_index(source.path, lambda *one: None)
+    except (OSError, ValueError):
+        return {}  # `summaries` reports it

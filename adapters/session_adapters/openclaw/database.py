@@ -1,0 +1,377 @@
+"""What is asked of `openclaw-agent.sqlite`: session keys, their windows and the events of one window, never the
+tables with credentials or memory (stores/openclaw FACTS.md «SQLite schema»)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, Node, Window
+from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
+
+__all__ = [
+    "EVENT_LIMIT",
+    "Archive",
+    "Facts",
+    "Mark",
+    "Schema",
+    "archive_of",
+    "events_in",
+    "marks_of",
+    "read_events",
+    "running_keys",
+    "sessions_of",
+]
+
+EVENT_LIMIT = 32 << 20
+"""Bytes of an event; a larger one is named and never held in memory."""
+_SPOKEN = "('message', 'custom_message', 'compaction', 'branch_summary')"
+_NO_ENTRY = IndexEntry()
+
+Note = Callable[[str, str], None]
+"""(place, reason) of what could not be read."""
+Mark = tuple[Any, ...]
+"""Sequence number, sizes and time of an event: changes when it was written anew."""
+
+
+class Schema(NamedTuple):
+    """The columns that there are."""
+
+    nodes: frozenset[str]
+    windows: frozenset[str]
+    events: frozenset[str]
+    identities: frozenset[str]
+    indexed: frozenset[str]
+    watermarks: frozenset[str]
+    cold: frozenset[str]
+    archives: frozenset[str]
+
+    @classmethod
+    def of(cls, connection: apsw.Connection) -> Schema:
+        """By asking the database."""
+        return cls(
+            columns(connection, "session_nodes"),
+            columns(connection, "session_windows"),
+            columns(connection, "transcript_events"),
+            columns(connection, "transcript_event_identities"),
+            columns(connection, "session_transcript_index_state"),
+            columns(connection, "transcript_rewrite_watermarks"),
+            columns(connection, "session_transcript_cold_archives"),
+            columns(connection, "session_transcript_archives"),
+        )
+
+    @property
+    def has_events(self) -> bool:
+        """There are transcripts."""
+        return {"session_id", "seq"} <= self.events and bool({"event_json", "event_zstd"} & self.events)
+
+
+class Archive(NamedTuple):
+    """A transcript that was put away as a whole."""
+
+    encoding: str
+    size: int
+    """Bytes unpacked, as the database says; 0 where it does not."""
+    name: str
+    blob: bytes | None
+    """None where it is in a file of that name."""
+    reason: str = ""
+    """deleted or reset; empty for one that is cold alone."""
+
+
+class Facts(NamedTuple):
+    """A session without its events."""
+
+    id: str
+    """The key; of an older window its own id."""
+    session_id: str
+    """The window's."""
+    node: Node | None
+    window: Window | None
+    entry: IndexEntry
+    windows: tuple[str, ...] = ()
+    """All windows of the key, oldest first."""
+    previous_id: str | None = None
+    """The session that this one continues."""
+    first_id: str | None = None
+    events: int = 0
+    forked_at: float | None = None
+    """Seconds."""
+    leaf: str | None = None
+    archived_as: str = ""
+    """deleted or reset: it is in the archive alone."""
+    key: str = ""
+
+
+def sessions_of(
+    connection: apsw.Connection, schema: Schema, note: Note, wanted: str | None = None
+) -> Iterator[Facts]:
+    """Every session, or those of the key that `wanted` (a key, or the id of a window) belongs to."""
+    owner = None if wanted is None else _owner(connection, schema, wanted)
+    nodes = _nodes(connection, schema, note, owner)
+    windows: dict[str, list[Window]] = {}
+    for window in _windows(connection, schema, note, owner):
+        windows.setdefault(window.session_key, []).append(window)
+    known = {window.session_id for some in windows.values() for window in some}
+    known |= {node.current_session_id for node in nodes.values()}
+    counts = _counts(connection, schema, note, known | {wanted} if wanted is not None else None)
+    for key in {**nodes, **windows}:
+        yield from _of_key(connection, schema, key, nodes.get(key), windows.get(key, []), counts)
+    for session_id in sorted(counts.keys() - known):  # events whose window was lost
+        leaf, count = counts[session_id]
+        yield Facts(session_id, session_id, None, None, _NO_ENTRY, (session_id,), events=count, leaf=leaf)
+    yield from _archived(connection, schema, note, known, wanted)
+
+
+def _owner(connection: apsw.Connection, schema: Schema, wanted: str) -> str:
+    """The key that `wanted` is, or a window of."""
+    asked = []
+    if {"session_id", "session_key"} <= schema.windows:
+        asked.append("SELECT session_key FROM session_windows WHERE session_id = ?")
+    if {"session_key", "current_session_id"} <= schema.nodes:
+        asked.append("SELECT session_key FROM session_nodes WHERE current_session_id = ?")
+    for query in asked:
+        for (key,) in connection.execute(query, (wanted,)):
+            return as_text(key) or wanted
+    return wanted
+
+
+def _of_key(
+    connection: apsw.Connection,
+    schema: Schema,
+    key: str,
+    node: Node | None,
+    windows: list[Window],
+    counts: dict[str, tuple[str | None, int]],
+) -> Iterator[Facts]:
+    windows.sort(key=lambda window: (window.created_at or 0, window.session_id))
+    current = node.current_session_id if node is not None else ""
+    ids = [window.session_id for window in windows]
+    order = [id_ for id_ in ids if id_ != current] + ([current] if current else [])
+    by_id = {window.session_id: window for window in windows}
+    entry = _entry(node)
+    forked_at = None
+    if node is not None and (node.fork_source_session_key or node.fork_source_session_id):
+        times = [time for time in (node.created_at, *(window.created_at for window in windows)) if time]
+        forked_at = min(times) / 1000 if times else None
+    previous: str | None = None
+    first: str | None = None
+    for at, session_id in enumerate(order):
+        leaf, count = counts.get(session_id, (None, 0))
+        if session_id != current and _is_repeated(connection, schema, session_id, order[at + 1 :], count):
+            continue
+        id_ = key if session_id == current else session_id
+        window = by_id.get(session_id)
+        yield Facts(
+            id_, session_id, node, window, entry, tuple(order), previous, first, count, forked_at, leaf, "", key
+        )
+        previous, first = id_, first or id_
+
+
+def _entry(node: Node | None) -> IndexEntry:
+    if node is None or not node.entry_json:
+        return _NO_ENTRY
+    try:
+        return ENTRY.one(node.entry_json.encode())
+    except ValueError:
+        return _NO_ENTRY  # the columns say most of it again
+
+
+def _is_repeated(connection: apsw.Connection, schema: Schema, session_id: str, later: list[str], count: int) -> bool:
+    """Whether a later window has all that was said in this one: rewinding copies everything."""
+    if not count:
+        return not _has_cold(connection, schema, session_id)
+    if not {"session_id", "event_id", "event_type"} <= schema.identities or not later:
+        return False
+    query = (
+        "SELECT count(*) FROM transcript_event_identities AS one WHERE session_id = ?1"  # noqa: S608 - constants
+        f" AND event_type IN {_SPOKEN} AND NOT EXISTS (SELECT 1 FROM transcript_event_identities AS other"
+        " WHERE other.session_id IN (SELECT value FROM json_each(?2)) AND other.event_id = one.event_id)"
+    )
+    return not next(connection.execute(query, (session_id, json.dumps(later))))[0]
+
+
+def _nodes(connection: apsw.Connection, schema: Schema, note: Note, owner: str | None) -> dict[str, Node]:
+    if not {"session_key", "current_session_id"} <= schema.nodes:
+        if schema.nodes:
+            note("table session_nodes", "it has no columns for key and session")
+        return {}
+    query = f"SELECT {NODES.select(schema.nodes)} FROM session_nodes"  # noqa: S608 - names are ours
+    try:
+        rows = _of_owner(connection, query, owner)
+        return {node.session_key: node for node in NODES.read_all(rows)}
+    except apsw.Error as error:
+        note("table session_nodes", f"it cannot be read ({error})")
+        return {}
+
+
+def _windows(connection: apsw.Connection, schema: Schema, note: Note, owner: str | None) -> list[Window]:
+    if not {"session_id", "session_key"} <= schema.windows:
+        return []
+    query = f"SELECT {WINDOWS.select(schema.windows)} FROM session_windows"  # noqa: S608 - names are ours
+    try:
+        return list(WINDOWS.read_all(_of_owner(connection, query, owner)))
+    except apsw.Error as error:
+        note("table session_windows", f"it cannot be read ({error})")
+        return []
+
+
+def _of_owner(connection: apsw.Connection, query: str, owner: str | None) -> Iterator[tuple[Any, ...]]:
+    if owner is None:
+        return connection.execute(query)
+    return connection.execute(f"{query} WHERE session_key = ?", (owner,))
+
+
+def _counts(
+    connection: apsw.Connection, schema: Schema, note: Note, wanted: set[str] | None
+) -> dict[str, tuple[str | None, int]]:
+    """By window: OpenClaw's own leaf, where it is up to date, and how many events there are."""
+    if not schema.has_events:
+        note("table transcript_events", "it is missing or has no columns for session and event")
+        return {}
+    limit = "" if wanted is None else " WHERE session_id IN (SELECT value FROM json_each(?))"
+    bound = () if wanted is None else (json.dumps(sorted(wanted)),)
+    query = f"SELECT session_id, count(*), max(seq) FROM transcript_events{limit} GROUP BY session_id"  # noqa: S608
+    found: dict[str, tuple[str | None, int]] = {}
+    try:
+        leaves = _leaves(connection, schema, wanted)
+        for session_id, count, last in connection.execute(query, bound):
+            leaf, indexed = leaves.get(session_id, (None, None))
+            found[session_id] = (leaf if indexed == last else None, count)
+    except apsw.Error as error:
+        note("table transcript_events", f"it cannot be read ({error})")
+    return found
+
+
+def _leaves(
+    connection: apsw.Connection, schema: Schema, wanted: set[str] | None
+) -> dict[str, tuple[str | None, int | None]]:
+    if not {"session_id", "indexed_seq", "leaf_event_id", "needs_rebuild"} <= schema.indexed:
+        return {}
+    query = (
+        "SELECT session_id, leaf_event_id, indexed_seq FROM session_transcript_index_state WHERE needs_rebuild = 0"
+    )
+    if wanted is not None:
+        query += " AND session_id IN (SELECT value FROM json_each(?))"
+    try:
+        rows = connection.execute(query, () if wanted is None else (json.dumps(sorted(wanted)),))
+        return {row[0]: (as_text(row[1]), as_int(row[2])) for row in rows}
+    except apsw.Error:
+        return {}  # a help, not the truth: the events tell the leaf too
+
+
+# Archives ----------------------------------------------------------------------------------------------------
+
+
+def _has_cold(connection: apsw.Connection, schema: Schema, session_id: str) -> bool:
+    if "session_id" not in schema.cold:
+        return False
+    query = "SELECT 1 FROM session_transcript_cold_archives WHERE session_id = ?"
+    return next(connection.execute(query, (session_id,)), None) is not None
+
+
+def _archived(
+    connection: apsw.Connection, schema: Schema, note: Note, known: set[str], wanted: str | None
+) -> Iterator[Facts]:
+    """Deleted and reset sessions whose transcript the database keeps."""
+    if not {"session_id", "archive_blob"} <= schema.archives:
+        return
+    values = select_list(schema.archives, ("session_id", "session_key", "reason", "created_at"))
+    query = f"SELECT {values} FROM session_transcript_archives"  # noqa: S608 - names are ours
+    newest: dict[str, tuple[float, str, str]] = {}
+    try:
+        for row in connection.execute(query):
+            session_id, key, reason = (as_text(value) or "" for value in row[:3])
+            if wanted in (None, session_id) and session_id not in known:
+                found = (as_float(row[3]) or 0.0, reason, key)
+                newest[session_id] = max(newest.get(session_id, found), found)
+    except apsw.Error as error:
+        note("table session_transcript_archives", f"it cannot be read ({error})")
+    for session_id, (_, reason, key) in newest.items():
+        yield Facts(
+            session_id, session_id, None, None, _NO_ENTRY, (session_id,), archived_as=reason or "archived", key=key
+        )
+
+
+def archive_of(connection: apsw.Connection, schema: Schema, session_id: str, *, data: bool = True) -> Archive | None:
+    """The transcript of a window that has no events in the table any more; without `data` only that there is one."""
+    blob_column = "archive_blob" if data else "no column"
+    if "session_id" in schema.cold:
+        values = select_list(schema.cold, ("raw_bytes", "archive_name", blob_column))
+        query = f"SELECT {values} FROM session_transcript_cold_archives WHERE session_id = ?"  # noqa: S608
+        for size, name, blob in connection.execute(query, (session_id,)):
+            return Archive("zstd", as_int(size) or 0, as_text(name) or "", blob if isinstance(blob, bytes) else None)
+    if {"session_id", "archive_blob"} <= schema.archives:
+        values = select_list(schema.archives, ("encoding", "archive_name", blob_column, "reason", "created_at"))
+        query = f"SELECT {values} FROM session_transcript_archives WHERE session_id = ?"  # noqa: S608
+        rows = sorted(connection.execute(query, (session_id,)), key=lambda row: as_float(row[4]) or 0.0)
+        if rows:
+            encoding, name, blob, reason, _ = rows[-1]
+            held = blob if isinstance(blob, bytes) else None
+            return Archive(as_text(encoding) or "", 0, as_text(name) or "", held, as_text(reason) or "")
+    return None
+
+
+# Events ------------------------------------------------------------------------------------------------------
+
+
+def marks_of(connection: apsw.Connection, schema: Schema, session_id: str) -> tuple[Any, list[Mark]]:
+    """What tells whether the events of a window were written anew, and a mark for each; no text is read."""
+    generation = None
+    if {"session_id", "generation"} <= schema.watermarks:
+        query = "SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?"
+        generation = next(connection.execute(query, (session_id,)), None)
+    if not schema.has_events:
+        return generation, []
+    sizes = [f"octet_length({name})" for name in ("event_json", "event_zstd") if name in schema.events]
+    when = ["created_at"] if "created_at" in schema.events else []
+    query = (
+        f"SELECT {', '.join(['seq', *sizes, *when])} FROM transcript_events"  # noqa: S608 - names are ours
+        " WHERE session_id = ? ORDER BY seq"
+    )
+    return generation, list(connection.execute(query, (session_id,)))
+
+
+def read_events(
+    connection: apsw.Connection, schema: Schema, session_id: str, start: int, count: int, *, backwards: bool = False
+) -> list[tuple[int, bytes | None, bytes | None, int | None]]:
+    """(number, text, compressed text, size of it) of `count` events from number `start` on, or of the last ones
+    below it, in their order. Both texts are None for one over `EVENT_LIMIT`."""
+    parts = [
+        f"CASE WHEN octet_length({name}) <= {EVENT_LIMIT} THEN CAST({name} AS BLOB) END"
+        if name in schema.events
+        else "NULL"
+        for name in ("event_json", "event_zstd")
+    ]
+    parts.append("event_utf8_bytes" if "event_utf8_bytes" in schema.events else "NULL")
+    condition, order = ("seq < ?2", "DESC") if backwards else ("seq >= ?2", "ASC")
+    query = (
+        f"SELECT seq, {', '.join(parts)} FROM transcript_events"  # noqa: S608 - names are ours
+        f" WHERE session_id = ?1 AND {condition} ORDER BY seq {order} LIMIT ?3"
+    )
+    rows: Sequence[tuple[Any, ...]] = list(connection.execute(query, (session_id, start, count)))
+    found = [(as_int(row[0]) or 0, row[1], row[2], as_int(row[3])) for row in rows]
+    return found[::-1] if backwards else found
+
+
+# Single questions --------------------------------------------------------------------------------------------
+
+
+def events_in(connection: apsw.Connection, schema: Schema, session_id: str) -> int | None:
+    """How many events a session has; 1 for one that was put away; None when it is not there."""
+    for one in sessions_of(connection, schema, lambda place, reason: None, session_id):
+        if session_id in (one.id, one.session_id):
+            packed = archive_of(connection, schema, one.session_id, data=False) is not None
+            return one.events or int(packed)
+    return None
+
+
+def running_keys(connection: apsw.Connection, schema: Schema) -> list[str]:
+    """The keys whose row says that they run now."""
+    if not {"session_key", "status"} <= schema.nodes:
+        return []
+    query = "SELECT session_key FROM session_nodes WHERE status = 'running'"
+    return [as_text(key) or "" for (key,) in connection.execute(query)]

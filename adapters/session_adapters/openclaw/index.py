@@ -1,0 +1,142 @@
+"""The keys in `sessions.json`: names, channels and parents of the transcripts beside it (stores/openclaw FACTS.md).
+
+It is a source of its own, so that a transcript need not be read again whenever it changes, which is at every run.
+What it says becomes a summary without messages; `relations` puts it together with that of the transcript.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path, PurePath
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from session_adapters.base import Source
+from session_adapters.files import Decoder, read_small
+from session_adapters.model import SessionKind, SessionSummary
+from session_adapters.openclaw.keys import Key
+from session_adapters.openclaw.places import AGENT, INDEX, StateDir
+from session_adapters.openclaw.records import ENTRY, IndexEntry
+from session_adapters.text import one_line
+
+__all__ = ["described", "index_summaries", "read_index", "transcript_names"]
+
+LIMIT = 256 << 20
+"""Bytes."""
+_RAW_ENTRIES = msgspec.json.Decoder(dict[str, msgspec.Raw])
+"""Entries repeat megabytes of skills (FACTS.md «Traps»): most of each is passed over."""
+_ANY_ENTRIES = Decoder(dict)
+_FAILED = frozenset({"failed", "killed", "timeout"})
+
+Note = Callable[[str, str], None]
+"""(key, reason) of what could not be read."""
+
+
+def read_index(path: str, note: Note) -> dict[str, IndexEntry]:
+    """Key → entry. Raises `OSError`, and `ValueError` where it is no JSON object."""
+    data = read_small(path, LIMIT)
+    found: dict[str, IndexEntry] = {}
+    for key, raw in _entries(data):
+        try:
+            found[key] = ENTRY.one(raw)
+        except ValueError:
+            note(key, "the entry has fields of other types than expected")
+    return found
+
+
+def _entries(data: bytes) -> Iterator[tuple[str, bytes]]:
+    try:
+        yield from ((key, bytes(raw)) for key, raw in _RAW_ENTRIES.decode(data).items())
+        return
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass
+    for key, value in _ANY_ENTRIES.one(data).items():
+        if isinstance(key, str) and isinstance(value, dict):
+            yield key, msgspec.json.encode(value)
+
+
+def transcript_names(entry: IndexEntry) -> tuple[str, ...]:
+    """The file names that an entry's transcript may have. The directory in it counts for nothing: stores move."""
+    named = PurePath((entry.session_file or "").replace("\\", "/")).name
+    usual = f"{entry.session_id}.jsonl"
+    return tuple(dict.fromkeys(name for name in (named, usual) if name.endswith(".jsonl") and name != ".jsonl"))
+
+
+def index_summaries(source: Source, state: StateDir, note: Note) -> list[SessionSummary]:
+    """What the keys say. Raises as `read_index` does."""
+    folder = Path(source.path).parent
+    try:
+        names = set(os.listdir(folder))  # noqa: PTH208 - names alone
+    except OSError:
+        names = set()
+    has_database = (folder.parent / "agent" / "openclaw-agent.sqlite").exists()
+    found = []
+    for key, entry in read_index(source.path, note).items():
+        wanted = transcript_names(entry)
+        if not has_database and names and not names.intersection(wanted):
+            note(key, f"its transcript {wanted[0] if wanted else ''} is not there")
+        bare = SessionSummary(
+            agent=AGENT,
+            session_id=state.tagged(key),
+            profile=source.profile,
+            path=source.path,
+            raw={"layout": INDEX, "files": list(wanted), "sessionId": entry.session_id},
+        )
+        found.append(described(bare, key, entry, state))
+    return found
+
+
+def described(
+    summary: SessionSummary, key: str, entry: IndexEntry, state: StateDir, columns: Mapping[str, Any] | None = None
+) -> SessionSummary:
+    """The summary with what is known of its key. `columns` are those of the database, which say some of it again."""
+    has = {name: value for name, value in (columns or {}).items() if value is not None}
+    parts = Key.of(key)
+    spawner = has.get("spawned_by") or entry.spawned_by
+    kind: SessionKind = "subagent" if spawner or parts.is_subagent else summary.kind
+    channel = _channel(parts, entry, has)
+    status = has.get("status") or entry.status
+    name = has.get("label") or entry.label or has.get("display_name") or entry.display_name or entry.auto_label
+    models = summary.models or tuple(filter(None, (has.get("model") or entry.model or entry.model_override,)))
+    return replace(
+        summary,
+        title=one_line(name or "") or summary.title,
+        kind=kind,
+        parent_id=state.tagged(spawner) if spawner else None if kind == "subagent" else summary.parent_id,
+        forked_from=None if kind == "subagent" else summary.forked_from,
+        cwd=summary.cwd or entry.session_root or entry.spawned_cwd,
+        model=models[0] if models else None,
+        models=models,
+        source=channel or parts.origin,
+        archived=summary.archived or bool(has.get("archived_at") or entry.archived_at),
+        error=summary.error or status == "failed",
+        end_reason=status if status in _FAILED else summary.end_reason,
+        raw={
+            **summary.raw,
+            **_facts(parts, entry, has, channel),
+            "sessionKey": key,
+            "agentId": parts.agent_id,
+        },
+    )
+
+
+def _channel(parts: Key, entry: IndexEntry, has: Mapping[str, Any]) -> str | None:
+    delivery = entry.delivery_context.channel if entry.delivery_context else None
+    origin = entry.origin.provider if entry.origin else None
+    places = (parts.channel, has.get("channel"), entry.channel, entry.last_channel, delivery, origin)
+    return next((place for place in places if isinstance(place, str) and place), None)
+
+
+def _facts(parts: Key, entry: IndexEntry, has: Mapping[str, Any], channel: str | None) -> dict[str, Any]:
+    facts = {
+        "channel": channel,
+        "chatType": parts.chat_type or has.get("chat_type") or entry.chat_type,
+        "parentSessionKey": has.get("parent_session_key") or entry.parent_session_key,
+        "createdVia": has.get("created_via"),
+        "status": has.get("status") or entry.status,
+        "label": has.get("label") or entry.label,
+    }
+    return {name: value for name, value in facts.items() if value}

@@ -1,0 +1,287 @@
+"""What a list shows of a store: of a file its ends, of a database the ends of each transcript, and all of it where
+that is little or where it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+from msgspec.structs import asdict, replace
+
+from session_adapters.base import Source
+from session_adapters.model import SessionSummary
+from session_adapters.openclaw.database import Archive, Facts, Schema, archive_of, read_events, sessions_of
+from session_adapters.openclaw.index import described
+from session_adapters.openclaw.places import AGENT, DATABASE, DOCUMENT, FILE, FileName, StateDir, agent_of
+from session_adapters.openclaw.rules import ClawTally
+from session_adapters.openclaw.shelves import (
+    DocumentShelf,
+    PackedShelf,
+    Row,
+    Shelf,
+    unpacked_archive,
+    unpacked_event,
+)
+from session_adapters.pi_records import ENTRIES
+from session_adapters.sqlite import read_database
+from session_adapters.text import one_line
+from session_adapters.times import from_millis, parse_time
+from session_adapters.tree_adapter import gather
+
+__all__ = ["NoSession", "Note", "database_summaries", "file_summary"]
+
+FULL_SIZE = 4 << 20
+"""Bytes. A smaller database is read in full at once."""
+FIRST, LAST = 12, 8
+"""Events of a longer transcript that are read for a quick look."""
+_BATCH_SESSIONS, _BATCH_EVENTS = 200, 20_000
+"""How much is asked for while a database is open once."""
+_CHUNK = 256
+
+Note = Callable[[str, str], None]
+"""(place, reason) of what could not be read."""
+
+
+class NoSession(ValueError):
+    """A file holds nothing that is a session. The text says what it is instead."""
+
+
+# Databases ---------------------------------------------------------------------------------------------------
+
+
+class _Counted(NamedTuple):
+    tally: ClawTally
+    partial: bool
+    archive: Archive | None
+
+
+def database_summaries(
+    source: Source, state: StateDir, note: Note, *, exact: bool, wanted: str | None = None
+) -> list[SessionSummary]:
+    """The sessions of a database, or those of the key that `wanted` belongs to. Raises `DatabaseUnreadable`."""
+
+    def facts(connection: apsw.Connection) -> tuple[list[Facts], list[tuple[str, str]]]:
+        lost: list[tuple[str, str]] = []
+        schema = Schema.of(connection)
+        return list(sessions_of(connection, schema, lambda *one: lost.append(one), wanted)), lost
+
+    sessions, lost = read_database(source.path, facts)
+    for place, reason in lost:
+        note(place, reason)
+    full = exact or source.size <= FULL_SIZE
+    found: list[SessionSummary] = []
+    for batch in _batches(sessions):
+        for one, counted in zip(batch, read_database(source.path, _counting(batch, full=full)), strict=True):
+            if counted.archive is not None and full:
+                counted = _unpack(one, counted, source.path, note)
+            if counted.tally.warnings:
+                note(f"session {one.id}", f"damaged events left out: {counted.tally.warnings}")
+            found.append(_of_database(one, counted, source, state))
+    return found
+
+
+def _batches(sessions: Sequence[Facts]) -> Iterator[list[Facts]]:
+    batch: list[Facts] = []
+    events = 0
+    for one in sessions:
+        batch.append(one)
+        events += one.events
+        if len(batch) >= _BATCH_SESSIONS or events >= _BATCH_EVENTS:
+            yield batch
+            batch, events = [], 0
+    if batch:
+        yield batch
+
+
+def _counting(batch: Sequence[Facts], *, full: bool) -> Callable[[apsw.Connection], list[_Counted]]:
+    def read(connection: apsw.Connection) -> list[_Counted]:
+        schema = Schema.of(connection)
+        return [_count(connection, schema, one, full=full) for one in batch]
+
+    return read
+
+
+def _count(connection: apsw.Connection, schema: Schema, one: Facts, *, full: bool) -> _Counted:
+    tally = _tally(one)
+    if not one.events:
+        try:
+            archive = archive_of(connection, schema, one.session_id, data=full)
+        except apsw.Error:
+            tally.warnings += 1
+            archive = None
+        return _Counted(tally, archive is not None, archive)
+    whole = full or one.events <= FIRST + LAST
+    try:
+        if whole:
+            at = 0
+            while rows := read_events(connection, schema, one.session_id, at, _CHUNK):
+                _feed(tally, (unpacked_event(*row) for row in rows))
+                at = rows[-1][0] + 1
+        else:
+            first = read_events(connection, schema, one.session_id, 0, FIRST)
+            last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)
+            _feed(tally, (unpacked_event(*row) for row in (*first, *last)))
+    except apsw.Error:  # a damaged page: what was read of this one stands, the others are not touched by it
+        tally.warnings += 1
+        whole = False
+    return _Counted(tally, not whole, None)
+
+
+def _tally(one: Facts) -> ClawTally:
+    tally = ClawTally()
+    tally.forked_at, tally.known_leaf = one.forked_at, one.leaf
+    return tally
+
+
+def _unpack(one: Facts, counted: _Counted, path: str, note: Note) -> _Counted:
+    tally = _tally(one)
+    try:
+        lines = unpacked_archive(counted.archive, path) if counted.archive is not None else []
+        _feed(tally, (Row(number, line) for number, line in enumerate(lines)))
+    except OSError as error:
+        note(f"session {one.id}", error.strerror or str(error))
+        return counted._replace(partial=False)
+    return _Counted(tally, False, counted.archive)
+
+
+def _feed(tally: ClawTally, rows: Iterable[Row]) -> None:
+    for row in rows:
+        if row.reason:
+            tally.warnings += 1
+            continue
+        entries, lost = ENTRIES.all(row.data)
+        tally.warnings += lost
+        for entry in entries:
+            tally.take(entry)
+
+
+def _of_database(one: Facts, counted: _Counted, source: Source, state: StateDir) -> SessionSummary:
+    node, window = one.node, one.window
+    raw: dict[str, Any] = {
+        "layout": DATABASE,
+        "sessionId": one.session_id,
+        "windows": list(one.windows),
+        "events": one.events,
+        "current": one.id == one.key,
+    }
+    header = counted.tally.header
+    if header is not None and header.parent_session:
+        raw["parentSession"] = header.parent_session
+    if counted.archive is not None:
+        raw["packed"] = True
+    found = counted.tally.summary(
+        AGENT,
+        state.tagged(one.id),
+        profile=source.profile,
+        partial=counted.partial,
+        path=source.path,
+        raw=raw,
+        archived=bool(one.archived_as == "deleted"),
+        kind="fork" if one.forked_at is not None or raw.get("parentSession") else "session",
+    )
+    if one.archived_as:
+        found = replace(found, end_reason=one.archived_as)
+    columns = {**(asdict(window) if window is not None else {})}
+    if node is not None:
+        columns |= {name: value for name, value in asdict(node).items() if value is not None}
+        if node.fork_source_session_key:
+            parent = state.tagged(node.fork_source_session_key)
+            found = replace(found, parent_id=parent, forked_from=parent)
+        if node.fork_source_entry_id:
+            found = replace(found, raw={**found.raw, "forkEntryId": node.fork_source_entry_id})
+    if one.key:
+        found = described(found, one.key, one.entry, state, columns)
+    if one.previous_id is not None:
+        first = state.tagged(one.first_id) if one.first_id else None
+        parent = state.tagged(one.previous_id)
+        found = replace(found, kind="continuation", parent_id=parent, forked_from=None, lineage_id=first)
+    return _dated(found, columns)
+
+
+def _dated(summary: SessionSummary, columns: dict[str, Any]) -> SessionSummary:
+    """A session in which nothing was said yet, or whose events cannot be had now, by the times of its row."""
+    if summary.updated_at.timestamp() > 0:
+        return summary
+    created = from_millis(columns.get("created_at")) or from_millis(columns.get("updated_at")) or summary.created_at
+    return replace(summary, created_at=created, updated_at=from_millis(columns.get("updated_at")) or created)
+
+
+# Files -------------------------------------------------------------------------------------------------------
+
+
+def file_summary(source: Source, state: StateDir, *, exact: bool) -> SessionSummary:
+    """The session of a file. Raises `OSError` and `NoSession`."""
+    if source.layout == DOCUMENT:
+        return _document(source, state)
+    tally = ClawTally()
+    whole = True
+    if source.layout == FILE:
+        whole = gather(source.path, tally, exact=exact)
+    else:
+        _feed_shelf(tally, PackedShelf(source.path))
+    if not tally.is_session:
+        raise NoSession("it holds no session that can be read" if tally.warnings else "it holds no session")
+    name = FileName.of(Path(source.path).name)
+    why = name.why if name is not None else ""
+    header = tally.header
+    raw: dict[str, Any] = {
+        "layout": source.layout,
+        "sessionId": name.stem if name is not None else source.session_id,
+        "agentId": agent_of(source.path),
+    }
+    if header is not None:
+        raw["headerId"] = header.id
+        raw["version"] = header.version
+        if header.parent_session:
+            raw["parentSession"] = header.parent_session
+    found = tally.summary(
+        AGENT,
+        source.session_id,
+        profile=source.profile,
+        partial=not whole,
+        path=source.path,
+        size=source.size,
+        raw=raw,
+        archived=why == "deleted",
+        kind="fork" if raw.get("parentSession") else "session",
+    )
+    return replace(found, end_reason=why) if why else found
+
+
+def _feed_shelf(tally: ClawTally, shelf: Shelf) -> None:
+    numbers = [mark[0] for mark in shelf.look().marks]
+    for at in range(0, len(numbers), _CHUNK):
+        _feed(tally, shelf.rows(numbers[at], _CHUNK))
+
+
+def _document(source: Source, state: StateDir) -> SessionSummary:
+    """A session of the document's layout (spec 004 §4.2.9)."""
+    shelf, tally = DocumentShelf(source.path), ClawTally()
+    _feed_shelf(tally, shelf)
+    document = shelf.document
+    if document.messages is None:
+        raise NoSession("it has no messages")
+    folder = Path(source.path).parent.name
+    channel = document.channel if isinstance(document.channel, str) and document.channel else folder
+    found = tally.summary(
+        AGENT,
+        source.session_id,
+        profile=source.profile,
+        path=source.path,
+        size=source.size,
+        source=channel,
+        raw={"layout": DOCUMENT, "channel": channel, "sessionId": Path(source.path).stem},
+    )
+    models = found.models or ((document.model,) if document.model else ())
+    created = parse_time(document.created_at) or found.created_at
+    return replace(
+        found,
+        title=one_line(document.title or "") or found.title,
+        cwd=document.cwd,
+        created_at=min(created, found.created_at) if found.created_at.timestamp() > 0 else created,
+        updated_at=found.updated_at if tally.tree else parse_time(document.updated_at) or created,
+        model=models[0] if models else None,
+        models=models,
+    )

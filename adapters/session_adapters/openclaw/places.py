@@ -1,0 +1,292 @@
+"""Where OpenClaw's stores are (stores/openclaw FACTS.md «Paths»): state directories, the agents in each, and in those
+databases, key indexes and transcripts. Names alone are looked at, but for the configuration, which may move them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from session_adapters.base import Environment, Report, Source
+from session_adapters.files import Decoder, file_stamp, read_small
+from session_adapters.model import Problem
+from session_adapters.openclaw.keys import Key
+from session_adapters.sqlite import database_source
+
+__all__ = [
+    "AGENT",
+    "DATABASE",
+    "DOCUMENT",
+    "FILE",
+    "INDEX",
+    "PACKED",
+    "FileName",
+    "StateDir",
+    "agent_of",
+    "sources_of",
+    "state_dirs",
+]
+
+AGENT = "openclaw"
+DATABASE, INDEX, FILE, PACKED, DOCUMENT = "database", "index", "files", "packed", "document"
+"""Layouts of a `Source`."""
+
+_LEGACY = (".clawdbot", ".moldbot", ".moltbot")
+_FILE_NAME = re.compile(r"(?P<stem>.+?)\.jsonl(?:\.(?P<why>reset|deleted)\.(?P<when>[\dT:.Z-]+?))?(?P<packed>\.zst)?")
+_TWIN = re.compile(r"\.trajectory$|\.checkpoint\.|\.bak")
+"""Logs of requests, and copies from before a compaction or a repair."""
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
+
+
+class StateDir(NamedTuple):
+    """A directory in which OpenClaw keeps everything."""
+
+    path: Path
+    profile: str | None
+    layout: str
+    tag: str
+    """Goes before the ids of all but the first: every one has its own `agent:main:main`."""
+
+    def tagged(self, session_id: str) -> str:
+        """The id under which a session of this directory is known."""
+        return f"{self.tag}/{session_id}" if self.tag else session_id
+
+
+def state_dirs(environment: Environment) -> list[StateDir]:
+    """Strongest first, each once; those of earlier names and other profiles only where they are."""
+    home = environment.path("OPENCLAW_HOME")
+    found: list[tuple[Path, str | None, str]] = []
+    if environment.variables.get("OPENCLAW_STATE_DIR", "").strip():
+        found.append((environment.path("OPENCLAW_STATE_DIR"), None, "OPENCLAW_STATE_DIR"))
+    profile = environment.variables.get("OPENCLAW_PROFILE", "").strip()
+    if profile and profile != "default" and "/" not in profile and "\x00" not in profile:
+        found.append((home / f".openclaw-{profile}", profile, "profile"))
+    found.append((home / ".openclaw", None, "default"))
+    try:
+        names = sorted(os.listdir(home))  # noqa: PTH208 - names alone
+    except OSError:
+        names = []
+    found += [(home / name, name.removeprefix(".openclaw-"), "profile") for name in names if _is_profile(name)]
+    found += [(home / name, None, "earlier name") for name in _LEGACY if name in names]
+    places: dict[str, tuple[Path, str | None, str]] = {}
+    for path, of, layout in found:
+        if layout == "default" or path.is_dir():
+            places.setdefault(os.path.realpath(path), (path, of, layout))
+    order = list(places.values())
+    first = next((place for place in order if place[0].is_dir()), order[0])
+    return [
+        StateDir(path, of, layout, "" if (path, of, layout) == first else of or path.name.lstrip("."))
+        for path, of, layout in order
+    ]
+
+
+def _is_profile(name: str) -> bool:
+    return name.startswith(".openclaw-") and len(name) > len(".openclaw-")
+
+
+# Configuration -----------------------------------------------------------------------------------------------
+
+
+class _Session(msgspec.Struct):
+    store: Any = None
+
+
+class _Agent(msgspec.Struct, rename="camel"):
+    id: Any = None
+    agent_dir: Any = None
+
+
+class _Agents(msgspec.Struct):
+    list: Any = None
+
+
+class _Config(msgspec.Struct):
+    session: _Session | None = None
+    agents: _Agents | None = None
+
+
+_CONFIG = Decoder(_Config)
+
+
+class _Moved(NamedTuple):
+    """What the configuration moves."""
+
+    store: str = ""
+    """Template of the path of `sessions.json`."""
+    agent_dirs: dict[str, str] = {}  # noqa: RUF012 - never changed
+
+
+def _configured(state: StateDir, environment: Environment, report: Report) -> _Moved:
+    """JSON with comments and trailing commas, as OpenClaw accepts it."""
+    paths = [state.path / "openclaw.json", state.path / "clawdbot.json"]
+    if environment.variables.get("OPENCLAW_CONFIG_PATH", "").strip() and not state.tag:
+        paths.insert(0, environment.path("OPENCLAW_CONFIG_PATH"))
+    for path in paths:
+        try:
+            text = read_small(path).decode("utf-8", "replace")
+        except OSError:
+            continue
+        try:
+            config = _CONFIG.one(_COMMENT.sub(lambda found: found.group(1) or "", text).encode())
+        except ValueError:
+            if "agentDir" in text or '"store"' in text:
+                reason = "it is not JSON that can be read, so sessions that it moves elsewhere are not found"
+                report(Problem(agent=AGENT, path=str(path), reason=reason))
+            return _Moved()
+        return _moved(config)
+    return _Moved()
+
+
+def _moved(config: _Config) -> _Moved:
+    store = config.session.store if config.session else None
+    listed = config.agents.list if config.agents else None
+    dirs: dict[str, str] = {}
+    for item in listed if isinstance(listed, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("id"), str) and isinstance(item.get("agentDir"), str):
+            dirs[item["id"]] = item["agentDir"]
+    return _Moved(store if isinstance(store, str) and "\x00" not in store else "", dirs)
+
+
+# Sources -----------------------------------------------------------------------------------------------------
+
+
+class FileName(NamedTuple):
+    """What the name of a transcript says."""
+
+    stem: str
+    """The session's id, in a forum with `-topic-<n>` behind it."""
+    why: str
+    """reset or deleted; empty for one in use."""
+    when: str
+    packed: bool
+
+    @classmethod
+    def of(cls, name: str) -> FileName | None:
+        """None for a file that is no transcript, or a twin of one."""
+        found = _FILE_NAME.fullmatch(name)
+        if found is None or name.startswith(".") or _TWIN.search(found["stem"]):
+            return None
+        return cls(found["stem"], found["why"] or "", found["when"] or "", bool(found["packed"]))
+
+
+class _Walk:
+    """One look at a state directory."""
+
+    def __init__(self, state: StateDir, environment: Environment, report: Report) -> None:
+        self.state = state
+        self.environment = environment
+        self.report = report
+        self.moved = _configured(state, environment, report)
+
+    def sources(self) -> Iterator[Source]:
+        """Databases, then indexes and transcripts, then documents."""
+        agents = self.names(self.state.path / "agents")
+        agents += [name for name in self.moved.agent_dirs if name not in agents]
+        for agent in agents:
+            yield from self._database(agent)
+        for agent in agents:
+            yield from self._transcripts(self.state.path / "agents" / agent / "sessions")
+        if self.moved.store:
+            for agent in agents or ["main"]:
+                path = self.environment.expand(self.moved.store.replace("{agentId}", agent))
+                if path.is_absolute():
+                    yield from self._transcripts(path.parent, path.name)
+        yield from self._transcripts(self.state.path / "sessions")
+        yield from self._documents(self.state.path / "sessions")
+
+    def _database(self, agent: str) -> Iterator[Source]:
+        folder = self.state.path / "agents" / agent / "agent"
+        chosen = self.moved.agent_dirs.get(agent, "")
+        for place in (self.environment.expand(chosen), folder) if chosen else (folder,):
+            path = place / "openclaw-agent.sqlite"
+            try:
+                yield database_source(
+                    AGENT, path, root=str(self.state.path), layout=DATABASE, profile=self.state.profile
+                )
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except (OSError, ValueError) as error:
+                self._trouble(path, error)
+
+    def _transcripts(self, folder: Path, index: str = "sessions.json") -> Iterator[Source]:
+        """The index of keys and the files of one agent. Of several files of one session that in use has its id."""
+        names = self.names(folder)
+        if index in names:
+            yield from self._file(folder / index, INDEX, "")
+        listed: list[tuple[FileName, Path]] = []
+        for place in (folder, folder / "session-sqlite-import-archive", folder / "cold"):
+            for name in names if place == folder else self.names(place):
+                named = FileName.of(name)
+                if named is not None:
+                    listed.append((named, place / name))
+        listed.sort(key=lambda item: item[0].when, reverse=True)  # stable: the order of places is kept
+        listed.sort(key=lambda item: (item[0].stem, bool(item[0].why)))
+        before = ""
+        for named, path in listed:
+            session_id = path.name if named.stem == before else named.stem
+            before = named.stem
+            yield from self._file(path, PACKED if named.packed else FILE, self.state.tagged(session_id))
+
+    def _documents(self, folder: Path) -> Iterator[Source]:
+        """`<channel>/<id>.json`. The same id in two channels are two sessions (spec 004 §4.2.9)."""
+        found: list[tuple[str, Path]] = []
+        for channel in self.names(folder):
+            if channel.endswith((".json", ".jsonl")):
+                continue
+            names = [name for name in self.names(folder / channel) if name.endswith(".json")]
+            found += [(name.removesuffix(".json"), folder / channel / name) for name in names if name[0] != "."]
+        often = Counter(stem for stem, _ in found)
+        for stem, path in found:
+            session_id = stem if often[stem] == 1 else f"{path.parent.name}/{stem}"
+            yield from self._file(path, DOCUMENT, self.state.tagged(session_id))
+
+    def _file(self, path: Path, layout: str, session_id: str) -> Iterator[Source]:
+        try:
+            status = path.stat()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            self._trouble(path, error)
+            return
+        yield Source(
+            agent=AGENT,
+            path=str(path),
+            stamp=file_stamp(status),
+            session_id=session_id,
+            root=str(self.state.path),
+            layout=layout,
+            profile=self.state.profile,
+            size=status.st_size,
+            modified=status.st_mtime,
+        )
+
+    def names(self, folder: Path) -> list[str]:
+        """What lies in a directory, sorted; nothing where there is none."""
+        try:
+            return sorted(os.listdir(folder))  # noqa: PTH208 - names alone
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+        except OSError as error:
+            self._trouble(folder, error)
+            return []
+
+    def _trouble(self, path: Path, error: Exception) -> None:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        self.report(Problem(agent=AGENT, path=str(path), reason=f"it cannot be reached: {reason}"))
+
+
+def sources_of(state: StateDir, environment: Environment, report: Report) -> Iterator[Source]:
+    """Everything in a state directory that holds sessions. A database comes before the files it was made from."""
+    yield from _Walk(state, environment, report).sources()
+
+
+def agent_of(path: str) -> str:
+    """The agent whose sessions directory a file is in."""
+    parts = Path(path).parts
+    places = [at for at, part in enumerate(parts) if part == "agents"]
+    return parts[places[-1] + 1] if places and places[-1] + 1 < len(parts) else Key.of("").agent_id

@@ -1,0 +1,181 @@
+"""How OpenClaw's events differ from Pi's, from which they descend (stores/openclaw FACTS.md «SQLite schema»).
+
+An event `leaf` says where the conversation goes on after a rewind; `reset` starts a fresh history in the same
+transcript; a user's message may have been put there by the program; results say in their details what the command
+exited with, and which session a helper got.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from session_adapters.model import Message, SessionSummary
+from session_adapters.pi_messages import entry_time
+from session_adapters.pi_records import SPOKEN, Entry
+from session_adapters.text import one_line
+from session_adapters.times import parse_time
+from session_adapters.tree import Node
+from session_adapters.tree_file import Shown, TreeFile, TreeShape
+from session_adapters.tree_tally import Tally
+
+__all__ = ["ClawFile", "ClawShape", "ClawTally", "asked"]
+
+_ENVELOPE = re.compile(r"\s*\[[^\]\n]{0,200}\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]\n]{0,60}\]\s*")
+"""`[Sat 2026-11-21 08:59 UTC] `, `[Telegram dev id:4711 2026-01-10 10:00 UTC] `."""
+_TASK = re.compile(r"\[Subagent Task\]:?\s*")
+_MESSAGE_ID = re.compile(r"\s*\[message_id: [^\]\n]*\]\s*$")
+_HEARTBEAT = "Read HEARTBEAT.md"
+_INSERTED = frozenset({"internal_system", "inter_session"})
+"""`provenance.kind` of messages that no user wrote."""
+_RUNTIME = "OpenClaw runtime context (internal)"
+_RESET = "Reset: nothing above is seen by the agent any more"
+
+
+def asked(text: str) -> str:
+    """A prompt as the user wrote it: without the time and sender that OpenClaw puts before it for the model."""
+    text = text[:4000]
+    text = _ENVELOPE.sub("", text, count=1) if _ENVELOPE.match(text) else text
+    task = _TASK.search(text)
+    if task is not None and text.startswith("[Subagent Context]"):
+        text = text[task.end() :]
+    return _MESSAGE_ID.sub("", text).strip()
+
+
+class ClawShape(TreeShape):
+    """Pi's tree with OpenClaw's leaf rule."""
+
+    spoken_types = SPOKEN | {"reset"}
+
+    def __init__(self, *rest: Any) -> None:
+        super().__init__(*rest)
+        self.forked_at: float | None = None
+        """Seconds; what is older was copied by a fork. Headers tell another time once the fork was rewound."""
+        self.known_leaf: str | None = None
+        """The leaf that OpenClaw's own index has for what was read."""
+        self._emptied = False
+
+    def take(self, record: Any) -> int | None:
+        """See `TreeShape.take`."""
+        if record.type == "leaf" and record.id is not None:
+            return self._take_leaf(record)
+        if record.type != "session":
+            self._emptied = False
+        return super().take(record)
+
+    def _take_leaf(self, record: Any) -> int:
+        """A pointer: what follows hangs on its target, and so does the pointer."""
+        target = record.target_id
+        known = target is None or self.tree.find(target) is not None
+        self._emptied = target is None
+        moment = parse_time(record.timestamp)
+        seconds = None if moment is None else moment.timestamp()
+        return self.tree.add(Node(record.id, target if known else record.parent_id, False, seconds))
+
+    def leaf(self) -> int | None:
+        """The last event. Where that is a setting which hangs on nothing, as some versions wrote them, the last
+        thing said: only a pointer leads away from a whole conversation."""
+        known = self.tree.find(self.known_leaf)
+        if known is not None:
+            return known
+        last = self.tree.last()
+        if last is None or self._emptied or self.tree.spoken_above(last) is not None:
+            return last
+        nodes = self.tree.nodes
+        return next((index for index in range(last, -1, -1) if nodes[index].spoken), last)
+
+    def is_inherited(self, timestamp: Any) -> bool:
+        """Copies in a fork keep their time, which is before the fork."""
+        if self.forked_at is None:
+            return super().is_inherited(timestamp)
+        moment = parse_time(timestamp)
+        return moment is not None and moment.timestamp() < self.forked_at
+
+    def show(self, entry: Entry, node_id: str) -> Shown:
+        """See `TreeShape.show`."""
+        if entry.type == "reset":
+            inherited = self.is_inherited(entry.timestamp)
+            return Shown((_reset(entry, node_id, inherited=inherited),))
+        shown = super().show(entry, node_id)
+        if not shown.messages:
+            return shown
+        message = shown.messages[0]
+        if message.role == "user" and message.kind == "message":
+            kind = "notice" if _is_inserted(entry, message.content) else "message"
+            return Shown((replace(message, kind=kind),))
+        if message.tool_result is not None:
+            return _result(entry, message)
+        if entry.custom_type == "run-failed-before-reply":
+            return Shown((replace(message, kind="error"),))
+        if entry.message is not None and entry.message.provider == "openclaw":
+            # What a channel was sent, written down by the gateway: no model was called.
+            return Shown((replace(message, model=None),))
+        return shown
+
+
+def _reset(entry: Entry, node_id: str, *, inherited: bool) -> Message:
+    return Message(
+        role="system", kind="compaction", id=node_id, content=_RESET, timestamp=entry_time(entry), inherited=inherited
+    )
+
+
+def _is_inserted(entry: Entry, text: str) -> bool:
+    provenance = entry.message.provenance if entry.message is not None else None
+    if isinstance(provenance, dict) and provenance.get("kind") in _INSERTED:
+        return True
+    return asked(text[:400]).startswith((_HEARTBEAT, _RUNTIME))
+
+
+def _result(entry: Entry, message: Message) -> Shown:
+    """A result with what its details say: shells report a failure as text and exit code alone."""
+    details = entry.message.details if entry.message is not None else None
+    if not isinstance(details, dict) or message.tool_result is None:
+        return Shown((message,))
+    code = details.get("exitCode")
+    failed = details.get("status") in ("error", "failed") or (isinstance(code, int) and code != 0)
+    if failed and not message.tool_result.is_error:
+        message = replace(message, tool_result=replace(message.tool_result, is_error=True))
+    return Shown((message,), dict(_facts(details)))
+
+
+def _facts(details: Mapping[str, Any]) -> Mapping[str, Any]:
+    found: dict[str, Any] = {}
+    duration, child = details.get("durationMs"), details.get("childSessionKey")
+    if isinstance(duration, int | float) and 0 <= duration < 1e12:
+        found["duration_ms"] = int(duration)
+    if isinstance(child, str) and child:
+        found["subagent_id"] = child
+    return found
+
+
+class ClawFile(ClawShape, TreeFile):
+    """A session in a JSONL file."""
+
+
+class ClawTally(ClawShape, Tally):
+    """What a list shows of a session."""
+
+    def take(self, record: Any) -> int | None:
+        """See `Tally.take`."""
+        before = self.first_prompt
+        index = super().take(record)
+        if self.first_prompt is not before:
+            self.first_prompt = asked(self.first_prompt)
+        return index
+
+    @property
+    def title(self) -> str:
+        """The first prompt; names are in other places than the transcript."""
+        return one_line(self.first_prompt)
+
+    def summary(self, agent: str, session_id: str, **more: Any) -> SessionSummary:
+        """See `Tally.summary`. A session that was rewound began with its first message, not with its header."""
+        found = super().summary(agent, session_id, **more)
+        header = self.header
+        forked = self.forked_at is not None or (header is not None and header.parent_session)
+        if forked or self._first_time is None or self._first_time >= found.created_at:
+            return found
+        return replace(found, created_at=self._first_time)

@@ -1,0 +1,342 @@
+"""Where the events of one session are kept, when not in a JSONL file: in the database, packed in a file, or in the
+document's layout. Each hands them out by number, as the JSON that Pi's records are."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import apsw
+import msgspec
+
+from session_adapters.files import file_stamp, read_small
+from session_adapters.openclaw.database import (
+    Archive,
+    Facts,
+    Mark,
+    Schema,
+    archive_of,
+    marks_of,
+    read_events,
+    sessions_of,
+)
+from session_adapters.openclaw.records import DOCUMENT, Document
+from session_adapters.openclaw.rules import ClawShape
+from session_adapters.openclaw.zstd import ZstdError, decompress
+from session_adapters.pi_records import ENTRIES, SHAPES
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.tree_file import Shown, Spot, TreeStore
+
+__all__ = [
+    "DatabaseShelf",
+    "DocumentShelf",
+    "Look",
+    "PackedShelf",
+    "Row",
+    "RowStore",
+    "Shelf",
+    "unpacked_archive",
+    "unpacked_event",
+]
+
+T = TypeVar("T")
+ARCHIVE_LIMIT = 256 << 20
+"""Bytes of an unpacked transcript that are held in memory."""
+_CHUNK = 256
+"""Events that are gone through at a time."""
+_AHEAD = 64
+"""Events that are fetched together when one is shown."""
+
+
+class Row(NamedTuple):
+    """One event."""
+
+    number: int
+    data: bytes = b""
+    reason: str = ""
+    """Why it cannot be had; empty when it can."""
+
+
+class Look(NamedTuple):
+    """What a shelf has of the session now."""
+
+    identity: Any
+    """Another one when the events were written anew."""
+    marks: list[Mark]
+    """The first part of each is its number."""
+    leaf: str | None = None
+    forked_at: float | None = None
+
+
+class Shelf(ABC):
+    """See the module. All raise `OSError`; `FileNotFoundError` where the session is not there (any more)."""
+
+    path: str
+    place = "event"
+    """What a number is of, for a `Problem`."""
+
+    @abstractmethod
+    def stamp(self) -> tuple[int, ...]:
+        """Changes when something may have changed."""
+
+    @abstractmethod
+    def look(self) -> Look:
+        """Which events there are."""
+
+    @abstractmethod
+    def rows(self, start: int, count: int) -> list[Row]:
+        """Up to `count` events from number `start` on."""
+
+
+class RowStore(ClawShape, TreeStore):
+    """The structure of a session whose events are on a shelf."""
+
+    def __init__(self, shelf: Shelf) -> None:
+        super().__init__([shelf.path])
+        self._shelf = shelf
+        self._stamp: tuple[int, ...] = ()
+        self._look: Look | None = None
+        self._settled = False
+
+    def read(self) -> bool:
+        """See `TreeStore.read`."""
+        if self._settled:
+            return False
+        stamp, look = self._shelf.stamp(), self._shelf.look()
+        done = len(self._look.marks) if self._look is not None else 0
+        wanted = [mark[0] for mark in look.marks[done:]]
+        self.known_leaf, self.forked_at = None, look.forked_at
+        at = 0
+        while at < len(wanted):
+            rows = [row for row in self._shelf.rows(wanted[at], _CHUNK) if row.number <= wanted[-1]]
+            if not rows:
+                break
+            for row in rows:
+                self._feed(row)
+            at += len(rows)
+        self._stamp, self._look = stamp, look
+        self.known_leaf = look.leaf
+        return bool(wanted)
+
+    def _feed(self, row: Row) -> None:
+        if row.reason:
+            self.damaged[self.paths[0], row.number] = row.reason
+            return
+        records, lost = SHAPES.all(row.data)
+        if lost:
+            self.damaged[self.paths[0], row.number] = f"the {self._shelf.place} is damaged"
+        for nth, shape in enumerate(records):
+            self.note(shape, Spot(0, row.number, len(row.data), nth))
+
+    def place(self, offset: int) -> str:
+        """See `TreeStore.place`."""
+        return f"{self._shelf.place} {offset}"
+
+    def unchanged_so_far(self) -> bool:
+        """See `TreeStore.unchanged_so_far`."""
+        self._settled = False
+        if self._look is None:
+            return False
+        if self._shelf.stamp() == self._stamp:
+            self._settled = True
+            return True
+        now = self._shelf.look()
+        return now.identity == self._look.identity and now.marks[: len(self._look.marks)] == self._look.marks
+
+    @contextmanager
+    def reading(self) -> Iterator[Callable[[int], Shown]]:
+        """See `TreeStore.reading`."""
+        held: dict[int, Row] = {}
+
+        def read(index: int) -> Shown:
+            if not self.tree.nodes[index].spoken:
+                return Shown()
+            number = self.spots[index].offset
+            if number not in held:
+                held.clear()
+                held.update((row.number, row) for row in self._shelf.rows(number, _AHEAD))
+            row = held.get(number)
+            if row is None or row.reason:
+                return Shown()
+            return self.shown(index, ENTRIES.all(row.data)[0])
+
+        yield read
+
+
+# In a database -----------------------------------------------------------------------------------------------
+
+
+class DatabaseShelf(Shelf):
+    """The current window of a key, or an older one by its own id."""
+
+    def __init__(self, path: str, session_id: str) -> None:
+        self.path = path
+        self._wanted = session_id
+        self._window = ""
+        self._packed: tuple[Archive, list[bytes]] | None = None
+
+    def stamp(self) -> tuple[int, ...]:
+        """See `Shelf.stamp`."""
+        return database_stamp(self.path)
+
+    def _visit(self, work: Callable[[apsw.Connection, Schema], T]) -> T:
+        try:
+            return read_database(self.path, lambda connection: work(connection, Schema.of(connection)))
+        except DatabaseMissing as error:
+            raise FileNotFoundError(str(error)) from error
+        except DatabaseUnreadable as error:
+            raise OSError(str(error)) from error
+
+    def look(self) -> Look:
+        """See `Shelf.look`."""
+
+        def work(connection: apsw.Connection, schema: Schema) -> tuple[Facts | None, Any, list[Mark], Archive | None]:
+            found = list(sessions_of(connection, schema, lambda place, reason: None, self._wanted))
+            facts = next((one for one in found if self._wanted in (one.id, one.session_id)), None)
+            if facts is None:
+                return None, None, [], None
+            generation, marks = marks_of(connection, schema, facts.session_id)
+            return facts, generation, marks, None if marks else archive_of(connection, schema, facts.session_id)
+
+        facts, generation, marks, archive = self._visit(work)
+        if facts is None:
+            raise FileNotFoundError(f"{self._wanted} is not in {self.path}")
+        self._window = facts.session_id
+        self._packed = None
+        if archive is not None:
+            lines = unpacked_archive(archive, self.path)
+            self._packed = archive, lines
+            marks = _marks(lines)
+        return Look((facts.session_id, generation), marks, facts.leaf, facts.forked_at)
+
+    def rows(self, start: int, count: int) -> list[Row]:
+        """See `Shelf.rows`."""
+        if self._packed is not None:
+            return _slice(self._packed[1], start, count)
+        window = self._window
+
+        def work(connection: apsw.Connection, schema: Schema) -> list[Any]:
+            return read_events(connection, schema, window, start, count)
+
+        return [unpacked_event(*row) for row in self._visit(work)]
+
+
+def unpacked_event(number: int, text: bytes | None, packed: bytes | None, size: int | None) -> Row:
+    """An event as it stands in the table."""
+    if text is not None:
+        return Row(number, text)
+    if packed is None:
+        return Row(number, reason="the event is too long to be read, or empty")
+    try:
+        return Row(number, decompress(packed, max(size or 0, 4 << 20)))
+    except ZstdError as error:
+        return Row(number, reason=f"the event cannot be read: {error}")
+
+
+def unpacked_archive(archive: Archive, database: str) -> list[bytes]:
+    """The events of a transcript that was put away."""
+    data = archive.blob
+    if data is None:
+        name = archive.name
+        if not name or "/" in name or name in (".", ".."):
+            raise FileNotFoundError("the transcript was put away, and its archive has no name")
+        data = read_small(Path(database).parent.parent / "sessions" / "cold" / name, ARCHIVE_LIMIT)
+    if archive.encoding == "zstd":
+        try:
+            data = decompress(data, max(archive.size, ARCHIVE_LIMIT) if archive.size else ARCHIVE_LIMIT)
+        except ZstdError as error:
+            raise OSError(f"its transcript was put away and cannot be read: {error}") from error
+    return _lines(data)
+
+
+# In a file ---------------------------------------------------------------------------------------------------
+
+
+class _FileShelf(Shelf):
+    """A file that is read as a whole."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._read: tuple[tuple[int, ...], list[bytes]] | None = None
+
+    @abstractmethod
+    def _load(self) -> list[bytes]:
+        """The events."""
+
+    def stamp(self) -> tuple[int, ...]:
+        """See `Shelf.stamp`."""
+        return file_stamp(os.stat(self.path))  # noqa: PTH116 - a path as it was listed
+
+    def _events(self) -> list[bytes]:
+        stamp = self.stamp()
+        if self._read is None or self._read[0] != stamp:
+            self._read = stamp, self._load()
+        return self._read[1]
+
+    def look(self) -> Look:
+        """See `Shelf.look`."""
+        return Look((), _marks(self._events()))
+
+    def rows(self, start: int, count: int) -> list[Row]:
+        """See `Shelf.rows`."""
+        return _slice(self._events(), start, count)
+
+
+class PackedShelf(_FileShelf):
+    """A JSONL file packed with Zstandard."""
+
+    place = "line"
+
+    def _load(self) -> list[bytes]:
+        try:
+            return _lines(decompress(read_small(self.path, ARCHIVE_LIMIT), ARCHIVE_LIMIT))
+        except ZstdError as error:
+            raise OSError(str(error)) from error
+
+
+class DocumentShelf(_FileShelf):
+    """A session of the document's layout: one JSON file (spec 004 §4.2.9)."""
+
+    place = "message"
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self.document = Document()
+
+    def _load(self) -> list[bytes]:
+        try:
+            self.document = DOCUMENT.one(read_small(self.path, ARCHIVE_LIMIT))
+        except ValueError as error:
+            raise OSError("it is not valid JSON of the expected kind") from error
+        return list(_events_of(self.document.messages or []))
+
+
+def _events_of(messages: list[Any]) -> Iterator[bytes]:
+    """The messages as a chain of records without type, the way Pi's document has them; what they cost stands
+    beside the tokens there."""
+    for number, message in enumerate(messages):
+        if not isinstance(message, dict):
+            yield b"?"
+            continue
+        record = {**message, "id": f"message-{number}", "parentId": f"message-{number - 1}" if number else None}
+        usage, cost = message.get("usage"), message.get("cost")
+        if isinstance(cost, dict) and isinstance(cost.get("usd"), int | float):
+            record["usage"] = {**(usage if isinstance(usage, dict) else {}), "cost": cost["usd"]}
+        record.pop("type", None)
+        yield msgspec.json.encode(record)
+
+
+def _lines(data: bytes) -> list[bytes]:
+    return [line for line in data.split(b"\n") if line.strip()]
+
+
+def _marks(lines: list[bytes]) -> list[Mark]:
+    return [(number, len(line), hash(line)) for number, line in enumerate(lines)]
+
+
+def _slice(lines: list[bytes], start: int, count: int) -> list[Row]:
+    return [Row(start + at, line) for at, line in enumerate(lines[start : start + count])]

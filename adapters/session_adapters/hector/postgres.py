@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import errors
-from psycopg.adapt import Loader
+from psycopg.adapt import Dumper, Loader
 
 from session_adapters.hector.dsn import Dsn
 from session_adapters.hector.reader import Reader
@@ -36,6 +36,16 @@ class _Bytes(Loader):
 
     def load(self, data: bytes | bytearray | memoryview) -> bytes:
         return bytes(data)
+
+
+class _Text(Dumper):
+    """Text for a server that keeps bytes and no encoding."""
+
+    def dump(self, obj: str) -> bytes:
+        data = obj.encode()
+        if b"\0" in data:
+            raise psycopg.DataError("NUL")
+        return data
 
 
 class ServerReader(Reader):
@@ -112,6 +122,9 @@ def _prepared(connection: psycopg.Connection[Any], zone: tzinfo | None) -> Serve
     connection.read_only = True
     connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
     connection.adapters.register_loader("text", _Bytes)
+    if connection.info.parameter_status("server_encoding") == "SQL_ASCII":
+        connection.adapters.register_dumper(str, _Text)
+        connection.execute("SET LOCAL client_encoding = 'SQL_ASCII'")  # or it refuses what is not valid
     # In the transaction and not as options of the connection, which poolers refuse.
     connection.execute(f"SET LOCAL statement_timeout = {STATEMENT_TIMEOUT}".encode())
     connection.execute(f"SET LOCAL lock_timeout = {LOCK_TIMEOUT}".encode())

@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from session_adapters.model import Message, Visibility
+from session_adapters.units import Lost, SessionGone
 
 __all__ = [
     "CONTENT_LIMIT",
@@ -38,10 +39,6 @@ spec 004 §4.2.6."""
 T = TypeVar("T")
 _WRAP = 1 << 36
 """Milliseconds after which the time in OpenCode's ids begins again: they hold 48 bits of it times 4096."""
-
-
-class SessionGone(LookupError):
-    """The store does not have the session."""
 
 
 class Facts(NamedTuple):
@@ -81,13 +78,6 @@ class Unit(NamedTuple):
     """Changes when the content may have."""
     rewound: bool = False
     inherited: bool = False
-
-
-class Lost(NamedTuple):
-    """Something that could not be read."""
-
-    place: str
-    reason: str
 
 
 class Reader(ABC):

@@ -22,6 +22,7 @@ BUILT_IN: Mapping[str, str] = {
     "claude": "session_adapters.claude:ClaudeAdapter",
     "codex": "session_adapters.codex:CodexAdapter",
     "copilot": "session_adapters.copilot:CopilotAdapter",
+    "gemini": "session_adapters.gemini:GeminiAdapter",
     "hector": "session_adapters.hector:HectorAdapter",
     "hermes": "session_adapters.hermes:HermesAdapter",
     "omp": "session_adapters.omp:OmpAdapter",

@@ -1,0 +1,206 @@
+"""Gemini CLI's sessions behind the interface that all agents share."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+from msgspec.structs import asdict
+
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Environment,
+    NativeCommand,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+    unique,
+)
+from session_adapters.files import open_file, read_at
+from session_adapters.gemini.document import is_document
+from session_adapters.gemini.places import (
+    DOCUMENT,
+    Projects,
+    gemini_home,
+    gemini_roots,
+    list_sources,
+    may_hold,
+    project_folder,
+)
+from session_adapters.gemini.survey import PROBE, Survey, summary_of, survey
+from session_adapters.gemini.transcript import DocumentTranscript, LogTranscript
+from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.transcript import PAGE, Transcript
+
+__all__ = ["GeminiAdapter"]
+
+_REPORTED = 10
+"""Damaged records of one file that are reported one by one."""
+_PLAIN_ID = re.compile(r"(?!latest$)[0-9A-Za-z][0-9A-Za-z._-]*")
+"""An id that cannot be taken for an option, nor for the word that stands for the newest session."""
+
+
+class GeminiAdapter(Adapter):
+    """Reads Gemini CLI's logs and documents."""
+
+    name: ClassVar[str] = "gemini"
+    label: ClassVar[str] = "Gemini CLI"
+    badge: ClassVar[str] = "gm"
+    capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True)
+    head: ClassVar[int] = 16 << 10
+    """Bytes at the beginning of a file that `summaries` reads."""
+    tail: ClassVar[int] = 16 << 10
+    """Bytes at its end."""
+    page: ClassVar[int] = PAGE
+    """Bytes of a transcript that `open` reads at first."""
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self._projects = Projects()
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`."""
+        return gemini_roots(self.environment)
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`."""
+        return unique(list_sources(self.environment, report))
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`. Counts and tokens are those of the whole log, what was taken back included."""
+        try:
+            found = survey(source.path, head=self.head, tail=self.tail, exact=exact)
+        except FileNotFoundError:
+            return ()
+        except OSError as error:
+            report(_problem(source, f"cannot be read: {error.strerror or error}"))
+            return ()
+        summary = self._summary(source, found)
+        damaged = found.builder.damaged
+        for offset, reason in damaged[:_REPORTED]:
+            report(_problem(source, reason, f"byte {offset}", summary.session_id))
+        if len(damaged) > _REPORTED:
+            reason = f"{len(damaged) - _REPORTED} more damaged records"
+            report(_problem(source, reason, f"after byte {damaged[_REPORTED - 1][0]}", summary.session_id))
+        if not found.builder.facts.records or not summary.session_id:
+            if not damaged:
+                report(_problem(source, "holds no session"))
+            return ()
+        return (summary,) if found.has_conversation else ()
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """See `Adapter.relate`. Of copies of a session (0.40 copies what 0.20 wrote, and goes on in another file)
+        the one that goes on longest; the first that was listed, when they are alike."""
+        best: dict[str, SessionSummary] = {}
+        for summary in summaries:
+            other = best.get(summary.session_id)
+            if other is None or _length(summary) > _length(other):
+                best[summary.session_id] = summary
+        return list(best.values())
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`; of several copies the one that `relate` keeps. The names of chats have only the
+        beginning of the id, so the files that may hold it are looked into; all others only when none of them does."""
+        if not session_id:
+            return None
+        listed = list(self.sources(lambda problem: None))
+        likely = [source for source in listed if may_hold(source, session_id)]
+        unlikely = (source for source in listed if not may_hold(source, session_id))
+        return self._holder(likely, session_id) or self._holder(unlikely, session_id)
+
+    def _holder(self, sources: Iterable[Source], session_id: str) -> Source | None:
+        best: tuple[tuple[float, int, int], Source] | None = None
+        empty: Source | None = None
+        for source in sources:
+            try:
+                found = survey(source.path, head=self.head, tail=self.tail, exact=False)
+            except OSError:
+                continue  # `summaries` reports it
+            summary = self._summary(source, found)
+            if summary.session_id != session_id:
+                continue
+            if not found.has_conversation:
+                empty = empty or source
+            elif best is None or _length(summary) > best[0]:
+                best = (_length(summary), source)
+        return best[1] if best else empty
+
+    def _summary(self, source: Source, found: Survey) -> SessionSummary:
+        folder = project_folder(source)
+        home = gemini_home(self.environment)
+        return summary_of(source, found, self._projects.directory(home, folder) if folder else None)
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open`."""
+        return self._open(source, session_id, self.page)
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`."""
+        transcript = self._open(source, session_id, sys.maxsize)
+        found = Survey(transcript.builder, transcript.size)
+        summary = self._summary(source, found)
+        if summary.session_id != session_id:
+            raise SessionMissing(f"gemini session {session_id} is not in {source.path}")
+        if not transcript.builder.facts.records:
+            reason = transcript.problems[0].reason if transcript.problems else "it holds no session"
+            raise SessionUnreadable(f"cannot read {source.path}: {reason}")
+        known = {name: value for name, value in asdict(summary).items() if name != "unified_id"}
+        return Session(**known, messages=tuple(transcript.messages))
+
+    def _open(self, source: Source, session_id: str, page: int) -> LogTranscript | DocumentTranscript:
+        if source.session_id and source.session_id != session_id:
+            raise SessionMissing(f"gemini session {session_id} is not in {source.path}")
+        try:
+            with open_file(source.path) as fd:
+                document = is_document(read_at(fd, 0, PROBE))
+        except FileNotFoundError as error:
+            raise SessionMissing(f"gemini session {session_id}: {source.path} is not there any more") from error
+        except OSError as error:
+            raise SessionUnreadable(f"cannot read {source.path}: {error.strerror or error}") from error
+        if document:
+            return DocumentTranscript(session_id, source.path)
+        return LogTranscript(session_id, source.path, page=page)
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """`gemini --resume <id>`, which works in the session's own directory alone (elsewhere it ends with exit code
+        42): None where that is not known, and for helpers, which cannot be resumed."""
+        session_id = summary.session_id
+        if summary.kind == "subagent" or summary.cwd is None or not _PLAIN_ID.fullmatch(session_id):
+            return None
+        if summary.raw.get("layout") == DOCUMENT:
+            return None
+        value = self.environment.variables.get("GEMINI_CLI_HOME", "").strip()
+        return NativeCommand(
+            argv=("gemini", "--resume", session_id),
+            cwd=summary.cwd,
+            env={"GEMINI_CLI_HOME": str(self.environment.expand(value))} if value else {},
+            warning=(
+                "A start of Gemini CLI after this one may delete the session (google-gemini/gemini-cli issue 27368): "
+                f"copy {summary.path} first if you want to keep it"
+            ),
+        )
+
+
+def _length(summary: SessionSummary) -> tuple[float, int, int]:
+    return (summary.updated_at.timestamp(), summary.message_count, summary.size)
+
+
+def _problem(source: Source, reason: str, place: str = "", session_id: str = "") -> Problem:
+    return Problem(
+        agent="gemini",
+        path=source.path,
+        reason=reason,
+        place=place,
+        session_id=session_id or source.session_id,
+    )

@@ -1,0 +1,268 @@
+"""Gemini's records turned into messages, one line at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from msgspec.structs import replace
+
+from session_adapters.files import Line
+from session_adapters.gemini.records import DECODER, Record, damage
+from session_adapters.gemini.replay import Entry, Replay
+from session_adapters.gemini.turns import Turn, is_context, turn_of
+from session_adapters.model import Message, MessageKind, Role
+from session_adapters.times import parse_time
+from session_adapters.transcript import Builder, first_difference
+
+__all__ = ["Facts", "GeminiBuilder"]
+
+_COMPACTED = "Conversation compressed"
+_GLANCE = 400
+"""Characters of a text that a list can have a use for."""
+
+
+class Facts:
+    """What the log says of the session beside what was said in it."""
+
+    def __init__(self) -> None:
+        self.session_id: str | None = None
+        self.project_hash: str | None = None
+        self.kind: str | None = None
+        self.started: datetime | None = None
+        """Start of the first process that wrote."""
+        self.newest: datetime | None = None
+        """Time of the newest message; those that were restored do not count."""
+        self.oldest: datetime | None = None
+        self.summary: str | None = None
+        self.directories: list[str] = []
+        self.context = ""
+        """The description of the workspace; its beginning."""
+        self.headers = 0
+        self.records = 0
+        self.document = False
+        """Lines of spec 004 were among them."""
+        self.safety: list[dict[str, Any]] = []
+
+
+class GeminiBuilder(Builder):
+    """Makes messages of lines. With `glance`, long texts, arguments and outputs are left out: enough to sum up a
+    session of any length."""
+
+    def __init__(self, *, glance: bool = False) -> None:
+        super().__init__()
+        self.facts = Facts()
+        self.replays = False
+        """Something in these lines changed what stood above: they cannot be understood without it."""
+        self._replay = Replay()
+        self._glance = glance
+        self._answered: set[str] = set()
+
+    @classmethod
+    def starts_turn(cls, line: bytes) -> bool:
+        """Whether the line is a prompt."""
+        if b'"user"' not in line or b'"functionResponse"' in line or b'"$set"' in line:
+            return False
+        try:
+            turn = turn_of(DECODER.one(line), "")
+        except ValueError:
+            return False
+        return turn.speaker == "user" and turn.kind == "message" and bool(turn.text)
+
+    def feed(self, line: Line) -> None:
+        """See `Builder.feed`."""
+        records, lost = DECODER.all(line.data)
+        if lost:
+            self.damaged.append((line.offset, damage(line.data)))
+            self._replay.lost()
+        for number, record in enumerate(records):
+            self.take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")
+
+    def skip(self, line: Line) -> None:
+        """See `Builder.skip`."""
+        super().skip(line)
+        self._replay.lost()
+
+    def take(self, record: Record, place: str) -> None:
+        """Take in one record, in the order in which the agent tells them apart."""
+        if record.rewind_to is not None:
+            self.replays = True
+            self._replay.rewind(record.rewind_to)
+            self._rebuild()
+        elif record.id is not None or record.role is not None or (record.type and record.session_id is None):
+            self._message(record, place)
+        elif (update := record.update) is not None:
+            self.facts.summary = update.summary or self.facts.summary
+            self.facts.directories = update.directories or self.facts.directories
+            if update.messages is not None:
+                self._replace(update.messages, place)
+        elif record.session_id is not None:
+            self._header(record, place)
+
+    def _header(self, record: Record, place: str) -> None:
+        facts = self.facts
+        facts.records += bool(record.session_id)
+        facts.headers += 1
+        facts.session_id = facts.session_id or record.session_id
+        facts.project_hash = facts.project_hash or record.project_hash
+        facts.kind = facts.kind or record.kind
+        facts.started = facts.started or parse_time(record.start_time)
+        facts.summary = record.summary or facts.summary
+        facts.directories = record.directories or facts.directories
+        self._replay.header()
+        for number, message in enumerate(record.messages or ()):  # a document
+            self.take(message, f"{place}.{number}")
+
+    def _message(self, record: Record, place: str) -> None:
+        facts = self.facts
+        facts.records += 1
+        turn = self._turn(record, place)
+        if turn.timestamp is not None and not is_context(turn):
+            facts.newest = max(facts.newest or turn.timestamp, turn.timestamp)
+            facts.oldest = min(facts.oldest or turn.timestamp, turn.timestamp)
+        if record.type is None:
+            facts.document = True
+            self._safety(record, turn.id)
+        entry, new = self._replay.message(turn)
+        if entry is None:
+            self.replays = True
+            self._rebuild()
+        elif new:
+            self._append(entry)
+        else:
+            self._update(entry)
+
+    def _replace(self, records: list[Record], place: str) -> None:
+        self.facts.records += 1
+        self.replays = True
+        turns = [self._turn(record, f"{place}.{number}") for number, record in enumerate(records)]
+        if self._replay.replace(turns):
+            self._rebuild()
+
+    def _turn(self, record: Record, place: str) -> Turn:
+        turn = turn_of(record, place)
+        if is_context(turn) and not self.facts.context:
+            self.facts.context = turn.notices[0][1]
+        return _at_a_glance(turn) if self._glance else turn
+
+    def _safety(self, record: Record, message_id: str) -> None:
+        found = {"safetyRatings": record.safety_ratings, "finishReason": record.finish_reason}
+        known = {name: value for name, value in found.items() if value is not None}
+        if known:
+            self.facts.safety.append({"messageId": message_id, **known})
+
+    # Messages ----------------------------------------------------------------------------------------------
+
+    def _append(self, entry: Entry) -> None:
+        entry.first = len(self.messages)
+        for message in self._messages(entry):
+            self.add(message)
+        entry.count = len(self.messages) - entry.first
+
+    def _update(self, entry: Entry) -> None:
+        """A record was written again, mostly a reply with the results of its calls."""
+        self._answered.difference_update(result.tool_call_id for result in entry.turn.results)
+        made = list(self._messages(entry))
+        if len(made) != entry.count:
+            self._rebuild()
+            return
+        for index, message in enumerate(made, entry.first):
+            old = self.messages[index]
+            if message.tool_calls:
+                outputs = {call.tool_call_id: call for call in old.tool_calls if call.output is not None}
+                calls = tuple(
+                    outputs.get(call.tool_call_id, call) if call.output is None else call
+                    for call in message.tool_calls
+                )
+                message = replace(message, tool_calls=calls)
+            if message != old:
+                self.change(index, message)
+
+    def _rebuild(self) -> None:
+        """Make all messages anew, and tell from where they differ."""
+        before, changed = self.messages, self._changed
+        self.messages = []
+        for known in (self._calls, self._unanswered, self._facts, self._answered):
+            known.clear()
+        for entry in self._replay.entries:
+            self._append(entry)
+        self._changed = changed
+        first = first_difference(before, self.messages)
+        if first is not None:
+            self._touch(first)
+
+    def _messages(self, entry: Entry) -> Iterator[Message]:
+        turn, made = entry.turn, 0
+        facts: dict[str, Any] = {"timestamp": turn.timestamp, "visibility": entry.state}
+
+        def name() -> str:
+            nonlocal made
+            made += 1
+            return turn.id if made == 1 else f"{turn.id}#{made - 1}"
+
+        for kind, text in turn.notices:
+            if kind == "summary":
+                yield Message(
+                    role="system", kind="compaction", content=_COMPACTED, id=f"{turn.id}#compaction", **facts
+                )
+            yield Message(role="user", kind=kind, content=text, id=name(), **facts)
+        for result in turn.results:
+            call_id = result.tool_call_id
+            if call_id and call_id in self._answered:
+                continue
+            self._answered.add(call_id)
+            place = self._calls.get(call_id)
+            if place is not None:
+                call = self.messages[place[0]].tool_calls[place[1]]
+                result = replace(result, is_error=result.is_error or call.is_error)
+            yield Message(
+                role="tool",
+                id=name(),
+                tool_result=self.link(result),
+                **facts,
+            )
+        if turn.speaker == "model":
+            yield Message(
+                role="assistant",
+                kind=turn.kind,
+                content=turn.text,
+                id=name(),
+                thinking=turn.thinking or None,
+                tool_calls=turn.calls,
+                token_usage=turn.usage,
+                usage_key=turn.id if turn.usage else "",
+                model=turn.model,
+                attachments=turn.attachments,
+                **facts,
+            )
+        elif turn.text.strip() or turn.attachments:
+            role, kind = _role(turn)
+            yield Message(
+                role=role,
+                kind=kind,
+                content=turn.shown or turn.text,
+                id=name(),
+                attachments=turn.attachments,
+                **facts,
+            )
+            if turn.shown:
+                yield Message(role=role, kind="notice", content=turn.text, id=name(), **facts)
+
+
+def _role(turn: Turn) -> tuple[Role, MessageKind]:
+    if turn.speaker != "user":
+        return "system", turn.kind
+    # What comes with the results of tools (images that were read) was not typed.
+    return "user", "notice" if turn.results else turn.kind
+
+
+def _at_a_glance(turn: Turn) -> Turn:
+    return turn._replace(
+        text=turn.text.lstrip()[:_GLANCE],
+        shown=turn.shown.lstrip()[:_GLANCE],
+        notices=tuple((kind, text[:_GLANCE]) for kind, text in turn.notices),
+        thinking="",
+        calls=tuple(replace(call, input=None, output=None) for call in turn.calls),
+        results=tuple(replace(result, output=None) for result in turn.results),
+    )

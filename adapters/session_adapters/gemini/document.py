@@ -1,0 +1,135 @@
+"""The single JSON document of 0.20: `{sessionId, projectHash, startTime, lastUpdated, messages}`, rewritten as a
+whole with every message (FACTS.md, «Paths»). Read whole, or by its ends."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from session_adapters.files import Line, read_at
+from session_adapters.gemini.builder import GeminiBuilder
+from session_adapters.gemini.records import DECODER
+
+__all__ = ["feed_document", "feed_document_ends", "is_document"]
+
+_DOCUMENT = re.compile(rb'[\s\x00\xef\xbb\xbf]*\{[^{}]*?"messages"\s*:\s*\[')
+_MESSAGES = re.compile(r'"messages"\s*:\s*\[')
+_BEGINS = re.compile(r'\{\s*"id"\s*:')
+"""How a message begins; calls and their results within one do too."""
+_BROKEN = "the document breaks off, or a message in it is damaged"
+_DECODE = json.JSONDecoder(strict=False).raw_decode
+
+
+class _Found(NamedTuple):
+    """A value, and where it ends."""
+
+    value: dict[str, Any]
+    end: int
+
+
+def is_document(head: bytes) -> bool:
+    """Whether a file that begins so is one document rather than lines."""
+    return _DOCUMENT.match(head) is not None
+
+
+def feed_document(data: bytes, builder: GeminiBuilder) -> None:
+    """Everything. What can be read of a damaged document is; the place of the damage is noted in bytes."""
+    try:
+        builder.take(DECODER.one(data), "@0")
+        return
+    except ValueError:
+        pass
+    text = data.decode("utf-8", "replace")
+    at = _feed_header(text, builder)
+    at = _feed_messages(text, at, builder)
+    if not _feed_rest(text, at, builder):
+        builder.damaged.append((len(text[:at].encode()), _BROKEN))
+        while (begin := _next(text, at)) is not None:  # go on with what is whole behind it
+            at = _feed_messages(text, begin, builder)
+        _feed_rest(text, at, builder)
+
+
+def feed_document_ends(fd: int, size: int, builder: GeminiBuilder, *, head: int, tail: int) -> None:
+    """The messages that are whole in the first `head` and the last `tail` bytes."""
+    first = read_at(fd, 0, head).decode("utf-8", "replace")
+    _feed_messages(first, _feed_header(first, builder), builder)
+    last = read_at(fd, size - tail, tail).decode("utf-8", "replace")
+    begin = _next(last, 0)
+    while begin is not None:
+        at = _feed_messages(last, begin, builder)
+        if _feed_rest(last, at, builder):
+            return
+        begin = _next(last, at)
+
+
+def _feed_header(text: str, builder: GeminiBuilder) -> int:
+    """The fields before the messages; where those begin."""
+    found = _MESSAGES.search(text)
+    if found is None:
+        return len(text)
+    begin = text.find("{")
+    _feed(f'{text[begin : found.start()]}"messages":[]}}', builder, 0)
+    return found.end()
+
+
+def _feed_messages(text: str, at: int, builder: GeminiBuilder) -> int:
+    """Messages from `at` on; where they end."""
+    for found in _objects(text, at):
+        at = found.end
+        builder.feed(Line(at, json.dumps(found.value).encode()))
+    return at
+
+
+def _feed_rest(text: str, at: int, builder: GeminiBuilder) -> bool:
+    """The fields behind the messages, if `at` is where those end; whether it is and the document ends well."""
+    rest = text[at:].strip("\x00 \t\r\n")
+    if not rest.startswith("]"):
+        return False
+    rest = rest[1:].lstrip(" \t\r\n,")
+    if rest == "}":
+        return True
+    try:
+        return _feed("{" + rest, builder, at)
+    except ValueError:
+        return False
+
+
+def _feed(text: str, builder: GeminiBuilder, at: int) -> bool:
+    """Fields of the session, as a header."""
+    try:
+        value, end = _DECODE(text)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(value, dict) or text[end:].strip("\x00 \t\r\n"):
+        return False
+    value.setdefault("sessionId", "")
+    builder.feed(Line(at, json.dumps(value).encode()))
+    return True
+
+
+def _objects(text: str, at: int) -> Iterator[_Found]:
+    """The objects of a list from `at` on, as far as they are whole."""
+    while True:
+        while at < len(text) and text[at] in " \t\r\n,\x00":
+            at += 1
+        if not text.startswith("{", at):
+            return
+        try:
+            value, at = _DECODE(text, at)
+        except (ValueError, RecursionError):
+            return
+        yield _Found(value, at)
+
+
+def _next(text: str, at: int) -> int | None:
+    """Where the next whole message begins."""
+    for found in _BEGINS.finditer(text, at):
+        try:
+            value, _ = _DECODE(text, found.start())
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value.get("type"), str) and "timestamp" in value:
+            return found.start()
+    return None

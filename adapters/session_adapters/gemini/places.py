@@ -1,0 +1,197 @@
+"""Where Gemini CLI keeps its sessions, and which project's they are (FACTS.md, «Paths»)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from session_adapters.base import Environment, Report, Root, Source
+from session_adapters.files import Decoder, file_stamp, read_small
+from session_adapters.model import Problem
+
+__all__ = [
+    "DOCUMENT",
+    "Projects",
+    "gemini_home",
+    "gemini_roots",
+    "list_sources",
+    "may_hold",
+    "parent_id",
+    "project_folder",
+]
+
+CHAT = "chats"
+HELPER = "helper"
+DOCUMENT = "document"
+"""Layout of spec 004."""
+_HASH = re.compile(r"[0-9a-f]{64}")
+_SMALL = 1 << 20
+_SHORT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-(.+)\.jsonl?")
+
+
+def gemini_home(environment: Environment) -> Path:
+    """`.gemini` in the home directory, or in `$GEMINI_CLI_HOME`, which stands for it."""
+    value = environment.variables.get("GEMINI_CLI_HOME", "").strip()
+    return (environment.expand(value) if value else environment.home) / ".gemini"
+
+
+def gemini_roots(environment: Environment) -> tuple[Root, ...]:
+    """The real place and that of spec 004."""
+    home = gemini_home(environment)
+    places = ((home / "tmp", "*/chats/session-*.jsonl"), (home / "sessions", "<id>.jsonl"))
+    return tuple(Root(path=path, layout=layout, exists=path.is_dir()) for path, layout in places)
+
+
+def list_sources(environment: Environment, report: Report) -> Iterator[Source]:
+    """Every session file. Empty ones are no sessions: Gemini leaves such behind.
+
+    0.40 copies a project's files from the folder named by a hash to the one named by a slug: the latter come first,
+    and of a document that goes on as a log the log.
+    """
+    chats, documents = gemini_roots(environment)
+    projects = [entry for entry in _entries(chats.path, report) if _is_folder(entry)]
+    for project in sorted(projects, key=lambda entry: _HASH.fullmatch(entry.name) is not None):
+        folder = Path(project.path) / "chats"
+        for entry in _chats(folder, report):
+            if _is_folder(entry):
+                for helper in _entries(Path(entry.path), report):
+                    yield from _source(helper, chats.path, HELPER, report)
+            else:
+                yield from _source(entry, chats.path, CHAT, report)
+    for entry in _entries(documents.path, report):
+        if not _is_folder(entry):
+            yield from _source(entry, documents.path, DOCUMENT, report)
+
+
+def parent_id(source: Source) -> str | None:
+    """The session whose helper this is: its files are in a folder of that name."""
+    return Path(source.path).parent.name if source.layout == HELPER else None
+
+
+def may_hold(source: Source, session_id: str) -> bool:
+    """Whether the name of the file fits: that of a chat has the first eight characters of the id alone."""
+    if source.layout != CHAT:
+        return source.session_id == session_id
+    short = _SHORT.fullmatch(Path(source.path).name)
+    return short is not None and short[1] == session_id[:8]
+
+
+def project_folder(source: Source) -> Path | None:
+    """`tmp/<slug or hash>`."""
+    if source.layout == DOCUMENT:
+        return None
+    return Path(source.path).parents[2 if source.layout == HELPER else 1]
+
+
+def _chats(folder: Path, report: Report) -> list[os.DirEntry[str]]:
+    return sorted(_entries(folder, report), key=lambda entry: (entry.name.endswith(".json"), entry.name))
+
+
+def _source(entry: os.DirEntry[str], root: Path, layout: str, report: Report) -> Iterator[Source]:
+    if not entry.name.endswith((".jsonl", ".json")):
+        return
+    try:
+        status = entry.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        report(_problem(entry.path, f"cannot be looked at: {error.strerror or error}"))
+        return
+    if status.st_size:
+        yield Source(
+            agent="gemini",
+            path=entry.path,
+            stamp=file_stamp(status),
+            session_id="" if layout == CHAT else entry.name.rpartition(".")[0],
+            root=str(root),
+            layout=layout,
+            size=status.st_size,
+            modified=status.st_mtime,
+        )
+
+
+def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as found:
+            return sorted(found, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        report(_problem(str(folder), f"the folder cannot be read: {error.strerror or error}"))
+        return []
+
+
+def _is_folder(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False
+
+
+def _problem(path: str, reason: str) -> Problem:
+    return Problem(agent="gemini", path=path, reason=reason)
+
+
+class _Registry(Struct):
+    """`projects.json`."""
+
+    projects: dict[str, str] = {}
+
+
+_REGISTRY = Decoder(_Registry)
+
+
+class Projects:
+    """Which directory a folder of `tmp` belongs to."""
+
+    def __init__(self) -> None:
+        self._known: tuple[object, Mapping[str, str]] = (None, {})
+
+    def directory(self, home: Path, folder: Path) -> str | None:
+        """By `.project_root`, else by `projects.json`, else, for a folder named by a hash, by hashing the directories
+        that are known from these."""
+        return _project_root(folder) or self._names(home).get(folder.name)
+
+    def _names(self, home: Path) -> Mapping[str, str]:
+        """Slug or hash → directory; made again when a project was added."""
+        stamp = tuple(_stamp(path) for path in (home / "projects.json", home / "tmp"))
+        known, names = self._known
+        if known != stamp:
+            names = _read_names(home)
+            self._known = (stamp, names)
+        return names
+
+
+def _read_names(home: Path) -> dict[str, str]:
+    slugs: dict[str, str] = {}
+    try:
+        registry = _REGISTRY.one(read_small(home / "projects.json", _SMALL)).projects
+    except (OSError, ValueError):
+        registry = {}  # the directory is then taken from the other sources
+    for path, slug in registry.items():
+        slugs.setdefault(slug, path)
+    paths = set(registry)
+    for entry in _entries(home / "tmp", lambda problem: None):
+        if not _HASH.fullmatch(entry.name) and (root := _project_root(Path(entry.path))):
+            paths.add(root)
+    return slugs | {hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest(): path for path in paths}
+
+
+def _project_root(folder: Path) -> str | None:
+    try:
+        text = read_small(folder / ".project_root", _SMALL).decode("utf-8", "surrogateescape").strip()
+    except OSError:
+        return None
+    return text if text.startswith("/") and "\n" not in text and "\0" not in text else None
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    try:
+        return file_stamp(path.stat())
+    except OSError:
+        return ()

@@ -1,0 +1,203 @@
+"""What Gemini CLI writes: the records of its logs (0.40 and 0.61), its documents (0.20), and the lines of spec 004.
+
+A log line is one of: a header (`sessionId`, `startTime` …; each resume writes another), a message (`id`, `type` …;
+the same id again replaces it), `{"$set": {…}}` (merges what is known of the session; `messages` in it replaces the
+whole conversation), `{"$rewindTo": id}` (drops that message and all after it). FACTS.md, «.jsonl is a LOG».
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct, field
+
+from session_adapters.files import Decoder
+from session_adapters.model import TokenUsage
+
+__all__ = [
+    "DECODER",
+    "Blob",
+    "Call",
+    "Content",
+    "FunctionCall",
+    "FunctionResponse",
+    "Part",
+    "Record",
+    "Thought",
+    "Tokens",
+    "Update",
+    "Usage",
+    "damage",
+    "token_usage",
+    "usage_of_line",
+]
+
+
+class FunctionCall(Struct):
+    """A call of a tool among the parts of a restored message."""
+
+    id: str | None = None
+    name: str | None = None
+    args: Any = None
+
+
+class FunctionResponse(Struct):
+    """The result of a call."""
+
+    id: str | None = None
+    name: str | None = None
+    response: Any = None
+
+
+class Blob(Struct, rename="camel"):
+    """`inlineData` (base64 in `data`) or `fileData`."""
+
+    mime_type: str | None = None
+    data: str | None = None
+    file_uri: str | None = None
+    display_name: str | None = None
+
+
+class Part(Struct, rename="camel"):
+    """A piece of a message, as the Gemini API has it."""
+
+    text: str | None = None
+    thought: bool | None = None
+    function_call: FunctionCall | None = None
+    function_response: FunctionResponse | None = None
+    inline_data: Blob | None = None
+    file_data: Blob | None = None
+
+
+Content = str | Part | list[Part | str] | None
+
+
+class Thought(Struct):
+    """One of `thoughts`."""
+
+    subject: str | None = None
+    description: str | None = None
+
+
+class Call(Struct, rename="camel"):
+    """One of `toolCalls`: the call and, once there is one, its result."""
+
+    id: str | None = None
+    name: str | None = None
+    args: Any = None
+    result: Content = None
+    result_display: Any = None
+    status: str | None = None
+    agent_id: str | None = None
+
+
+class Tokens(Struct):
+    """`input` includes `cached`; `output` excludes `thoughts` (FACTS.md, «Fields»)."""
+
+    input: int | None = None
+    output: int | None = None
+    cached: int | None = None
+    thoughts: int | None = None
+    tool: int | None = None
+    total: int | None = None
+
+
+class Usage(Struct, rename="camel"):
+    """The same in the document's layout, by the names of the Gemini API."""
+
+    prompt_token_count: int | None = None
+    candidates_token_count: int | None = None
+    cached_content_token_count: int | None = None
+    thoughts_token_count: int | None = None
+    tool_use_prompt_token_count: int | None = None
+    total_token_count: int | None = None
+
+
+class Update(Struct, rename="camel"):
+    """What `$set` holds."""
+
+    messages: list[Record] | None = None
+    summary: str | None = None
+    directories: list[str] | None = None
+
+
+class Record(Struct, rename="camel"):
+    """Any line; also a document of 0.20, which has its messages in `messages`."""
+
+    id: str | None = None
+    timestamp: Any = None
+    type: str | None = None
+    content: Content = None
+    display_content: Content = None
+    thoughts: list[Thought] | None = None
+    tokens: Tokens | None = None
+    model: str | None = None
+    tool_calls: list[Call] | None = None
+    # Headers and documents
+    session_id: str | None = None
+    project_hash: str | None = None
+    start_time: Any = None
+    kind: str | None = None
+    directories: list[str] | None = None
+    summary: str | None = None
+    messages: list[Record] | None = None
+    # Changes
+    update: Update | None = field(default=None, name="$set")
+    rewind_to: str | None = field(default=None, name="$rewindTo")
+    # The document's layout (spec 004 §4.2.3)
+    role: str | None = None
+    parts: Content = None
+    usage: Usage | None = None
+    usage_metadata: Usage | None = None
+    safety_ratings: Any = None
+    finish_reason: Any = None
+
+
+DECODER = Decoder(Record)
+
+
+class _Any(Struct):
+    """A record whatever its fields."""
+
+
+_ANY = Decoder(_Any)
+
+
+def damage(data: bytes) -> str:
+    """Why a line of which something was lost is a problem."""
+    try:
+        _ANY.one(data)
+    except ValueError:
+        return "not a record, or only part of one, could be read"
+    return "the record has another form than expected"
+
+
+def token_usage(tokens: Tokens | None) -> TokenUsage | None:
+    """In the common meaning. Prompts of tools (`tool`) are input beside `input` where the total says so."""
+    if tokens is None:
+        return None
+    given, cached, output, thoughts, tool = (
+        max(0, number or 0) for number in (tokens.input, tokens.cached, tokens.output, tokens.thoughts, tokens.tool)
+    )
+    extra = tool if tokens.total == given + output + thoughts + tool else 0
+    usage = TokenUsage(
+        input_tokens=max(0, given - cached) + extra,
+        output_tokens=output + thoughts,
+        cached_tokens=cached,
+        thinking_tokens=thoughts,
+    )
+    return usage if usage.total else None
+
+
+def usage_of_line(usage: Usage | None) -> Tokens | None:
+    """The figures of the document's layout under the names of the real one; they mean the same."""
+    if usage is None:
+        return None
+    return Tokens(
+        input=usage.prompt_token_count,
+        output=usage.candidates_token_count,
+        cached=usage.cached_content_token_count,
+        thoughts=usage.thoughts_token_count,
+        tool=usage.tool_use_prompt_token_count,
+        total=usage.total_token_count,
+    )

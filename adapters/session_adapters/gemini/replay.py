@@ -1,0 +1,186 @@
+"""Which of what was recorded still stands.
+
+A session's log says what happened, not what the conversation is: messages are rewritten, the whole list is replaced
+(on resume, after compression, when a turn failed), and the end is taken back. Nothing that was said is thrown away
+here: what no longer stands keeps its place and is marked as rewound or compacted. Its tokens were spent all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from session_adapters.gemini.turns import Turn, is_context, merged
+from session_adapters.model import Visibility
+
+__all__ = ["Entry", "Replay"]
+
+
+class Entry:
+    """A turn, and whether it stands."""
+
+    __slots__ = ("count", "first", "state", "turn")
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.state: Visibility = "live"
+        self.first = 0
+        """Index of the first message made of it; the builder's."""
+        self.count = 0
+        """How many messages were made of it; the builder's."""
+
+
+class Replay:
+    """Takes in the records of one session in the order of the log."""
+
+    def __init__(self) -> None:
+        self.entries: list[Entry] = []
+        """All that was said, in the order in which it is shown."""
+        self._known: dict[str, Entry] = {}
+        self._view: dict[str, Entry] = {}
+        """What stands, in order, by the id that the agent has for it now."""
+        self._answers: dict[str, Entry] = {}
+        """Id of a call → the turn that brought its result."""
+        self._resuming = False
+        self._pending: list[Turn] | None = None
+
+    def header(self) -> None:
+        """A process began to write."""
+        self._resuming = True
+
+    def lost(self) -> None:
+        """A record could not be read: it may have been the one that restored the conversation after a resume."""
+        self._pending = None
+
+    def message(self, turn: Turn) -> tuple[Entry | None, bool]:
+        """A message record: its entry, and whether it is a new one at the end; None when more has changed."""
+        settled = self._settle()
+        self._resuming = False
+        entry = self._view.get(turn.id)
+        if entry is not None:
+            entry.turn = merged(entry.turn, turn, restored=False)
+            self._note(entry)
+            return (None if settled else entry), False
+        known = self._known.get(turn.id)
+        if known is not None:  # said again after it was taken back
+            self.entries.remove(known)
+            turn = merged(known.turn, turn, restored=False)
+            settled = True
+        entry = Entry(turn)
+        self.entries.append(entry)
+        self._known[turn.id] = self._view[turn.id] = entry
+        self._note(entry)
+        return (None if settled else entry), True
+
+    def replace(self, turns: Sequence[Turn]) -> bool:
+        """The list of messages was replaced; whether that changed anything already.
+
+        A resume first replaces it with the description of the workspace alone, then with the history. Between the
+        two the conversation is not gone, and what stands waits for the second.
+        """
+        begins = self._resuming and bool(self._view) and all(map(is_context, turns))
+        self._pending = list(turns) if begins else None
+        if not begins:
+            self._resuming = False
+            self._apply(turns)
+        return not begins
+
+    def rewind(self, turn_id: str) -> None:
+        """A message and all after it were taken back; with an id that is not there, all were (as the agent does)."""
+        self._settle()
+        ids = list(self._view)
+        at = ids.index(turn_id) if turn_id in self._view else 0
+        dropped = [self._view.pop(one) for one in ids[at:]]
+        self._retire(dropped, "rewound")
+
+    def _settle(self) -> bool:
+        pending, self._pending = self._pending, None
+        if pending is not None:
+            self._apply(pending)
+        return pending is not None
+
+    def _note(self, entry: Entry) -> None:
+        for result in entry.turn.results:
+            self._answers.setdefault(result.tool_call_id, entry)
+
+    # Replacing ---------------------------------------------------------------------------------------------
+
+    def _apply(self, turns: Sequence[Turn]) -> None:
+        """Find what of the new list was said before, by id or, at the end of a compressed conversation, by what it
+        says; put the rest where it belongs, and retire what is left over."""
+        before = self._view
+        places = {id(entry): index for index, entry in enumerate(self.entries)}
+        listed = {turn.id: turn for turn in turns}
+        pairs = self._pair(listed, places)
+        view: dict[str, Entry] = {}
+        snapshot = False
+        for turn_id, turn in listed.items():
+            if turn_id not in pairs:
+                pairs[turn_id] = Entry(turn)
+                snapshot = snapshot or turn.is_snapshot
+                self._note(pairs[turn_id])
+            entry = pairs[turn_id]
+            if entry.turn.id == turn_id:
+                entry.turn = merged(entry.turn, turn, restored=True)
+            entry.state = "live"
+            view[turn_id] = self._known[turn_id] = entry
+        self._order([pairs[turn_id] for turn_id in listed], places)
+        self._view = view
+        self._retire(before.values(), "compacted" if snapshot else "rewound")
+
+    def _pair(self, listed: dict[str, Turn], places: dict[int, int]) -> dict[str, Entry]:
+        """New id → the entry that says the same; nothing for what is new."""
+        alike: dict[object, list[Entry]] = {}
+        for turn_id, entry in self._view.items():
+            if turn_id not in listed:
+                alike.setdefault(entry.turn.mark, []).append(entry)
+        pairs: dict[str, Entry] = {}
+        limit = len(self.entries)
+        for turn_id, turn in reversed(listed.items()):
+            found = self._known.get(turn_id)
+            if found is None:
+                candidates = alike.get(turn.mark, [])
+                while candidates and places[id(candidates[-1])] >= limit:
+                    candidates.pop()
+                found = candidates.pop() if candidates else self._answered(turn)
+            if found is not None:
+                pairs[turn_id] = found
+                limit = min(limit, places.get(id(found), limit))
+        return pairs
+
+    def _answered(self, turn: Turn) -> Entry | None:
+        """The entry that has the same results: restoring writes each twice, once under another id (FACTS.md)."""
+        found = [self._answers.get(result.tool_call_id) for result in turn.results]
+        return found[0] if turn.only_results and all(found) else None
+
+    def _order(self, wanted: Sequence[Entry], places: dict[int, int]) -> None:
+        """Put new entries before the known one that follows them, and known ones that moved where they now are."""
+        before: dict[int | None, list[Entry]] = {}
+        anchor: Entry | None = None
+        limit = len(self.entries)
+        moved: set[int] = set()
+        seen: set[int] = set()
+        for entry in reversed(wanted):
+            if id(entry) in seen:
+                continue
+            seen.add(id(entry))
+            place = places.get(id(entry))
+            if place is not None and place < limit:
+                anchor, limit = entry, place
+                continue
+            if place is not None:
+                moved.add(id(entry))
+            before.setdefault(id(anchor) if anchor else None, []).append(entry)
+        if not before:
+            return
+        ordered: list[Entry] = []
+        for entry in self.entries:
+            if id(entry) not in moved:
+                ordered.extend(reversed(before.get(id(entry), ())))
+                ordered.append(entry)
+        self.entries = [*ordered, *reversed(before.get(None, ()))]
+
+    def _retire(self, entries: Iterable[Entry], state: Visibility) -> None:
+        standing = {id(entry) for entry in self._view.values()}
+        for entry in entries:
+            if id(entry) not in standing:
+                entry.state = state

@@ -1,0 +1,206 @@
+"""What a list shows of a session: read from its ends, or from all of it, once."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from session_adapters.base import Source
+from session_adapters.files import Line, is_whole, lines, open_file, read_at, read_ends
+from session_adapters.gemini.builder import Facts, GeminiBuilder
+from session_adapters.gemini.document import feed_document, feed_document_ends, is_document
+from session_adapters.gemini.places import parent_id
+from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary, TokenUsage
+from session_adapters.text import one_line, scrub
+
+__all__ = ["PROBE", "Survey", "summary_of", "survey"]
+
+PROBE = 4 << 10
+"""Bytes that tell a document from lines."""
+_REACH = 1 << 20
+"""Bytes at each end beyond which an unusual log is not searched for its first prompt or newest message."""
+_LIMIT = 512 << 20
+"""Bytes of a document beyond which it is read by its ends alone."""
+_WORKSPACE = re.compile(r"Workspace Directories:\**\s*\n\s*-\s*(/[^\n]*)")
+
+
+class Survey:
+    """What was read of a file."""
+
+    def __init__(self, builder: GeminiBuilder, size: int, *, partial: bool = False, newest: bool = True) -> None:
+        self.builder = builder
+        self.size = size
+        self.partial = partial
+        self.newest = newest
+        """The newest message is among what was read."""
+
+    @property
+    def has_conversation(self) -> bool:
+        """Something is there beside the header and the description of the workspace; Gemini itself does not list
+        what has nothing."""
+        return self.partial or any(message.kind != "notice" for message in self.builder.messages)
+
+
+def survey(path: str, *, head: int, tail: int, exact: bool) -> Survey:
+    """The first `head` and the last `tail` bytes, or everything. Raises `OSError`."""
+    builder = GeminiBuilder(glance=True)
+    with open_file(path) as fd:
+        size = os.fstat(fd).st_size
+        if is_document(read_at(fd, 0, min(size, PROBE))):
+            if (exact and size <= _LIMIT) or size <= head + tail:
+                feed_document(read_at(fd, 0, size), builder)
+                return Survey(builder, size)
+            feed_document_ends(fd, size, builder, head=head, tail=tail)
+            return Survey(builder, size, partial=True)
+        if exact or size <= head + tail:
+            _feed(lines(fd, 0, size), builder)
+            return Survey(builder, size)
+        return _ends(fd, size, builder, head, tail)
+
+
+def _ends(fd: int, size: int, builder: GeminiBuilder, head: int, tail: int) -> Survey:
+    position = 0
+    for span in _spans(head, min(size, _REACH)):
+        found = [line for line in lines(fd, position, span) if line.complete]
+        if found:
+            _feed(found, builder)
+            position = found[-1].offset + len(found[-1].data) + 1
+        if any(message.is_prompt for message in builder.messages):
+            break
+    for span in _spans(tail, _REACH):
+        if size - span <= position:
+            _feed(lines(fd, position, size), builder)
+            return Survey(builder, size)
+        last = read_ends(fd, size, 0, span).tail
+        newest = any(_is_message(line) for line in last)
+        if newest or span >= _REACH:
+            _feed(last, builder)
+            return Survey(builder, size, partial=True, newest=newest)
+    raise AssertionError("the last span is the whole reach")
+
+
+def _feed(found: Iterable[Line], builder: GeminiBuilder) -> None:
+    """A torn last line waits to be finished."""
+    for line in found:
+        if line.too_long and line.complete:
+            builder.skip(line)
+        elif line.complete or (not line.too_long and is_whole(line.data)):
+            builder.feed(line)
+
+
+def _spans(first: int, last: int) -> Iterator[int]:
+    while first < last:
+        yield first
+        first *= 4
+    yield last
+
+
+def _is_message(line: Line) -> bool:
+    return b'"timestamp"' in line.data and not line.data.startswith(b'{"$set"')
+
+
+# Summing up ------------------------------------------------------------------------------------------------------
+
+
+def summary_of(source: Source, found: Survey, cwd: str | None) -> SessionSummary:
+    """The summary; `cwd` is the directory that the file's place tells."""
+    facts, messages = found.builder.facts, found.builder.messages
+    parent = parent_id(source)
+    kind: SessionKind = "subagent" if parent is not None or facts.kind == "subagent" else "session"
+    preview = _first_prompt(messages)
+    newest = facts.newest if found.newest else datetime.fromtimestamp(source.modified, UTC)
+    created = facts.started or facts.oldest or newest or EPOCH
+    models = _models(messages)
+    turns, failed = _turns(messages)
+    return SessionSummary(
+        agent="gemini",
+        session_id=facts.session_id or source.session_id,
+        title=one_line(facts.summary or preview),
+        created_at=created,
+        updated_at=newest or created,
+        turn_count=turns,
+        message_count=len(messages),
+        tool_call_count=sum(len(message.tool_calls) for message in messages),
+        model=models[0] if models else None,
+        models=models,
+        tokens=_tokens(messages),
+        cwd=cwd or _directory(facts),
+        kind=kind,
+        parent_id=parent,
+        preview=one_line(preview, 200),
+        error=failed,
+        partial=found.partial,
+        path=scrub(source.path),
+        size=found.size,
+        warnings=len(found.builder.damaged),
+        raw=_raw(source, facts, messages),
+    )
+
+
+def _first_prompt(messages: Iterable[Message]) -> str:
+    """As the agent has it: the first that is no command, else the first."""
+    prompts = [message.content for message in messages if message.role == "user" and message.kind in _ASKED]
+    return next((text for text in prompts if not text.lstrip().startswith(("/", "?"))), prompts[0] if prompts else "")
+
+
+_ASKED = ("message", "command")
+
+
+def _models(messages: Iterable[Message]) -> tuple[str, ...]:
+    """Most used first, ties by the latest."""
+    used: Counter[str] = Counter()
+    latest: dict[str, int] = {}
+    for number, message in enumerate(messages):
+        if message.model:
+            used[message.model] += 1
+            latest[message.model] = number
+    return tuple(sorted(used, key=lambda model: (-used[model], -latest[model])))
+
+
+def _turns(messages: Iterable[Message]) -> tuple[int, bool]:
+    """Prompts that were answered and not taken back, and whether the last one ended in a failed call."""
+    turns, waiting, failed = 0, False, False
+    for message in messages:
+        if message.visibility == "rewound":
+            continue
+        if message.is_prompt:
+            waiting, failed = True, False
+        elif message.kind == "error":
+            failed = True
+        elif message.role == "assistant" and message.kind == "message":
+            turns, waiting, failed = turns + waiting, False, False
+    return turns, failed
+
+
+def _tokens(messages: Iterable[Message]) -> TokenUsage | None:
+    """Of all that was ever logged, each reply once."""
+    spent = {message.usage_key: message.token_usage for message in messages if message.token_usage is not None}
+    return sum(spent.values(), TokenUsage()) if spent else None
+
+
+def _directory(facts: Facts) -> str | None:
+    """The first of the workspace's, which a helper's header or the description for the model names."""
+    if facts.directories:
+        return scrub(facts.directories[0])
+    named = _WORKSPACE.search(facts.context)
+    return scrub(named[1].strip()) if named else None
+
+
+def _raw(source: Source, facts: Facts, messages: Sequence[Message]) -> dict[str, Any]:
+    states = Counter(message.visibility for message in messages)
+    found: dict[str, Any] = {
+        "layout": "document" if facts.document else source.layout,
+        "projectHash": facts.project_hash,
+        "summary": facts.summary,
+        "resumed": max(0, facts.headers - 1),
+        "rewoundMessages": states["rewound"],
+        "compactedMessages": states["compacted"],
+        "compactions": sum(message.kind == "compaction" for message in messages),
+        "directories": facts.directories,
+        "safety": facts.safety,
+    }
+    return {name: value for name, value in found.items() if value}

@@ -1,4 +1,4 @@
-"""What the demo's people do with Pi, omp and OpenClaw: charts of a pipeline, pictures of a blog, a long backfill."""
+"""What the demo's people do with Pi and omp: charts of a pipeline, pictures of a blog, a long backfill."""
 
 from __future__ import annotations
 
@@ -18,10 +18,6 @@ __all__ = [
     "IMAGES",
     "IMAGES_AGAIN",
     "IMAGES_AVIF",
-    "LATE_ORDER",
-    "MORNING",
-    "RESTOCK",
-    "RESTOCK_FORK",
     "SCHEMA",
 ]
 
@@ -228,74 +224,6 @@ SCHEMA = Tale(
             replies=(
                 Reply(calls=(ran("rg -c 'alt=\"\"' content | wc -l", "37", 0.3),), helper=_COUNTER),
                 Reply(text="37 of 412 have none. 268 are PNG, 144 JPEG."),
-            ),
-        ),
-    ),
-)
-
-MORNING = Tale(
-    slug="openclaw-main",
-    title="",
-    project=".openclaw/workspace",
-    ago=timedelta(hours=4, minutes=4),
-    turns=(
-        said(
-            "What should I know before the stand-up?",
-            "Three things:\n\n1. the nightly loader skipped a partition\n2. db-2's disk was full, it is at 60 % now\n"
-            "3. Ana waits for an answer about customer 4711",
-            ran("cat notes/2026-11-21.md", "- loader: p23 missing\n- db-2: disk\n- support: 4711", 0.1),
-        ),
-    ),
-)
-LATE_ORDER = Tale(
-    slug="openclaw-telegram",
-    title="",
-    project=".openclaw/workspace",
-    ago=timedelta(minutes=19),
-    turns=(
-        said(
-            "Where is order 88120? The customer is on the phone.",
-            "At the parcel centre in Kassel since 06:12, delivery today between 14 and 17 o'clock.",
-            ran("shopctl order 88120 --track", "88120  Kassel  06:12  today 14-17", 1.4),
-        ),
-    ),
-)
-RESTOCK = Tale(
-    slug="openclaw-restock",
-    title="Restock plan for December",
-    project="shop",
-    model="claude-opus-4-6",
-    ago=timedelta(hours=6, minutes=2),
-    turns=(
-        said(
-            "Plan what to restock for December from last year's numbers.",
-            "Forty articles sold out last December. The list is in `plans/december.md`, dearest first.",
-            ran("python -m shop.sold_out --month 2025-12", "40 articles", 4.2),
-            Call(
-                kind="write",
-                target="plans/december.md",
-                after="# December\n\n1. advent calendars: 900\n2. candles: 400\n",
-            ),
-            thinking="Sold out means the number sold is a lower bound; say so.",
-        ),
-        said(
-            "Add a tenth to everything.",
-            "Added: 990 calendars, 440 candles, and so on.",
-            edited("plans/december.md", "900", "990"),
-        ),
-    ),
-)
-RESTOCK_FORK = msgspec.structs.replace(
-    RESTOCK,
-    slug="openclaw-restock-fork",
-    title="Restock plan, careful",
-    ago=timedelta(hours=5, minutes=31),
-    turns=(
-        Turn(
-            prompt="And if we are careful and order half?",
-            replies=(
-                Reply(text="Then eleven articles are gone by the tenth."),
-                Failure(status=500, reason="Internal error"),
             ),
         ),
     ),

@@ -191,8 +191,9 @@ class Watch:
 
 
 def _directories(snapshot: Snapshot) -> tuple[Path, ...]:
-    """The existing places, each once, without those inside others."""
-    found = sorted({root.path for place in snapshot.places for root in place.roots if root.exists})
+    """The existing places, each once, without those inside others. A server is no place in the file system."""
+    roots = (root for place in snapshot.places for root in place.roots)
+    found = sorted({root.path for root in roots if root.exists and root.path.exists()})
     return tuple(path for path in found if not any(other in path.parents for other in found))
 
 

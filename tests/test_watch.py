@@ -11,7 +11,7 @@ from pathlib import Path
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.snapshot import Place, Snapshot
-from hermes_tui.watch import Slot, Watch
+from hermes_tui.watch import Slot, Watch, _directories
 from session_adapters.base import Environment, Root
 from session_adapters.model import Problem
 
@@ -155,3 +155,9 @@ def test_two_hundred_looks_leave_no_file_and_no_thread_behind(tmp_path: Path) ->
         watch._offer(manager.catalogue.refresh())
     assert used() == before
     assert len(published) == 205
+
+
+def test_a_server_among_the_places_keeps_no_directory_from_being_watched(tmp_path: Path) -> None:
+    roots = (Root(path=Path("postgresql:host:5432/hector"), exists=True), Root(path=tmp_path, exists=True))
+    snapshot = Snapshot(version=1, places=(Place(agent="a", label="A", roots=roots),))
+    assert _directories(snapshot) == (tmp_path,)

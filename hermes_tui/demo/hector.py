@@ -77,11 +77,10 @@ def _messages(ledger: Ledger, session_id: str, told: list[Step]) -> None:
         if isinstance(step.event, Prompt | Compaction):
             at = step.at
         role, message = _message(session_id, step)
-        row = {"session_id": session_id, "message_id": message.get("messageId", ""), "role": role}
+        row: dict[str, Any] = {"session_id": session_id, "role": role, "sequence_num": number}
         text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
-        ledger.insert(
-            "session_messages", {**row, "message_json": text, "sequence_num": number, "created_at": _time(at)}
-        )
+        row |= {"message_id": message.get("messageId", ""), "message_json": text, "created_at": _time(at)}
+        ledger.insert("session_messages", row)
 
 
 def _message(session_id: str, step: Step) -> tuple[str, dict[str, Any]]:

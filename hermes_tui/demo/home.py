@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from hermes_tui.demo import claude, codex, hermes, omp, opencode, pi
+from hermes_tui.demo import claude, codex, copilot, hector, hermes, omp, openclaw, opencode, pi
 from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
@@ -16,8 +16,8 @@ __all__ = ["MARKER", "environment_of", "prepare", "write_home"]
 MARKER = ".hermes-tui-demo"
 """Stands in every demo home, so that only a demo home is ever overwritten."""
 
-_WRITERS = (claude.write, codex.write, hermes.write, omp.write, opencode.write, pi.write)
-_STORES = (".claude", ".codex", ".hermes", ".omp", ".pi")
+_AGENTS = (claude, codex, copilot, hector, hermes, omp, openclaw, opencode, pi)
+_STORES = (".claude", ".codex", ".copilot", ".hector", ".hermes", ".omp", ".openclaw", ".pi")
 _PARTS = (*_STORES, ".cache", ".config", ".local", "Library", "proc")
 """What a demo home consists of: the stores, our own files made while it runs, the process table."""
 
@@ -47,8 +47,8 @@ def prepare(home: Path) -> None:
 
 def write_home(home: Path, now: datetime) -> None:
     """Write all stores as they would be at `now` into `home`, which must be prepared."""
-    for write in _WRITERS:
-        write(home, now)
+    for agent in _AGENTS:
+        agent.write(home, now)
     _process_table(home, now)
 
 
@@ -59,11 +59,16 @@ def _process_table(home: Path, now: datetime) -> None:
     _process(home, hermes.GATEWAY_PID, "hermes", hermes.GATEWAY_START)
     _process(home, claude.LIVE_PID, "claude", claude.LIVE_START)
     _process(home, codex.LIVE_PID, "codex", codex.LIVE_START)
+    _process(home, copilot.LIVE_PID, "copilot", copilot.LIVE_START)
     _process(home, pi.LIVE_PID, "pi", pi.LIVE_START, cwd=pi.LIVE_CWD)
     boot = int(started.timestamp()) - hermes.GATEWAY_START // ticks
     (home / "proc" / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
     held = {hermes.GATEWAY_PID: home / ".hermes" / "gateway.lock", codex.LIVE_PID: codex.lock_path(home, now)}
+    held[copilot.LIVE_PID] = copilot.hold_path(home)
     rows = (f"{number}: {_flock(pid, path)}" for number, (pid, path) in enumerate(held.items(), 1))
+    for pid, path in held.items():
+        (home / "proc" / str(pid) / "fd").mkdir()
+        (home / "proc" / str(pid) / "fd" / "7").symlink_to(path.resolve())
     (home / "proc" / "locks").write_text("".join(rows))
 
 

@@ -87,11 +87,12 @@ _SUMMARIES = {
 
 def _weeks() -> tuple[Turn, ...]:
     """Twenty weeks, and a checkpoint after every eight."""
-    turns = []
+    turns: list[Turn] = []
     for week in range(1, 21):
         bookings = number(4_800, 5_600, "ledger", week)
         check = ran(f"ledger reconcile --week 2026-{week:02d}", f"{bookings:,} bookings, 0 open", 2.0)
-        turn = said(f"Week {week}.", f"Week {week}: {bookings:,} bookings, everything matches the bank.", check)
+        prompt = f"Week {week}." if turns else "Reconcile the ledger with the bank, week by week. Begin with week 1."
+        turn = said(prompt, f"Week {week}: {bookings:,} bookings, everything matches the bank.", check)
         if week - 1 in _SUMMARIES:
             turn = msgspec.structs.replace(turn, replies=(Compaction(summary=_SUMMARIES[week - 1]), *turn.replies))
         turns.append(turn)

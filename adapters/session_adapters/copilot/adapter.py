@@ -126,7 +126,7 @@ class CopilotAdapter(Adapter):
         listed = list(self.sources(lambda problem: None))
         found = [one for one in listed if one.session_id == session_id]
         if not found:
-            found = [one for one in listed if one.layout in (EVENTS, FLAT) and _agent_in(one, session_id)]
+            found = [one for one in listed if _agent_in(one, session_id)]
         return max(found, key=lambda one: rank(one.layout, one.size, one.path), default=None)
 
     # Reading -----------------------------------------------------------------------------------------------
@@ -266,7 +266,9 @@ def _workspace(source: Source, report: Report) -> Workspace:
 def _agent_in(source: Source, session_id: str) -> str:
     """The helper that an id names; empty when it is not in this file."""
     start = f"{source.session_id}:"
-    return session_id.removeprefix(start) if session_id.startswith(start) else ""
+    if source.layout not in (EVENTS, FLAT) or not session_id.startswith(start):
+        return ""
+    return session_id.removeprefix(start)
 
 
 def _agent_of(source: Source, session_id: str) -> str:

@@ -6,7 +6,7 @@ output alone and the rest stands in `session.shutdown`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -29,21 +29,23 @@ class CountingBuilder(Builder):
         self.totals = RunTotals()
         self._spent: dict[str, Message] = {}
         """Notices that stand for calls whose reply has not come, by call."""
-        self._counted: set[str] = set()
-        """Usage keys of the records that were read."""
+        self._counted: dict[str, str] = {}
+        """Calls of the records that were read, by usage key."""
+        self._recorded: set[str] = set()
+        """The same calls."""
         self._replies: dict[str, int] = {}
         """Indices of replies whose record has not been read, by call."""
         self._settled: int | None = None
         """Where the first event stands after which no reply to an earlier call comes."""
+        self._hidden: dict[str, int] = {}
+        """Indices of notices that are shown since no reply came, by call."""
         self._ended: int | None = None
         """Index of the notice of the first shutdown, if it has one."""
 
     def add_reply(self, message: Message, call: str, output: Count) -> None:
         """A reply, with the tokens that are known of it."""
-        waiting = self._spent.pop(call, None)
-        if waiting is None and not call and len(self._spent) == 1:
-            waiting = self._spent.popitem()[1]
-        if waiting is None and output is not None and not (call and call in self._counted):
+        waiting = self._take_notice(call)
+        if waiting is None and output is not None and call not in self._recorded:
             self.totals.own += whole(output)
             usage = TokenUsage(output_tokens=whole(output))
             if usage.total:
@@ -58,7 +60,8 @@ class CountingBuilder(Builder):
         """The record of a call; `notice` has its tokens, and is shown if no reply comes."""
         if notice.usage_key in self._counted:
             return
-        self._counted.add(notice.usage_key)
+        self._counted[notice.usage_key] = call
+        self._recorded.add(call)
         index = self._replies.pop(call, None)
         if index is not None:
             self._count(index, notice)
@@ -83,12 +86,22 @@ class CountingBuilder(Builder):
         """No reply comes any more to the calls so far."""
         if self._settled is None:
             self._settled = len(self.messages)
-        for notice in self._left():
-            self.add(notice)
+        for call, notice in self._left().items():
+            self._hidden[call] = self.add(notice)
         self._spent.clear()
 
-    def _left(self) -> list[Message]:
-        return [one for one in self._spent.values() if one.token_usage is not None and one.token_usage.total]
+    def _left(self) -> dict[str, Message]:
+        return {call: one for call, one in self._spent.items() if one.token_usage and one.token_usage.total}
+
+    def _take_notice(self, call: str) -> Message | None:
+        """What stands for a call whose reply has come, taken out of where it stands."""
+        index = self._hidden.pop(call, None)
+        if index is None:
+            return self._spent.pop(call, None)
+        notice = self.messages[index]
+        self.drop({index})
+        self._touch(index)
+        return notice
 
     def count_run(self, shutdown: Shutdown, notice: Message) -> None:
         """The end of a run whose calls have no records."""
@@ -103,14 +116,15 @@ class CountingBuilder(Builder):
 
     def meet_counts(self, front: CountingBuilder) -> None:
         """Settle what the cut between two pages went through, before the messages of `front` are put in front."""
-        for key in self._counted & front._counted:
+        for key in self._counted.keys() & front._counted.keys():
             self._uncount(key)
-        for call in front._spent.keys() & self._replies.keys():
-            self._count(self._replies.pop(call), front._spent.pop(call))
-        for call in self._spent.keys() & front._replies.keys():
-            front._count(front._replies.pop(call), self._spent.pop(call))
+        for replies, notices in ((self, front), (front, self)):
+            for call in replies._replies.keys() & (notices._spent.keys() | notices._hidden.keys()):
+                notice = notices._take_notice(call)
+                if notice is not None:
+                    replies._count(replies._replies.pop(call), notice)
         if self._settled is not None:
-            self._insert(self._settled, front._left())
+            self._show(self._settled, front._left())
             front._spent.clear()
         usage = self.totals.settle(front.totals)
         if usage is not None and self._ended is not None:
@@ -123,7 +137,9 @@ class CountingBuilder(Builder):
         """Go on from the state of `front`, whose messages stand in front now."""
         self._spent = {**front._spent, **self._spent}
         self._replies = {**front._replies, **self._replies}
+        self._hidden = {**front._hidden, **self._hidden}
         self._counted |= front._counted
+        self._recorded |= front._recorded
         if front._settled is not None:
             self._settled = front._settled
         if front.totals.first is not None:
@@ -138,17 +154,21 @@ class CountingBuilder(Builder):
                     self.drop({index})
                 else:
                     self.change(index, replace(message, token_usage=None, usage_key=""))
+                    self._replies[self._counted[key]] = index
                 return
 
-    def _insert(self, index: int, messages: Sequence[Message]) -> None:
-        if messages:
-            self.renumber([at + len(messages) * (at >= index) for at in range(len(self.messages))])
-            self.messages[index:index] = messages
+    def _show(self, index: int, notices: Mapping[str, Message]) -> None:
+        """Put notices before the message at `index`."""
+        if notices:
+            self.renumber([at + len(notices) * (at >= index) for at in range(len(self.messages))])
+            self.messages[index:index] = notices.values()
+            self._hidden |= {call: index + at for at, call in enumerate(notices)}
 
     def renumber(self, places: Sequence[int | None]) -> None:
         """See `Builder.renumber`."""
         super().renumber(places)
         self._replies = {key: at for key, index in self._replies.items() if (at := places[index]) is not None}
+        self._hidden = {key: at for key, index in self._hidden.items() if (at := places[index]) is not None}
         if self._ended is not None:
             self._ended = places[self._ended]
         if self._settled is not None:

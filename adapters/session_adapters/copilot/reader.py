@@ -92,11 +92,14 @@ class EventReader:
     def adopt(self, later: EventReader) -> list[Found]:
         """Finish the record that the cut between two pages went through; `later` read the page below."""
         found: list[Found] = []
+        if not self._began:
+            later.orphans = [*self.orphans, *later.orphans]
+            return found
         for line in later.orphans if self.torn is not None else ():
             if self.torn is not None:
                 later.damaged.remove((line.offset, TORN))
                 found += self.feed(line)
-        later.orphans = []
+        later.orphans = self.orphans
         if not later._began:
             later.torn, later._began = self.torn, self._began
         return found

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from hermes_tui.demo.coder_tales import EMAILS, FLAGS
+from hermes_tui.demo.assistant_tales import EMAILS, FLAGS
 from hermes_tui.demo.older import older_tales
 from hermes_tui.demo.story import Call, Compaction, Failure, Helper, Tale, digest, stamp, uuid
 from hermes_tui.demo.telling import Answer, Called, Prompt, Result, Step, Usage, helper_tale, steps

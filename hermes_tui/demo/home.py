@@ -7,7 +7,7 @@ import shutil
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from hermes_tui.demo import claude, codex, copilot, hector, hermes, omp, openclaw, opencode, pi
+from hermes_tui.demo import claude, codex, copilot, cursor, gemini, hector, hermes, omp, openclaw, opencode, pi
 from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
@@ -16,8 +16,8 @@ __all__ = ["MARKER", "environment_of", "prepare", "write_home"]
 MARKER = ".hermes-tui-demo"
 """Stands in every demo home, so that only a demo home is ever overwritten."""
 
-_AGENTS = (claude, codex, copilot, hector, hermes, omp, openclaw, opencode, pi)
-_STORES = (".claude", ".codex", ".copilot", ".hector", ".hermes", ".omp", ".openclaw", ".pi")
+_AGENTS = (claude, codex, copilot, cursor, gemini, hector, hermes, omp, openclaw, opencode, pi)
+_STORES = (".claude", ".codex", ".copilot", ".cursor", ".gemini", ".hector", ".hermes", ".omp", ".openclaw", ".pi")
 _PARTS = (*_STORES, ".cache", ".config", ".local", "Library", "proc")
 """What a demo home consists of: the stores, our own files made while it runs, the process table."""
 

@@ -26,6 +26,7 @@ BUILT_IN: Mapping[str, str] = {
     "hector": "session_adapters.hector:HectorAdapter",
     "hermes": "session_adapters.hermes:HermesAdapter",
     "omp": "session_adapters.omp:OmpAdapter",
+    "openclaw": "session_adapters.openclaw:OpenClawAdapter",
     "opencode": "session_adapters.opencode:OpenCodeAdapter",
     "pi": "session_adapters.pi:PiAdapter",
 }

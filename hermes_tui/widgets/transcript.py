@@ -17,11 +17,12 @@ from textual.message import Message as Event
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.widgets.transcript_border import subtitle, title
+from hermes_tui.widgets.transcript_branches import branches_of, partings, place, switch
 from hermes_tui.widgets.transcript_canvas import TranscriptCanvas
 from hermes_tui.widgets.transcript_keys import BINDINGS
 from hermes_tui.widgets.transcript_view import Position
 from session_adapters.model import Message, SessionSummary
-from session_adapters.transcript import Change, Transcript
+from session_adapters.transcript import Branch, Change, Transcript
 
 __all__ = ["TranscriptPane"]
 
@@ -31,18 +32,26 @@ class _Read(NamedTuple):
 
     messages: list[Message]
     complete: bool
+    branches: Sequence[Branch]
     added: int = 0
     change: Change = Change()
 
 
+def _read(transcript: Transcript, *, added: int = 0, change: Change = Change()) -> _Read:  # noqa: B008  (immutable)
+    return _Read(list(transcript.messages), transcript.complete, branches_of(transcript), added, change)
+
+
 def _earlier(transcript: Transcript) -> _Read:
-    added = transcript.earlier()
-    return _Read(list(transcript.messages), transcript.complete, added=added)
+    return _read(transcript, added=transcript.earlier())
 
 
 def _refresh(transcript: Transcript) -> _Read:
-    change = transcript.refresh()
-    return _Read(list(transcript.messages), transcript.complete, change=change)
+    return _read(transcript, change=transcript.refresh())
+
+
+def _switch(transcript: Transcript, step: int) -> tuple[_Read, int | None] | None:
+    switched = switch(transcript, step)
+    return None if switched is None else (_read(transcript, change=switched.change), switched.parting)
 
 
 class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
@@ -70,6 +79,7 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
         self._stuck = False
         self._gone = False
         self._wanted: str = ""
+        self._branches: Sequence[Branch] = ()
         self._said = ("", "")
 
     # What is shown
@@ -108,11 +118,14 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
         self._loading = self._stuck = False
         self._gone = summary.gone
         self._wanted = ""
+        self._branches = ()
         self._agent, self._note = summary.agent, "This session has no messages."
         self._view.load([], complete=True)
         self._lay_out()
         self._view.load(list(transcript.messages), complete=transcript.complete)
         self._settle()
+        if type(transcript).branches is not Transcript.branches:
+            self.run_worker(self._look_for_branches(transcript), group="transcript.branches")
 
     def clear(self, note: str = "") -> None:
         """Show no session, only one line of text."""
@@ -149,9 +162,41 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
         self._stuck = False
         if change.first is not None:
             self._view.change(change.first, read.messages, complete=read.complete)
+        self._part(read.branches)
+        if change.first is not None:
             self._settle()
         else:
             self._label()
+
+    # Branches
+
+    def _part(self, branches: Sequence[Branch]) -> None:
+        self._branches = branches
+        self._view.part(partings(branches))
+
+    async def _look_for_branches(self, transcript: Transcript) -> None:
+        async with self._reading:
+            branches = await asyncio.to_thread(branches_of, transcript)
+        if branches and transcript is self._transcript:
+            self._part(branches)
+            self._settle()
+
+    async def _go_to_branch(self, transcript: Transcript, step: int) -> None:
+        async with self._reading:
+            try:
+                switched = await asyncio.to_thread(_switch, transcript, step)
+            except LookupError:
+                self.post_message(self.Refused("That branch is not there any more"))
+                return
+        if transcript is not self._transcript:
+            return
+        if switched is None:
+            self.post_message(self.Refused("This conversation has only one branch"))
+            return
+        read, parting = switched
+        self._take(read)
+        self._view.go(self._view.first if parting is None else Position(parting, 0), at_top=True)
+        self._settle()
 
     # Reading what is earlier
 
@@ -175,6 +220,7 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
                 if transcript is not self._transcript:
                     return
                 self._view.put_in_front(read.messages, read.added, complete=read.complete)
+                self._part(read.branches)
         finally:
             if transcript is self._transcript:
                 self._loading = False
@@ -224,7 +270,10 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
         }
         bottom = view.column.tops[view.top.entry] + view.top.line + view.height
         loaded = None if view.complete else len(view.column)
-        return subtitle(bottom, view.column.total, loaded, *(name for name, is_so in states.items() if is_so))
+        said = [name for name, is_so in states.items() if is_so]
+        if self._branches:
+            said.append(place(self._branches))
+        return subtitle(bottom, view.column.total, loaded, *said)
 
     # Events
 
@@ -334,6 +383,12 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
             self._view.following = False
             self._view.toggle_kind(tools=tools)
             self._settle()
+
+    def action_branch(self, step: int) -> None:
+        """Go where the conversation went another way."""
+        if self._transcript is not None:
+            self._wanted = ""
+            self.run_worker(self._go_to_branch(self._transcript, step), group="transcript.switch")
 
     def action_toggle_raw(self) -> None:
         """Show prose as it was written, or as Markdown."""

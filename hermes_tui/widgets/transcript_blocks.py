@@ -19,6 +19,7 @@ from session_adapters.model import Message, ToolCall
 
 if TYPE_CHECKING:
     from hermes_tui.widgets.transcript_markdown import MarkdownRows
+    from hermes_tui.widgets.transcript_style import LazyMarkdown
 
 __all__ = ["ALL", "OPEN", "SHUT", "Context", "Layout", "is_hidden"]
 
@@ -48,6 +49,8 @@ class Context(NamedTuple):
     """The messages above were copied from the parent session, this one not."""
     above: int | None = None
     """How many messages are above, where all are loaded."""
+    branches: int = 0
+    """How many other branches of the conversation part above it."""
 
 
 def is_hidden(message: Message) -> bool:
@@ -60,7 +63,7 @@ class Layout:
     """Lays messages out for one width, palette and agent. `level` is asked how much of a block is to be shown."""
 
     def __init__(
-        self, palette: Palette, markdown: MarkdownRows, clock: Clock, agent: str, width: int, raw: bool
+        self, palette: Palette, markdown: MarkdownRows | LazyMarkdown, clock: Clock, agent: str, width: int, raw: bool
     ) -> None:
         self.palette = palette
         self.markdown = markdown
@@ -115,6 +118,11 @@ class _Work:
         if self.context.divides:
             self._gap("divider-gap")
             self._line("", "divider", self._rule("above: copied from the parent session", self.palette.notice))
+        if self.context.branches:
+            others = self.context.branches
+            also = "another branch goes on" if others == 1 else f"{others} other branches go on"
+            self._gap("parting-gap")
+            self._line("", "parting", self._rule(f"{also} from here: b shows the next", self.palette.rule))
 
     def _gap(self, name: str = "gap") -> None:
         if self.pieces or not self.context.first:

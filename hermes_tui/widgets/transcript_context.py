@@ -13,8 +13,9 @@ _LOOK_BACK = 60
 """Messages above that are asked for the model; beyond them it is worth saying again."""
 
 
-def context_of(column: Column, index: int, clock: Clock, *, complete: bool) -> Context:
-    """The context of entry `index`; `complete` says that nothing is above the first entry."""
+def context_of(column: Column, index: int, clock: Clock, *, complete: bool, branches: int = 0) -> Context:
+    """The context of entry `index`; `complete` says that nothing is above the first entry, `branches` how many other
+    branches of the conversation part before it."""
     entries = column.entries
     message = entries[index].message
     found = column.shown(index - 1, -1)
@@ -30,6 +31,7 @@ def context_of(column: Column, index: int, clock: Clock, *, complete: bool) -> C
         day=_is_new_day(above, message, clock),
         divides=above is not None and above.inherited and not message.inherited,
         above=count,
+        branches=branches,
     )
 
 

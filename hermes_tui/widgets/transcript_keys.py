@@ -14,6 +14,8 @@ _KEYS: tuple[tuple[str, str, str, str, str], ...] = (
     ("tools", "z", "toggle_tools", "Open or close all tool calls", "tools"),
     ("thinking", "Z", "toggle_thinking", "Open or close all thinking", "thinking"),
     ("raw", "m", "toggle_raw", "Show prose as it was written, or as Markdown", ""),
+    ("branch", "b", "branch(1)", "Next branch, where the conversation has several", ""),
+    ("previous_branch", "B", "branch(-1)", "Previous branch", ""),
     ("down", "down,j,ctrl+e", "move(1)", "A line down", ""),
     ("up", "up,k,ctrl+y", "move(-1)", "A line up", ""),
     ("page_down", "pagedown,ctrl+f", "page(1)", "A page down", ""),

@@ -7,7 +7,7 @@ message is laid out: what is in view never moves when an estimate turns out wron
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hermes_tui.widgets.transcript_blocks import ALL, OPEN, SHUT, Layout
@@ -57,6 +57,7 @@ class View:
         self.layout: Layout | None = None
         self._cache: OrderedDict[Entry, Rendered] = OrderedDict()
         self._cached_rows = 0
+        self._partings: dict[int, int] = {}
 
     @property
     def is_ready(self) -> bool:
@@ -88,7 +89,8 @@ class View:
             return found
         if self.layout is None:
             raise RuntimeError("a view has to be given its size before it can be asked for rows")
-        context = context_of(self.column, index, self.layout.clock, complete=self.complete)
+        branches = self._partings.get(index, 0)
+        context = context_of(self.column, index, self.layout.clock, complete=self.complete, branches=branches)
         found = self.layout.render(entry.message, context, lambda block: self.level(entry, block))
         self.column.set_height(index, found.height)
         self._cache[entry] = found
@@ -276,6 +278,7 @@ class View:
     def load(self, messages: Sequence[Message], *, complete: bool) -> None:
         """Show other messages, from their end."""
         self.forget()
+        self._partings = {}
         self.complete = complete
         self.column.entries = []
         self.column.replace_from(0, messages)
@@ -305,6 +308,20 @@ class View:
         self.complete = complete
         self.forget(first)
         self.column.replace_from(first, messages[first:])
+        self.restore(held)
+
+    def part(self, partings: Mapping[int, int]) -> None:
+        """Say where other branches part: index of an entry → how many part before it."""
+        changed = {
+            index for index in {*partings, *self._partings} if partings.get(index) != self._partings.get(index)
+        }
+        if not changed:
+            return
+        held = self.hold(by_cursor=True)
+        self._partings = dict(partings)
+        for index in changed:
+            if index < len(self.column):
+                self._drop(self.column.entries[index])
         self.restore(held)
 
     def resize(self, height: int, layout: Layout, *, anew: bool) -> None:

@@ -1,0 +1,49 @@
+"""Branches of a conversation that is kept as a tree: where they part, and going from one to the next."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from session_adapters.transcript import Branch, Change, Transcript
+
+__all__ = ["Switched", "branches_of", "partings", "place", "switch"]
+
+
+class Switched(NamedTuple):
+    """What going to another branch did."""
+
+    change: Change
+    parting: int | None
+    """Index of the first message that was not on the branch before; None when it lies above the loaded part."""
+
+
+def branches_of(transcript: Transcript) -> tuple[Branch, ...]:
+    """The branches, none for a conversation that has only one way. Reads the store: not for the screen's thread."""
+    found = transcript.branches
+    return found if len(found) > 1 else ()
+
+
+def partings(branches: Sequence[Branch]) -> Mapping[int, int]:
+    """Index of a message → how many other branches part before it."""
+    return Counter(branch.first for branch in branches if branch.first is not None and not branch.shown)
+
+
+def place(branches: Sequence[Branch]) -> str:
+    """`branch 2 of 3`; empty where there is only one way."""
+    at = next((at for at, branch in enumerate(branches, 1) if branch.shown), None)
+    return f"branch {at} of {len(branches)}" if at is not None and len(branches) > 1 else ""
+
+
+def switch(transcript: Transcript, step: int) -> Switched | None:
+    """Let the transcript follow the branch that comes `step` after the shown one; None where there is no other.
+    Reads the store. Raises `LookupError` when the branch is no longer there."""
+    branches = branches_of(transcript)
+    if not branches:
+        return None
+    at = next((at for at, branch in enumerate(branches) if branch.shown), 0)
+    change = transcript.switch(branches[(at + step) % len(branches)].leaf_id)
+    left = branches[at].leaf_id
+    parting = next((branch.first for branch in branches_of(transcript) if branch.leaf_id == left), change.first)
+    return Switched(change, parting)

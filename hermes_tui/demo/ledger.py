@@ -21,6 +21,7 @@ class Ledger:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._db = apsw.Connection(str(path))
         self._db.pragma("journal_mode", journal)
+        self._db.pragma("synchronous", "OFF")  # a demo that is lost with the machine is no loss
         self._db.execute("BEGIN")
         self._db.execute(ddl)
         self._db.pragma("user_version", version)

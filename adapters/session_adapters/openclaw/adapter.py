@@ -21,7 +21,8 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.openclaw.database import Schema, events_in, running_keys
+from session_adapters.openclaw.database import events_in, running_keys
+from session_adapters.openclaw.events import Schema
 from session_adapters.openclaw.index import index_summaries, read_index, transcript_names
 from session_adapters.openclaw.listing import NoSession, database_summaries, file_summary
 from session_adapters.openclaw.native import fork_command, gateway, locked, resume_command

@@ -1,85 +1,25 @@
-"""What is asked of `openclaw-agent.sqlite`: session keys, their windows and the events of one window, never the
-tables with credentials or memory (stores/openclaw FACTS.md «SQLite schema»)."""
+"""Which sessions are in `openclaw-agent.sqlite`: keys, their windows, and what is left of deleted ones. Tables with
+credentials or memory are never asked (stores/openclaw FACTS.md «SQLite schema»)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import apsw
 
+from session_adapters.openclaw.events import Schema, archive_of
 from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, Node, Window
-from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
+from session_adapters.sqlite_rows import as_float, as_int, as_text, select_list
 
-__all__ = [
-    "EVENT_LIMIT",
-    "Archive",
-    "Facts",
-    "Mark",
-    "Schema",
-    "archive_of",
-    "events_in",
-    "marks_of",
-    "read_events",
-    "running_keys",
-    "sessions_of",
-]
+__all__ = ["Facts", "events_in", "running_keys", "sessions_of"]
 
-EVENT_LIMIT = 32 << 20
-"""Bytes of an event; a larger one is named and never held in memory."""
 _SPOKEN = "('message', 'custom_message', 'compaction', 'branch_summary')"
 _NO_ENTRY = IndexEntry()
 
 Note = Callable[[str, str], None]
 """(place, reason) of what could not be read."""
-Mark = tuple[Any, ...]
-"""Sequence number, sizes and time of an event: changes when it was written anew."""
-
-
-class Schema(NamedTuple):
-    """The columns that there are."""
-
-    nodes: frozenset[str]
-    windows: frozenset[str]
-    events: frozenset[str]
-    identities: frozenset[str]
-    indexed: frozenset[str]
-    watermarks: frozenset[str]
-    cold: frozenset[str]
-    archives: frozenset[str]
-
-    @classmethod
-    def of(cls, connection: apsw.Connection) -> Schema:
-        """By asking the database."""
-        return cls(
-            columns(connection, "session_nodes"),
-            columns(connection, "session_windows"),
-            columns(connection, "transcript_events"),
-            columns(connection, "transcript_event_identities"),
-            columns(connection, "session_transcript_index_state"),
-            columns(connection, "transcript_rewrite_watermarks"),
-            columns(connection, "session_transcript_cold_archives"),
-            columns(connection, "session_transcript_archives"),
-        )
-
-    @property
-    def has_events(self) -> bool:
-        """There are transcripts."""
-        return {"session_id", "seq"} <= self.events and bool({"event_json", "event_zstd"} & self.events)
-
-
-class Archive(NamedTuple):
-    """A transcript that was put away as a whole."""
-
-    encoding: str
-    size: int
-    """Bytes unpacked, as the database says; 0 where it does not."""
-    name: str
-    blob: bytes | None
-    """None where it is in a file of that name."""
-    reason: str = ""
-    """deleted or reset; empty for one that is cold alone."""
 
 
 class Facts(NamedTuple):
@@ -294,67 +234,6 @@ def _archived(
         yield Facts(
             session_id, session_id, None, None, _NO_ENTRY, (session_id,), archived_as=reason or "archived", key=key
         )
-
-
-def archive_of(connection: apsw.Connection, schema: Schema, session_id: str, *, data: bool = True) -> Archive | None:
-    """The transcript of a window that has no events in the table any more; without `data` only that there is one."""
-    blob_column = "archive_blob" if data else "no column"
-    if "session_id" in schema.cold:
-        values = select_list(schema.cold, ("raw_bytes", "archive_name", blob_column))
-        query = f"SELECT {values} FROM session_transcript_cold_archives WHERE session_id = ?"  # noqa: S608
-        for size, name, blob in connection.execute(query, (session_id,)):
-            return Archive("zstd", as_int(size) or 0, as_text(name) or "", blob if isinstance(blob, bytes) else None)
-    if {"session_id", "archive_blob"} <= schema.archives:
-        values = select_list(schema.archives, ("encoding", "archive_name", blob_column, "reason", "created_at"))
-        query = f"SELECT {values} FROM session_transcript_archives WHERE session_id = ?"  # noqa: S608
-        rows = sorted(connection.execute(query, (session_id,)), key=lambda row: as_float(row[4]) or 0.0)
-        if rows:
-            encoding, name, blob, reason, _ = rows[-1]
-            held = blob if isinstance(blob, bytes) else None
-            return Archive(as_text(encoding) or "", 0, as_text(name) or "", held, as_text(reason) or "")
-    return None
-
-
-# Events ------------------------------------------------------------------------------------------------------
-
-
-def marks_of(connection: apsw.Connection, schema: Schema, session_id: str) -> tuple[Any, list[Mark]]:
-    """What tells whether the events of a window were written anew, and a mark for each; no text is read."""
-    generation = None
-    if {"session_id", "generation"} <= schema.watermarks:
-        query = "SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?"
-        generation = next(connection.execute(query, (session_id,)), None)
-    if not schema.has_events:
-        return generation, []
-    sizes = [f"octet_length({name})" for name in ("event_json", "event_zstd") if name in schema.events]
-    when = ["created_at"] if "created_at" in schema.events else []
-    query = (
-        f"SELECT {', '.join(['seq', *sizes, *when])} FROM transcript_events"  # noqa: S608 - names are ours
-        " WHERE session_id = ? ORDER BY seq"
-    )
-    return generation, list(connection.execute(query, (session_id,)))
-
-
-def read_events(
-    connection: apsw.Connection, schema: Schema, session_id: str, start: int, count: int, *, backwards: bool = False
-) -> list[tuple[int, bytes | None, bytes | None, int | None]]:
-    """(number, text, compressed text, size of it) of `count` events from number `start` on, or of the last ones
-    below it, in their order. Both texts are None for one over `EVENT_LIMIT`."""
-    parts = [
-        f"CASE WHEN octet_length({name}) <= {EVENT_LIMIT} THEN CAST({name} AS BLOB) END"
-        if name in schema.events
-        else "NULL"
-        for name in ("event_json", "event_zstd")
-    ]
-    parts.append("event_utf8_bytes" if "event_utf8_bytes" in schema.events else "NULL")
-    condition, order = ("seq < ?2", "DESC") if backwards else ("seq >= ?2", "ASC")
-    query = (
-        f"SELECT seq, {', '.join(parts)} FROM transcript_events"  # noqa: S608 - names are ours
-        f" WHERE session_id = ?1 AND {condition} ORDER BY seq {order} LIMIT ?3"
-    )
-    rows: Sequence[tuple[Any, ...]] = list(connection.execute(query, (session_id, start, count)))
-    found = [(as_int(row[0]) or 0, row[1], row[2], as_int(row[3])) for row in rows]
-    return found[::-1] if backwards else found
 
 
 # Single questions --------------------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from msgspec.structs import asdict, replace
 
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.database import Archive, Facts, Schema, archive_of, read_events, sessions_of
+from session_adapters.openclaw.database import Facts, sessions_of
+from session_adapters.openclaw.events import Archive, Schema, archive_of, read_events
 from session_adapters.openclaw.index import described
 from session_adapters.openclaw.places import AGENT, DATABASE, DOCUMENT, FILE, FileName, StateDir, agent_of
 from session_adapters.openclaw.rules import ClawTally

@@ -14,16 +14,8 @@ import apsw
 import msgspec
 
 from session_adapters.files import file_stamp, read_small
-from session_adapters.openclaw.database import (
-    Archive,
-    Facts,
-    Mark,
-    Schema,
-    archive_of,
-    marks_of,
-    read_events,
-    sessions_of,
-)
+from session_adapters.openclaw.database import Facts, sessions_of
+from session_adapters.openclaw.events import Archive, Mark, Schema, archive_of, marks_of, read_events
 from session_adapters.openclaw.records import DOCUMENT, Document
 from session_adapters.openclaw.rules import ClawShape
 from session_adapters.openclaw.zstd import ZstdError, decompress
@@ -230,7 +222,7 @@ def unpacked_event(number: int, text: bytes | None, packed: bytes | None, size: 
     if text is not None:
         return Row(number, text)
     if packed is None:
-        return Row(number, reason="the event is too long to be read, or empty")
+        return Row(number, reason="the event is too long to be read, empty or damaged")
     try:
         return Row(number, decompress(packed, max(size or 0, 4 << 20)))
     except ZstdError as error:

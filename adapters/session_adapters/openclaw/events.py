@@ -1,0 +1,139 @@
+"""The tables of `openclaw-agent.sqlite`, and what is asked of those with transcripts: events one by one, and packed
+ones as a whole (stores/openclaw FACTS.md «SQLite schema»)."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import apsw
+
+from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
+
+__all__ = ["EVENT_LIMIT", "Archive", "Mark", "Schema", "archive_of", "marks_of", "read_events"]
+
+EVENT_LIMIT = 32 << 20
+"""Bytes of an event; a larger one is named and never held in memory."""
+Mark = tuple[Any, ...]
+"""Sequence number, sizes and time of an event: changes when it was written anew."""
+
+
+class Schema(NamedTuple):
+    """The columns that there are."""
+
+    nodes: frozenset[str]
+    windows: frozenset[str]
+    events: frozenset[str]
+    identities: frozenset[str]
+    indexed: frozenset[str]
+    watermarks: frozenset[str]
+    cold: frozenset[str]
+    archives: frozenset[str]
+
+    @classmethod
+    def of(cls, connection: apsw.Connection) -> Schema:
+        """By asking the database."""
+        return cls(
+            columns(connection, "session_nodes"),
+            columns(connection, "session_windows"),
+            columns(connection, "transcript_events"),
+            columns(connection, "transcript_event_identities"),
+            columns(connection, "session_transcript_index_state"),
+            columns(connection, "transcript_rewrite_watermarks"),
+            columns(connection, "session_transcript_cold_archives"),
+            columns(connection, "session_transcript_archives"),
+        )
+
+    @property
+    def has_events(self) -> bool:
+        """There are transcripts."""
+        return {"session_id", "seq"} <= self.events and bool({"event_json", "event_zstd"} & self.events)
+
+
+class Archive(NamedTuple):
+    """A transcript that was put away as a whole."""
+
+    encoding: str
+    size: int
+    """Bytes unpacked, as the database says; 0 where it does not."""
+    name: str
+    blob: bytes | None
+    """None where it is in a file of that name."""
+    reason: str = ""
+    """deleted or reset; empty for one that is cold alone."""
+
+
+def archive_of(connection: apsw.Connection, schema: Schema, session_id: str, *, data: bool = True) -> Archive | None:
+    """The transcript of a window that has no events in the table any more; without `data` only that there is one."""
+    blob_column = "archive_blob" if data else "no column"
+    if "session_id" in schema.cold:
+        values = select_list(schema.cold, ("raw_bytes", "archive_name", blob_column))
+        query = f"SELECT {values} FROM session_transcript_cold_archives WHERE session_id = ?"  # noqa: S608
+        for size, name, blob in connection.execute(query, (session_id,)):
+            return Archive("zstd", as_int(size) or 0, as_text(name) or "", blob if isinstance(blob, bytes) else None)
+    if {"session_id", "archive_blob"} <= schema.archives:
+        values = select_list(schema.archives, ("encoding", "archive_name", blob_column, "reason", "created_at"))
+        query = f"SELECT {values} FROM session_transcript_archives WHERE session_id = ?"  # noqa: S608
+        rows = sorted(connection.execute(query, (session_id,)), key=lambda row: as_float(row[4]) or 0.0)
+        if rows:
+            encoding, name, blob, reason, _ = rows[-1]
+            held = blob if isinstance(blob, bytes) else None
+            return Archive(as_text(encoding) or "", 0, as_text(name) or "", held, as_text(reason) or "")
+    return None
+
+
+def marks_of(connection: apsw.Connection, schema: Schema, session_id: str) -> tuple[Any, list[Mark]]:
+    """What tells whether the events of a window were written anew, and a mark for each; no text is read."""
+    generation = None
+    if {"session_id", "generation"} <= schema.watermarks:
+        query = "SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?"
+        generation = next(connection.execute(query, (session_id,)), None)
+    if not schema.has_events:
+        return generation, []
+    sizes = [f"octet_length({name})" for name in ("event_json", "event_zstd") if name in schema.events]
+    when = ["created_at"] if "created_at" in schema.events else []
+    for wanted in (["seq", *sizes, *when], ["seq"]):  # numbers alone stand in the key's index, if a page is damaged
+        query = f"SELECT {', '.join(wanted)} FROM transcript_events WHERE session_id = ? ORDER BY seq"  # noqa: S608
+        try:
+            return generation, list(connection.execute(query, (session_id,)))
+        except apsw.CorruptError:
+            if wanted == ["seq"]:
+                raise
+    return generation, []
+
+
+def read_events(
+    connection: apsw.Connection, schema: Schema, session_id: str, start: int, count: int, *, backwards: bool = False
+) -> list[tuple[int, bytes | None, bytes | None, int | None]]:
+    """(number, text, compressed text, size of it) of `count` events from number `start` on, or of the last ones
+    below it, in their order. Both texts are None for one over `EVENT_LIMIT`, or on a damaged page."""
+    condition, order = ("seq < ?2", "DESC") if backwards else ("seq >= ?2", "ASC")
+    where = f"WHERE session_id = ?1 AND {condition} ORDER BY seq {order} LIMIT ?3"
+    columns_ = _event_columns(schema)
+    query = f"SELECT seq, {columns_} FROM transcript_events {where}"  # noqa: S608 - names are ours
+    bound = (session_id, start, count)
+    try:
+        rows = list(connection.execute(query, bound))
+    except apsw.CorruptError:
+        numbers = [row[0] for row in connection.execute(f"SELECT seq FROM transcript_events {where}", bound)]  # noqa: S608
+        rows = [_salvaged(connection, columns_, session_id, number) for number in numbers]
+    found = [(as_int(row[0]) or 0, row[1], row[2], as_int(row[3])) for row in rows]
+    return found[::-1] if backwards else found
+
+
+def _event_columns(schema: Schema) -> str:
+    parts = [
+        f"CASE WHEN octet_length({name}) <= {EVENT_LIMIT} THEN CAST({name} AS BLOB) END"
+        if name in schema.events
+        else "NULL"
+        for name in ("event_json", "event_zstd")
+    ]
+    parts.append("event_utf8_bytes" if "event_utf8_bytes" in schema.events else "NULL")
+    return ", ".join(parts)
+
+
+def _salvaged(connection: apsw.Connection, columns_: str, session_id: str, number: int) -> tuple[Any, ...]:
+    query = f"SELECT seq, {columns_} FROM transcript_events WHERE session_id = ? AND seq = ?"  # noqa: S608
+    try:
+        return next(connection.execute(query, (session_id, number)), (number, None, None, None))
+    except apsw.CorruptError:
+        return number, None, None, None

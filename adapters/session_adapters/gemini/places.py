@@ -13,6 +13,7 @@ from msgspec import Struct
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.files import Decoder, file_stamp, read_small
 from session_adapters.model import Problem
+from session_adapters.text import scrub
 
 __all__ = [
     "DOCUMENT",
@@ -70,7 +71,7 @@ def list_sources(environment: Environment, report: Report) -> Iterator[Source]:
 
 def parent_id(source: Source) -> str | None:
     """The session whose helper this is: its files are in a folder of that name."""
-    return Path(source.path).parent.name if source.layout == HELPER else None
+    return scrub(Path(source.path).parent.name) if source.layout == HELPER else None
 
 
 def may_hold(source: Source, session_id: str) -> bool:
@@ -107,7 +108,7 @@ def _source(entry: os.DirEntry[str], root: Path, layout: str, report: Report) ->
             agent="gemini",
             path=entry.path,
             stamp=file_stamp(status),
-            session_id="" if layout == CHAT else entry.name.rpartition(".")[0],
+            session_id="" if layout == CHAT else scrub(entry.name.rpartition(".")[0]),
             root=str(root),
             layout=layout,
             size=status.st_size,
@@ -119,7 +120,7 @@ def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as found:
             return sorted(found, key=lambda entry: entry.name)
-    except (FileNotFoundError, NotADirectoryError):
+    except FileNotFoundError:
         return []
     except OSError as error:
         report(_problem(str(folder), f"the folder cannot be read: {error.strerror or error}"))
@@ -134,7 +135,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _problem(path: str, reason: str) -> Problem:
-    return Problem(agent="gemini", path=path, reason=reason)
+    return Problem(agent="gemini", path=scrub(path), reason=reason)
 
 
 class _Registry(Struct):

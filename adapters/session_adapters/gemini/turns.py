@@ -152,7 +152,7 @@ def merged(old: Turn, new: Turn, *, restored: bool) -> Turn:
             model=old.model or new.model,
         )
     return new._replace(
-        id=old.id,
+        id=old.id if old.usage else new.id,
         thinking=new.thinking or old.thinking,
         calls=new.calls or old.calls,
         usage=new.usage or old.usage,

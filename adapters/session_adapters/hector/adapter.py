@@ -215,7 +215,7 @@ def _ids(reader: Reader) -> set[str]:
     return {facts.id for facts in layout_of(reader).sessions()}
 
 
-def _parts(source: Source, session_id: str) -> tuple[str, ...]:
+def _parts(source: Source, session_id: str) -> ids.Parts:
     """Raises `SessionMissing`."""
     plain, tag = ids.split_store(scrub(session_id))
     try:

@@ -86,19 +86,20 @@ class Conversations(Layout):
         named = self.reader.select(self.have, ("session_id",))
         return self.reader.run(f"SELECT DISTINCT {named} FROM {self.table}")  # noqa: S608
 
-    def find(self, parts: tuple[str, ...]) -> Facts | None:
+    def find(self, parts: ids.Parts) -> Facts | None:
         """See `Layout.find`."""
-        if len(parts) != 2:
+        if len(parts) != 2 or isinstance(parts[1], ids.Missing):
             return None
-        rows = list(self._noted(lambda: self._rows(parts[1]), "sessions", "sessions"))
-        if not rows and parts[0] == ids.DELETED:
+        name = parts[1]
+        rows = list(self._noted(lambda: self._rows(name), "sessions", "sessions"))
+        if not rows and parts[0] is ids.Missing.DELETED:
             query = f"SELECT 1 FROM {self.table} WHERE session_id = ? LIMIT 1"  # noqa: S608
-            return self._orphan(parts[1]) if list(self.reader.run(query, parts[1])) else None
+            return self._orphan(name) if list(self.reader.run(query, name)) else None
         return next((facts for facts in self._facts(rows) if facts.parts == parts), None)
 
     def _orphan(self, session_id: str) -> Facts:
         return Facts(
-            parts=(ids.DELETED, session_id),
+            parts=(ids.Missing.DELETED, session_id),
             owner=(session_id,),
             layout=self._layout,
             source="(deleted)",
@@ -122,7 +123,7 @@ class Conversations(Layout):
             if waiting:
                 raw["waitsForApproval"] = waiting
             yield Facts(
-                parts=(ids.NO_AGENT if row.agent_id is None else row.agent_id, row.id),
+                parts=(ids.Missing.NO_AGENT if row.agent_id is None else row.agent_id, row.id),
                 owner=(row.id,),
                 layout=self._layout,
                 source=row.agent_id or "",

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from session_adapters.hector.conversations import Conversations
 from session_adapters.hector.events import Events
+from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import Facts, Layout
 from session_adapters.hector.reader import Database, Reader
 from session_adapters.sqlite import DatabaseUnreadable
@@ -35,7 +36,7 @@ def layout_of(reader: Reader) -> Layout:
     raise DatabaseUnreadable("it has none of Hector's tables of messages: it is not Hector's or was never finished")
 
 
-def visit(database: Database, parts: tuple[str, ...], work: Callable[[Layout, Facts], T]) -> T:
+def visit(database: Database, parts: Parts, work: Callable[[Layout, Facts], T]) -> T:
     """`work` with one session of a database; it may be run again. Raises `SessionGone`, `DatabaseMissing` and
     `DatabaseUnreadable`."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from session_adapters.hector import ids
 from session_adapters.hector.layout import Facts, Layout, Lost, Mark
 from session_adapters.hector.messages import messages_of_event
 from session_adapters.hector.reader import Reader, moment
@@ -78,16 +79,17 @@ class Events(Layout):
         named = self.reader.select(self.have, self.owners)
         return self.reader.run(f"SELECT DISTINCT {named} FROM {self.table}")  # noqa: S608
 
-    def find(self, parts: tuple[str, ...]) -> Facts | None:
+    def find(self, parts: ids.Parts) -> Facts | None:
         """See `Layout.find`."""
-        if len(parts) != 3:
+        owner = tuple(part for part in parts if isinstance(part, str))
+        if len(parts) != 3 or len(owner) != 3:
             return None
-        rows = list(self._noted(lambda: self._rows(parts), "sessions", "sessions"))
+        rows = list(self._noted(lambda: self._rows(owner), "sessions", "sessions"))
         if rows:
             return self._facts(rows[0])
         same = "app_name = ? AND user_id = ? AND session_id = ?"
         query = f"SELECT 1 FROM {self.table} WHERE {same} LIMIT 1"  # noqa: S608
-        return self._orphan(parts) if list(self.reader.run(query, *parts)) else None
+        return self._orphan(owner) if list(self.reader.run(query, *owner)) else None
 
     def _orphan(self, parts: tuple[str, ...]) -> Facts:
         raw = {"orphaned": True, **_names(parts)}

@@ -12,27 +12,35 @@ from __future__ import annotations
 
 import hashlib
 import re
+from enum import Enum
 from urllib.parse import quote, unquote
 
-__all__ = ["DELETED", "NO_AGENT", "decode", "encode", "of_store", "split_store", "store_tag"]
+__all__ = ["Missing", "Parts", "decode", "encode", "of_store", "split_store", "store_tag"]
 
-DELETED = "@deleted"
-NO_AGENT = "@none"
+
+class Missing(Enum):
+    """Stands where an agent's name would."""
+
+    DELETED = "@deleted"
+    NO_AGENT = "@none"
+
+
+Parts = tuple[str | Missing, ...]
+"""What an id is made of: only the first may be a mark."""
 
 _TAGGED = re.compile(r"(.*)@([0-9a-f]{8})", re.DOTALL)
 
 
-def encode(parts: tuple[str, ...]) -> str:
-    """The id made of these parts. `DELETED` and `NO_AGENT` stand for themselves in the first place."""
-    head = parts[0] if parts[0] in (DELETED, NO_AGENT) else quote(parts[0], safe="")
-    return "/".join((head, *(quote(part, safe="") for part in parts[1:])))
+def encode(parts: Parts) -> str:
+    """The id made of these parts."""
+    return "/".join(part.value if isinstance(part, Missing) else quote(part, safe="") for part in parts)
 
 
-def decode(session_id: str) -> tuple[str, ...]:
+def decode(session_id: str) -> Parts:
     """The parts of an id. Raises `ValueError` for text that `encode` does not give."""
     first, *rest = session_id.split("/")
-    head = first if first in (DELETED, NO_AGENT) else unquote(first, errors="strict")
-    parts = (head, *(unquote(part, errors="strict") for part in rest))
+    marks = {mark.value: mark for mark in Missing}
+    parts = (marks.get(first) or unquote(first, errors="strict"), *(unquote(part, errors="strict") for part in rest))
     if len(parts) not in (2, 3) or encode(parts) != session_id:
         raise ValueError("it is not an id of a Hector session")
     return parts

@@ -34,7 +34,7 @@ class Lost(NamedTuple):
 class Facts(NamedTuple):
     """A session without its messages."""
 
-    parts: tuple[str, ...]
+    parts: ids.Parts
     """What its id is made of."""
     owner: Owner
     layout: str
@@ -99,7 +99,7 @@ class Layout(ABC):
         """All of them, also those that only left rows behind."""
 
     @abstractmethod
-    def find(self, parts: tuple[str, ...]) -> Facts | None:
+    def find(self, parts: ids.Parts) -> Facts | None:
         """The session of that id, without reading others."""
 
     @abstractmethod

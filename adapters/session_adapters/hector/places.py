@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,7 +31,10 @@ _DATABASES = (Path("data", "sessions.db"), Path(".hector", "hector.db"))
 _CONFIGURATIONS = (Path("config.yaml"), Path("hector.yaml"), Path(".hector", "config.yaml"))
 _CONFIG_LIMIT = 1 << 20
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
-_OURS = re.compile(rb"^(?:session_stores|databases)\s*:", re.MULTILINE)
+_OURS = re.compile(rb"(?:session_stores|databases)[ \t]*:")
+_YAML_LIMIT = 64 << 10
+_DEEPEST = 30
+"""Brackets in brackets. The reader of YAML takes very long over more."""
 
 Trouble = Callable[[str, str, str], None]
 """Told of what cannot be read: file, place in it, reason."""
@@ -52,13 +56,6 @@ class _Store(msgspec.Struct, frozen=True):
     """The file, for `sqlite`; relative to where Hector runs."""
     host: str = ""
     port: Any = None
-
-
-class _Named(msgspec.Struct, frozen=True):
-    """`session_stores.*` of v1."""
-
-    backend: str = ""
-    sql: Any = None
 
 
 def places(environment: Environment, dsns: Iterable[Dsn], trouble: Trouble) -> Iterator[Place]:
@@ -110,10 +107,8 @@ def _configured(
         if path.name != "config.yaml" or ".hector" in path.parts:
             trouble(str(path), "", f"it cannot be read: {error.strerror or error}")
         return
-    if not _OURS.search(data):
-        return
     try:
-        stores = list(_stores(data))
+        stores = _stores(data)
     except ValueError as error:
         trouble(str(path), "", str(error))
         return
@@ -127,25 +122,54 @@ def _configured(
             trouble(str(path), name, reason)
 
 
-def _stores(data: bytes) -> Iterator[tuple[str, _Store]]:
+@lru_cache(maxsize=32)
+def _stores(data: bytes) -> tuple[tuple[str, _Store], ...]:
+    """The databases in a configuration: none in one that is not Hector's. Raises `ValueError`."""
+    ours = _ours(data)
+    if not ours:
+        return ()
+    try:
+        value = _yaml(ours)
+    except ValueError:
+        value = _yaml(data)  # it may refer to something further up
+    found: list[tuple[str, _Store]] = []
+    for top in ("session_stores", "databases"):
+        stores = value.get(top) if isinstance(value, dict) else None
+        for name, entry in stores.items() if isinstance(stores, dict) else ():
+            inner = entry.get("sql") if top == "session_stores" and isinstance(entry, dict) else entry
+            try:
+                found.append((f"{top}.{name}", msgspec.convert(inner, _Store, strict=False)))
+            except msgspec.MsgspecError:
+                continue  # kept in memory, or no store at all
+    return tuple(found)
+
+
+def _ours(data: bytes) -> bytes:
+    """The lines that matter: prompts of agents make the rest long, and reading YAML is slow."""
+    kept: list[bytes] = []
+    keep = False
+    for line in data.splitlines(keepends=True):
+        if line[:1].strip(b" \t\r\n#-"):
+            keep = _OURS.match(line) is not None
+        if keep:
+            kept.append(line)
+    return b"".join(kept)
+
+
+def _yaml(data: bytes) -> Any:
     import yaml
 
+    depth = 0
+    for found in re.finditer(rb"[][{}]", data):
+        depth += 1 if found[0] in b"[{" else -1
+        if depth > _DEEPEST:
+            raise ValueError("it is nested too deeply to be read")
+    if len(data) > _YAML_LIMIT:
+        raise ValueError("it is too long to be read")
     try:
-        value = yaml.safe_load(data)
+        return yaml.safe_load(data)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ValueError("it is not valid YAML") from error
-    tops = value if isinstance(value, dict) else {}
-    for top in ("session_stores", "databases"):
-        stores = tops.get(top)
-        for name, entry in stores.items() if isinstance(stores, dict) else ():
-            if not isinstance(entry, dict):
-                continue
-            if top == "session_stores":
-                entry = msgspec.convert({"sql": entry.get("sql")}, _Named).sql
-            try:
-                yield f"{top}.{name}", msgspec.convert(entry, _Store, strict=False)
-            except msgspec.MsgspecError:
-                continue  # no database at all
 
 
 def _expanded(value: str, environment: Environment) -> str:

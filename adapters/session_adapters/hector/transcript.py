@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.hector.detect import SessionGone, visit
+from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import Facts, Found, Layout, Lost, Mark
 from session_adapters.hector.messages import Conversation
 from session_adapters.hector.reader import Database
@@ -37,7 +38,7 @@ class _Page(NamedTuple):
 class HectorTranscript(Transcript):
     """See the module. `parts` are the parts of the session's id within the database."""
 
-    def __init__(self, database: Database, session_id: str, parts: tuple[str, ...], *, page: int = PAGE_ROWS) -> None:
+    def __init__(self, database: Database, session_id: str, parts: Parts, *, page: int = PAGE_ROWS) -> None:
         super().__init__("hector", session_id, database.path)
         self._database = database
         self._parts = parts

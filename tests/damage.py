@@ -28,7 +28,9 @@ def truncated(data: st.DataObject, whole: bytes) -> bytes:
 def flipped(data: st.DataObject, whole: bytes) -> bytes:
     """Bits flipped here and there, often in the header."""
     content = bytearray(whole)
-    places = st.lists(st.one_of(st.integers(0, 4095), st.integers(0, len(whole) - 1)), min_size=1, max_size=60)
+    places = st.lists(
+        st.one_of(st.integers(0, min(4095, len(whole) - 1)), st.integers(0, len(whole) - 1)), min_size=1, max_size=60
+    )
     for at in data.draw(places, "bytes"):
         content[at] ^= 1 << data.draw(st.integers(0, 7), "bit")
     return bytes(content)

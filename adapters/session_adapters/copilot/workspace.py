@@ -1,7 +1,7 @@
 """`workspace.yaml` beside a session: its name, directory and branch (FACTS.md, «Paths»).
 
-Its lines are nearly always `key: value` in plain style and read as they stand, since a YAML parser takes fifty times
-as long; anything else in it (quotes, folded text) is left to PyYAML.
+Its entries are nearly always `key: value` in plain style and read as they stand, since a YAML parser takes fifty
+times as long; one with anything else in it (quotes, folded text) is left to PyYAML, by itself.
 """
 
 from __future__ import annotations
@@ -15,8 +15,13 @@ from session_adapters.text import scrub
 __all__ = ["Workspace", "read_workspace"]
 
 _LIMIT = 256 << 10
-_PLAIN = re.compile(r"([a-z_]+):(?: ([^\s'\"|>&*!%@`{\[#,?-][^\n]*))?")
+_ENTRY = re.compile(r"([A-Za-z_]+):([^\n]*(?:\n(?:[ \t][^\n]*|(?=\n)))*)(?:\n|\Z)")
+"""A key at the margin, and all lines below that are indented or blank."""
+_OTHER = re.compile(r"(?:#[^\n]*|---[ \t]*|\.\.\.[ \t]*|[ \t]*)(?:\n|\Z)")
+_PLAIN = re.compile(r" ([^\s'\"|>&*!%@`{\[#,?-][^\n]*)")
 _SPECIAL = re.compile(r": | #|:$")
+_NESTED = 50
+"""Brackets in a text without quotes: more would take the parser long, and no name has them."""
 
 
 class Workspace(NamedTuple):
@@ -39,39 +44,46 @@ def read_workspace(path: str) -> tuple[Workspace, str]:
     except OSError as error:
         return Workspace(), f"cannot be read: {error.strerror or error}"
     text = data.decode("utf-8", "replace").replace("\r\n", "\n").lstrip("\ufeff")
-    values = _plain(text)
+    values: dict[str, str] = {}
     reason = ""
-    if values is None:
-        values, reason = _parsed(text)
-    texts = {key: scrub(value) for key, value in values.items() if key in Workspace._fields and key != "user_named"}
+    at = 0
+    while at < len(text):
+        entry = _ENTRY.match(text, at)
+        match = entry or _OTHER.match(text, at)
+        if entry is not None and entry[1] in Workspace._fields:
+            try:
+                values[entry[1]] = _value(entry[2].rstrip("\n"))
+            except ValueError as error:
+                reason = reason or f"the entry {entry[1]} cannot be read: {error}"
+        elif match is None and not reason:
+            reason = f"line {text.count(chr(10), 0, at) + 1} is no entry"
+        at = match.end() if match is not None else (text.find("\n", at) + 1 or len(text))
+    texts = {key: scrub(value) for key, value in values.items() if key != "user_named"}
     return Workspace(**texts, user_named=values.get("user_named", "").lower() == "true"), reason
 
 
-def _plain(text: str) -> dict[str, str] | None:
-    """The entries of a simple file; None when it is not that simple."""
-    values: dict[str, str] = {}
-    for line in text.split("\n"):
-        if not line:
-            continue
-        match = _PLAIN.fullmatch(line)
-        value = (match[2] or "").rstrip() if match else ""
-        if match is None or _SPECIAL.search(value) or not value.isprintable():
-            return None
-        values[match[1]] = "" if value in ("null", "~") else value
-    return values
+def _value(text: str) -> str:
+    """The value of one entry. Raises `ValueError`."""
+    match = _PLAIN.fullmatch(text)
+    if match is not None and not _SPECIAL.search(match[1]) and match[1].isprintable():
+        value = match[1].rstrip()
+        return "" if value in ("null", "~") else value
+    begin = text.lstrip()[:1]
+    if not begin:
+        return ""
+    if begin in "[{&*!" or (begin not in "'\"|>" and sum(map(text.count, "[{")) > _NESTED):
+        raise ValueError("it is no text")
+    return _parsed(text)
 
 
-def _parsed(text: str) -> tuple[dict[str, str], str]:
+def _parsed(text: str) -> str:
     import yaml
 
     try:
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError, OverflowError) as error:
-        return {}, f"is not YAML: {str(error).splitlines()[0] if str(error) else type(error).__name__}"
-    if not isinstance(found, dict):
-        return {}, "is not a list of entries" if text.strip("\x00 \n") else ""
-    known = {str(key): value for key, value in found.items() if isinstance(key, str)}
-    return {key: _text(value) for key, value in known.items()}, ""
+        found = yaml.safe_load(f"value:{text}\n")
+    except (yaml.YAMLError, RecursionError, OverflowError) as error:
+        raise ValueError(f"it is not YAML ({type(error).__name__})") from error
+    return _text(found.get("value")) if isinstance(found, dict) else ""
 
 
 def _text(value: object) -> str:

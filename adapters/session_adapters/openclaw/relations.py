@@ -78,7 +78,7 @@ def _distinct(files: list[SessionSummary]) -> list[SessionSummary]:
         copy = (one.raw.get("sessionId"), one.created_at)
         other = best.get(copy)
         if other is None or (one.message_count, one.size) > (other.message_count, other.size):
-            best[copy] = one if other is None else replace(one, session_id=other.session_id)
+            best[copy] = one
     return list(best.values())
 
 

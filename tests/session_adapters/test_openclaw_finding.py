@@ -325,8 +325,8 @@ def test_packed_transcripts(where: str, tmp_path: Path) -> None:
         blob = packed(lines(*talk)) if where.endswith("zstd") else lines(*talk)
         made.insert(
             "session_transcript_archives", session_id="s", generation="g", session_key="agent:main:x",
-            reason="deleted", encoding="zstd" if where.endswith("zstd") else "identity", archive_blob=blob, archive_sha256="0" * 64,
-            archive_name="s.jsonl.deleted.x.zst", created_at=1,
+            reason="deleted", encoding="zstd" if where.endswith("zstd") else "identity", archive_blob=blob,
+            archive_sha256="0" * 64, archive_name="s.jsonl.deleted.x.zst", created_at=1,
         )  # fmt: skip
     else:
         suffix = ".reset.2026-11-01T09-00-00.000Z.zst" if where == "reset file" else ".zst"

@@ -2,7 +2,7 @@
 
 The rooms: `records` what OpenClaw writes, `keys` what its session keys say, `rules` how its events become messages,
 `places` where its stores are, `database` and `events` what is asked of one, `shelves` events that are not in JSONL
-files, `index` the keys in `sessions.json`, `listing` what a list shows, `relations` copies, windows, forks and helpers,
+files, `index` the keys in `sessions.json`, `listing` what a list shows, `relations` copies, forks and helpers,
 `native` commands and processes, `zstd` packed transcripts, `adapter` the whole.
 """
 

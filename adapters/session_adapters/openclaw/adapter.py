@@ -144,19 +144,19 @@ class OpenClawAdapter(Adapter):
         return found or empty
 
     def _find_file(self, listed: Sequence[Source], wanted: str, local_ids: Mapping[str, str | None]) -> Source | None:
-        by_path = {source.path: source for source in listed if source.layout == FILE}
+        files = [source for source in listed if source.layout in (FILE, PACKED, DOCUMENT)]
+        for source in files:
+            if source.session_id == wanted:
+                return source
+        by_path = {source.path: source for source in files if source.layout == FILE}
         for source in listed:
             local = local_ids.get(source.root)
-            if source.layout == INDEX and local is not None and ":" in local:
-                entry = _entries(source).get(local)
-                for name in transcript_names(entry) if entry is not None else ():
-                    if (path := str(Path(source.path).parent / name)) in by_path:
-                        return by_path[path]
-        files = [source for source in listed if source.layout in (FILE, PACKED, DOCUMENT)]
-        exact = next((source for source in files if source.session_id == wanted), None)
-        return exact or next(
-            (one for one in files if one.layout == DOCUMENT and Path(one.path).stem == local_ids.get(one.root)), None
-        )
+            entry = _entries(source).get(local) if source.layout == INDEX and local is not None else None
+            for name in transcript_names(entry) if entry is not None else ():
+                if (path := str(Path(source.path).parent / name)) in by_path:
+                    return by_path[path]
+        documents = (source for source in files if source.layout == DOCUMENT)
+        return next((one for one in documents if Path(one.path).stem == local_ids.get(one.root)), None)
 
     # Reading -----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def _source(entry: os.DirEntry[str], root: Path, layout: str, report: Report) ->
     except OSError as error:
         report(_problem(entry.path, f"cannot be looked at: {error.strerror or error}"))
         return
-    if status.st_size:
+    if status.st_size or not stat.S_ISREG(status.st_mode):
         yield Source(
             agent="gemini",
             path=entry.path,
@@ -180,12 +181,12 @@ def _read_names(home: Path) -> dict[str, str]:
     for entry in _entries(home / "tmp", lambda problem: None):
         if not _HASH.fullmatch(entry.name) and (root := _project_root(Path(entry.path))):
             paths.add(root)
-    return slugs | {hashlib.sha256(path.encode("utf-8", "surrogateescape")).hexdigest(): path for path in paths}
+    return slugs | {hashlib.sha256(path.encode()).hexdigest(): path for path in paths}
 
 
 def _project_root(folder: Path) -> str | None:
     try:
-        text = read_small(folder / ".project_root", _SMALL).decode("utf-8", "surrogateescape").strip()
+        text = read_small(folder / ".project_root", _SMALL).decode("utf-8", "replace").strip()
     except OSError:
         return None
     return text if text.startswith("/") and "\n" not in text and "\0" not in text else None

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from textual import on
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
@@ -63,6 +64,7 @@ class HermesApp(App[None], inherit_bindings=False):
         self._closing = False
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread)
+        self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
         self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self._in_loop, self._apply)
         self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
         self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
@@ -76,25 +78,23 @@ class HermesApp(App[None], inherit_bindings=False):
         return screen
 
     def get_default_screen(self) -> Screen[Any]:
-        """The main screen is there from the first frame."""
-        labels = self.manager.labels
-        badges = {name: label.badge for name, label in labels.items()}
-        return MainScreen(self.clock, badges, self.reader, str(self.manager.environment.home))
+        """The main screen, with what the last run knew in its first frame."""
+        saved = self.manager.catalogue.saved()
+        screen = MainScreen(self.clock, self._badges, self.reader, str(self.manager.environment.home))
+        screen.begin_with(saved, Forest(saved.sessions), self.size)
+        return screen
 
     def on_mount(self) -> None:
-        """Paint what the last run knew, then begin to read."""
+        """Begin to read once the first picture is painted."""
         self._running_loop = asyncio.get_running_loop()
         if self._keymap_errors:
             self.notify("\n".join(self._keymap_errors), severity="error", markup=False, timeout=20)
         elif self.user_keymap:
             self.set_keymap(self.user_keymap)
         self.reader.start()
-        self.call_after_refresh(self._begin)
 
+    @on(MainScreen.Painted)
     def _begin(self) -> None:
-        saved = self.manager.catalogue.saved()
-        if saved.sessions:
-            self._apply((saved, Forest(saved.sessions)))
         self.watch_thread.start()
 
     def on_unmount(self) -> None:
@@ -121,6 +121,7 @@ class HermesApp(App[None], inherit_bindings=False):
             # The loop is closed: nobody is there to see it any more.
 
     def _publish(self, snapshot: Snapshot) -> None:
+        self._badges.update((name, label.badge) for name, label in self.manager.labels.items())
         # Made here, in the reading thread: with many thousand sessions it takes a moment.
         self._snapshots.put((snapshot, Forest(snapshot.sessions)))
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
-from textual.screen import Screen
+from textual.geometry import Size
+from textual.message import Message
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -15,6 +16,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.keymap import bindings
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.empty import empty_blocks
+from hermes_tui.screens.first_frame import FirstFrame
 from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.widgets.detail import detail_parts
 from hermes_tui.widgets.header import Header
@@ -32,15 +34,22 @@ __all__ = ["MainScreen"]
 _SETTLE = 0.12
 """Seconds that the cursor must rest on a session before it is opened beside the list."""
 _MINUTE = 60.0
+_WIDE = 120
+"""Columns from which both panes stand side by side."""
+_TALL = 10
+"""Lines from which there is room for the line of details."""
 
 
-class MainScreen(Screen[None]):
+class MainScreen(FirstFrame):
     """Owns what is shown; the app gives it snapshots and transcripts."""
 
     BINDINGS = bindings("main")
     AUTO_FOCUS = "SessionList"
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (120, "-wide")]  # noqa: RUF012  (as Screen declares it)
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (10, "-tall")]  # noqa: RUF012  (as Screen declares it)
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (_WIDE, "-wide")]  # noqa: RUF012  (as Screen declares it)
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (_TALL, "-tall")]  # noqa: RUF012  (as Screen declares it)
+
+    class Painted(Message):
+        """The first frame is on the terminal."""
 
     def __init__(self, clock: Clock, badges: Mapping[str, str], reader: Reader, home: str) -> None:
         super().__init__()
@@ -52,7 +61,14 @@ class MainScreen(Screen[None]):
         """Unified id of the session that the transcript shows or is about to show."""
         self._transcript: Transcript | None = None
         self._settle: Timer | None = None
+        self._first = Forest()
         self.snapshot = Snapshot()
+
+    def begin_with(self, snapshot: Snapshot, forest: Forest, size: Size) -> None:
+        """What the first frame shows, and on how large a screen: what is known before it is composed is laid out,
+        styled and painted once."""
+        self.snapshot, self._first = snapshot, forest
+        self.add_class("-wide" if size.width >= _WIDE else "-narrow", "-tall" if size.height >= _TALL else "-short")
 
     def compose(self) -> ComposeResult:
         """Header, the two panes, details, hints."""
@@ -67,8 +83,18 @@ class MainScreen(Screen[None]):
     def on_mount(self) -> None:
         """Let ages grow; under a fixed clock they do not."""
         self.empty.show([Block(), Block("Reading the stores …", style="faint")])
+        self.sessions.state_words = not self.is_wide
+        if self.snapshot.sessions:
+            self.apply(self.snapshot, self._first)
+            self._show_detail()
+        self._first = Forest()
+        self._show_hints()
         if not self._clock.is_fixed:
             self.set_interval(_MINUTE, self._tick)
+
+    def painted(self) -> None:
+        """Tell the program."""
+        self.post_message(self.Painted())
 
     # Parts -------------------------------------------------------------------------------------------------
 
@@ -187,7 +213,7 @@ class MainScreen(Screen[None]):
         conversation = self.sessions.highlighted
         line = self.query_one("#detail", Line)
         if conversation is not None:
-            line.show(*detail_parts(conversation, self._clock, self.size.width))
+            line.show(*detail_parts(conversation, self._clock, self.app.size.width))
         elif self.sessions.words:
             line.show([(" No session matches; esc drops the filter.", "faint")])
         else:

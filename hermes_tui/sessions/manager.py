@@ -20,6 +20,7 @@ from hermes_tui.sessions.catalogue import Catalogue
 from hermes_tui.sessions.options import ListOptions, select
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Session, SessionSummary, unified_id
+from session_adapters.registry import LABELS
 from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ class SessionManager:
     def labels(self) -> Mapping[str, Label]:
         """How each agent is shown."""
         return {name: self._adapters.label(name) for name in self.agents}
+
+    @property
+    def saved_labels(self) -> Mapping[str, Label]:
+        """How agents are shown, as far as it is known without importing anything: the built-in ones, and those
+        that there were when the program last ran."""
+        return {name: Label(*label) for name, label in {**LABELS, **self.catalogue.labels}.items()}
 
     @property
     def environment(self) -> Environment:

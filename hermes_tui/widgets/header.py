@@ -22,7 +22,7 @@ class Header(Horizontal):
 
     def show(self, *, shown: int | None, sessions: int, live: int, partial: int, problems: int) -> None:
         """`shown`: how many match the filter; None without one. `partial`: how many are not yet counted in full."""
-        width = self.size.width
+        width = self.app.size.width
         self.query_one("#brand", Line).show([(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")])
         parts: list[Part] = []
         if problems:

@@ -86,6 +86,7 @@ class SessionList(ScrollView, can_focus=True):
         self._cursor = -1
         self._day = clock.local(clock.now()).date()
         self._styles: dict[str, Style] = {}
+        self._base: Style | None = None
         self._drawn: dict[int, Strip] = {}
         self._kept: _Position | None = None
         self.state_words = False
@@ -160,6 +161,9 @@ class SessionList(ScrollView, can_focus=True):
         found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
         self._cursor = found if found >= 0 else self._near(index)
         height = len(self._rows)
+        if not self.size:
+            # Before the first layout: with its scrollbar from the beginning it is laid out once.
+            self.show_vertical_scrollbar = height > self.app.size.height
         if self.virtual_size.height != height:
             self.virtual_size = Size(self.size.width, height)
         if top:
@@ -194,12 +198,15 @@ class SessionList(ScrollView, can_focus=True):
     def notify_style_update(self) -> None:
         """Forget looked-up styles: theme or focus changed."""
         self._styles.clear()
+        self._base = None
         super().notify_style_update()
 
     def _painter(self) -> Painter:
         width = self.size.width
         columns = columns_for(width, words=self.state_words)
-        return Painter(width, columns, self._clock.now(), self._badges, self._words, self.rich_style, self._purpose)
+        if self._base is None:
+            self._base = self.rich_style  # asks all ancestors
+        return Painter(width, columns, self._clock.now(), self._badges, self._words, self._base, self._purpose)
 
     def _purpose(self, name: str) -> Style:
         style = self._styles.get(name)
@@ -372,7 +379,6 @@ class SessionList(ScrollView, can_focus=True):
 
     def on_resize(self) -> None:
         """Keep the cursor in view."""
-        self._drawn.clear()
         self._show_cursor()
 
     def on_focus(self) -> None:

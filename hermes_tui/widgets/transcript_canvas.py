@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -18,11 +18,8 @@ from hermes_tui.themes import agent_colour
 from hermes_tui.widgets.cells import fit
 from hermes_tui.widgets.transcript_blocks import Layout
 from hermes_tui.widgets.transcript_pieces import Palette
-from hermes_tui.widgets.transcript_style import COMPONENTS, markdown_for, palette_for
+from hermes_tui.widgets.transcript_style import COMPONENTS, LazyMarkdown, markdown_for, palette_for
 from hermes_tui.widgets.transcript_view import Position, Row, View
-
-if TYPE_CHECKING:
-    from hermes_tui.widgets.transcript_markdown import MarkdownRows
 
 __all__ = ["TranscriptCanvas"]
 
@@ -45,7 +42,8 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         self._note = ""
         self._raw = False
         self._strips: list[Strip] = []
-        self._look: tuple[Palette, MarkdownRows] | None = None
+        self._was_drawn = False
+        self._look: tuple[Palette, LazyMarkdown] | None = None
         self._laid_for: tuple[int, bool, Palette, str] | None = None
 
     @property
@@ -85,6 +83,10 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         rows = self._view.rows()
         strips = self._draw(rows, width)
         before, self._strips = self._strips, strips
+        if not self._was_drawn:
+            # What was painted before the first size was known is blank.
+            before = [Strip.blank(width, self.rich_style)] * len(strips)
+            self._was_drawn = True
         changed = [y for y, strip in enumerate(strips) if y >= len(before) or before[y] != strip]
         if len(changed) > len(strips) // 2 or len(before) != len(strips):
             self.refresh()
@@ -98,7 +100,7 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         strips: list[Strip] = []
         if not rows:
             said = " " + fit(safe(self._note), width - 1)
-            strips.append(self._strip([Segment(said, self._style("meta"))], width, base))
+            strips.append(self._strip([Segment(said, self._style("meta") if self._note else None)], width, base))
         piece = self._view.piece() if rows else None
         at = self._view.cursor
         cursor = self.get_component_rich_style(f"transcript--{'cursor' if self.has_focus else 'resting'}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from rich.segment import Segment
 from rich.style import Style
 
 from hermes_tui.widgets.transcript_pieces import Palette
@@ -12,7 +13,7 @@ from hermes_tui.widgets.transcript_pieces import Palette
 if TYPE_CHECKING:
     from hermes_tui.widgets.transcript_markdown import MarkdownRows
 
-__all__ = ["COMPONENTS", "markdown_for", "palette_for"]
+__all__ = ["COMPONENTS", "LazyMarkdown", "markdown_for", "palette_for"]
 
 COMPONENTS = frozenset(
     f"transcript--{name}"
@@ -32,11 +33,31 @@ def palette_for(style: Callable[[str], Style], agent_colour: int) -> Palette:
     return Palette(**named)
 
 
-def markdown_for(style: Callable[[str], Style], *, dark: bool, ansi: bool) -> MarkdownRows:
-    """A Markdown renderer in the same colours. In a theme of the terminal's own colours, code has only those, too."""
-    # A parser and a highlighter come with it: 40 ms that the first picture does not wait for.
-    from hermes_tui.widgets.transcript_markdown import MarkdownRows
+class LazyMarkdown:
+    """A Markdown renderer that is made when there is something to render: a parser and a highlighter come with it,
+    40 ms and 3 MB that a first picture and a list do without."""
 
+    def __init__(self, styles: Mapping[str, Style], code_theme: str) -> None:
+        """As `MarkdownRows` takes them."""
+        self._given = styles, code_theme
+        self._rows: MarkdownRows | None = None
+
+    @property
+    def count(self) -> int:
+        """How many texts were rendered so far."""
+        return self._rows.count if self._rows is not None else 0
+
+    def render(self, text: str, width: int) -> list[list[Segment]] | None:
+        """See `MarkdownRows.render`."""
+        if self._rows is None:
+            from hermes_tui.widgets.transcript_markdown import MarkdownRows
+
+            self._rows = MarkdownRows(*self._given)
+        return self._rows.render(text, width)
+
+
+def markdown_for(style: Callable[[str], Style], *, dark: bool, ansi: bool) -> LazyMarkdown:
+    """A Markdown renderer in the same colours. In a theme of the terminal's own colours, code has only those, too."""
     heading, code, link, meta = style("heading"), style("code"), style("link"), style("meta")
     bold = Style(bold=True)
     styles = {
@@ -63,4 +84,4 @@ def markdown_for(style: Callable[[str], Style], *, dark: bool, ansi: bool) -> Ma
         "table.header": bold,
     }
     theme = ("ansi_dark" if dark else "ansi_light") if ansi else ("github-dark" if dark else "friendly")
-    return MarkdownRows(styles, theme)
+    return LazyMarkdown(styles, theme)

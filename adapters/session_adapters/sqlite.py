@@ -16,6 +16,7 @@ while a statement runs: fetch everything at once, in statements that are short.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import subprocess
@@ -336,8 +337,10 @@ def _copy_file(source: str, target: str, path: str) -> None:
     except OSError as error:
         raise DatabaseUnreadable(f"it could not be copied: {error.strerror or error}") from error
     if done.returncode:
-        if not Path(source).exists() and Path(path).exists():
-            raise _Moved
         words = done.stderr.decode("utf-8", "replace").strip().rpartition(": ")[2]
+        # A journal comes and goes with every transaction: by now there may be the next one.
+        gone = source != path and words == os.strerror(errno.ENOENT)
+        if gone or (not Path(source).exists() and Path(path).exists()):
+            raise _Moved
         raise DatabaseUnreadable(f"it could not be copied: {words or done.returncode}")
     Path(target).chmod(0o600)  # a log or journal cannot be taken in where the original may not be written

@@ -132,6 +132,31 @@ def test_copies_are_private_and_gone_afterwards(tmp_path: Path, monkeypatch: pyt
     assert not list(copies.iterdir())
 
 
+def test_a_journal_that_goes_while_it_is_copied_is_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next transaction may have made another one by the time that is noticed."""
+    path = make_hot_journal(tmp_path / "state.db")
+    journal, away = path.with_name("state.db-journal"), path.with_name("away")
+    real = subprocess.run
+    missed: list[str] = []
+
+    def run(argv: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        hide = argv[2].endswith("-journal") and not missed
+        if hide:
+            missed.append(argv[2])
+            journal.rename(away)
+        try:
+            return real(argv, **options)
+        finally:
+            if hide:
+                away.rename(journal)
+
+    monkeypatch.setattr("subprocess.run", run)
+    assert read_database(path, count) == 10
+    assert len(missed) == 1
+
+
 @pytest.mark.parametrize("name", ["a b.db", "a?mode=rwc.db", "a#b.db", "a%41.db", "ü&x=1;.db", "\udcff.db", "-n"])
 def test_any_file_name_is_only_a_file_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "a?b#c%d"

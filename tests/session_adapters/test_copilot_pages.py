@@ -170,7 +170,7 @@ def test_a_document_is_read_anew_when_it_changed(store: Callable[..., Path]) -> 
     document = json.loads(path.read_text())
     document["messages"].append({"role": "user", "content": "And small ones?"})
     path.write_text(json.dumps(document))
-    assert transcript.refresh().first == 0
+    assert transcript.refresh() == (2, False, False)
     assert transcript.messages == list(reader.session(source, "gh-7781").messages)
     path.write_text("{")
     assert transcript.refresh() == (None, False, False) and transcript.problems[0].path == str(path)

@@ -261,6 +261,9 @@ for folder in sys.argv[2:]:
     kept.append(open(f"{folder}/inuse.{pid}.hold", "w"))
     if sys.argv[1] == "lock":
         fcntl.flock(kept[-1], fcntl.LOCK_EX)
+    elif sys.argv[1] == "other":
+        kept.append(open(f"{folder}/other", "w"))
+        fcntl.flock(kept[-1], fcntl.LOCK_EX)
 print("held", flush=True)
 sys.stdin.read()
 """
@@ -293,8 +296,9 @@ def test_open_sessions_are_seen_and_no_lock_is_taken(tmp_path: Path) -> None:
         # Both files stay.
         assert len(list(folders[0].glob("inuse.*"))) == 2
         assert reader.live() == {}
-    with holder("open", folders[2]):
-        assert reader.live() == {}
+    for what in ("open", "other"):
+        with holder(what, folders[2]):
+            assert reader.live() == {}
 
 
 def test_a_lock_of_another_kind_is_no_sign(tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ class CopilotAdapter(Adapter):
         """See `Adapter.open`."""
         agent = _agent_of(source, session_id)
         if source.layout in (DOCUMENT, HISTORY):
-            return DocumentTranscript(session_id, source.path)
+            return DocumentTranscript(self.name, session_id, source.path)
 
         def builder() -> CopilotBuilder:
             return CopilotBuilder(source.session_id, agent=agent, began=fork_time(source.path))

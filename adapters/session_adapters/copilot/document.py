@@ -8,20 +8,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct, field
 
-from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.copilot.records import Count, whole
-from session_adapters.files import Decoder, Line, file_stamp, read_small
-from session_adapters.model import Attachment, Message, Problem, Role, TokenUsage, ToolCall, ToolResult
+from session_adapters.files import Decoder, Line, read_small
+from session_adapters.model import Attachment, Message, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.text import scrub_json
 from session_adapters.times import parse_time
-from session_adapters.transcript import Builder, Change, Transcript
+from session_adapters.transcript import Builder
+from session_adapters.whole import WholeTranscript
 
 __all__ = ["Document", "DocumentTranscript", "read_document"]
 
@@ -246,44 +246,10 @@ def _tokens(usage: _Usage | None) -> TokenUsage | None:
     return tokens if tokens.total else None
 
 
-class DocumentTranscript(Transcript):
-    """Such a session; `refresh` reads it again when it changed."""
+class DocumentTranscript(WholeTranscript):
+    """Such a session."""
 
-    def __init__(self, session_id: str, path: str) -> None:
-        super().__init__("copilot", session_id, path)
-        self.complete = True
-        self._stamp: tuple[int, ...] = ()
-        try:
-            self._load()
-        except FileNotFoundError as error:
-            raise SessionMissing(f"copilot session {session_id}: {path} is not there any more") from error
-        except (OSError, ValueError) as error:
-            raise SessionUnreadable(f"cannot read {path}: {error}") from error
-
-    def _load(self) -> None:
-        stamp = file_stamp(Path(self.path).stat())
+    def read(self) -> tuple[list[Message], Sequence[tuple[str, str]]]:
+        """See `WholeTranscript.read`."""
         document = read_document(self.path)
-        self._stamp, self.messages = stamp, document.messages
-        self.problems = [
-            Problem(agent="copilot", path=self.path, reason=reason, place=f"message {at}", session_id=self.session_id)
-            for at, reason in document.damaged
-        ]
-
-    def earlier(self) -> int:
-        """See `Transcript.earlier`."""
-        return 0
-
-    def refresh(self) -> Change:
-        """See `Transcript.refresh`."""
-        try:
-            if file_stamp(Path(self.path).stat()) == self._stamp:
-                return Change()
-            before = self.messages
-            self._load()
-        except FileNotFoundError:
-            return Change(gone=True)
-        except (OSError, ValueError) as error:
-            reason = f"cannot be read now: {error}"
-            self.problems = [Problem(agent="copilot", path=self.path, reason=reason, session_id=self.session_id)]
-            return Change()
-        return Change(first=0, rewritten=self.messages[: len(before)] != before)
+        return document.messages, [(f"message {at}", reason) for at, reason in document.damaged]

@@ -1,0 +1,323 @@
+"""The adapter: which store a source is, and how it is read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import asdict, replace
+
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Liveness,
+    NativeCommand,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+    unique,
+)
+from session_adapters.cursor import places
+from session_adapters.cursor.chat import ChatReader, ChatShelf, tally_chat
+from session_adapters.cursor.composers import ComposerReader
+from session_adapters.cursor.document import DocumentShelf, document_summaries
+from session_adapters.cursor.editor import EditorShelf, editor_summaries, has_session
+from session_adapters.cursor.facts import CursorTranscript, Facts, Reader, Shelf, linked
+from session_adapters.cursor.lines import LineBuilder, tally_lines, transcript_facts
+from session_adapters.cursor.native import live_sessions, resume_command
+from session_adapters.cursor.plain import PlainTranscript
+from session_adapters.cursor.relations import relate
+from session_adapters.cursor.tally import Tally
+from session_adapters.cursor.tracking import with_tracking
+from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.text import scrub
+from session_adapters.transcript import JsonlTranscript, Transcript
+from session_adapters.units import Lost, SessionGone
+
+__all__ = ["CursorAdapter"]
+
+_PAGE = 200
+_REPORTED = 10
+"""Damaged records of one session that are reported one by one."""
+_UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
+Note = Callable[[Lost], None]
+
+
+class CursorAdapter(Adapter):
+    """Reads `~/.cursor` and the editor's user directory."""
+
+    name = "cursor"
+    label = "Cursor"
+    badge = "cu"
+    capabilities = Capabilities(session_persistence="sqlite", can_resume=True, can_fork=False)
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def roots(self) -> Sequence[Root]:
+        """See `Adapter.roots`."""
+        return places.found_roots(self.environment)
+
+    def sources(self, report: Report) -> Iterator[Source]:
+        """See `Adapter.sources`."""
+
+        def trouble(path: Path, error: OSError) -> None:
+            reason = f"it cannot be reached: {error.strerror or error}"
+            report(Problem(agent=self.name, path=scrub(str(path)), reason=reason))
+
+        return unique(places.all_sources(self.environment, trouble))
+
+    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        """See `Adapter.summaries`."""
+
+        def note(lost: Lost) -> None:
+            report(_problem(source, lost.place, lost.reason))
+
+        try:
+            if source.layout == places.EDITOR:
+                return editor_summaries(source.path, source.root, source.size, note, exact=exact)
+            if source.layout == places.DOCUMENT:
+                return document_summaries(source.path, source.size, note, exact=exact)
+            if source.layout == places.CHAT:
+                return self._chat_summary(source, note, exact)
+            return _transcript_summary(source, note, exact)
+        except (DatabaseMissing, FileNotFoundError):
+            return []
+        except _UNREADABLE as error:
+            note(Lost("", _reason(error)))
+        return []
+
+    def _chat_summary(self, source: Source, note: Note, exact: bool) -> list[SessionSummary]:
+        """A chat; where nothing of it can be read what was said stands in its transcript."""
+        lost: list[Lost] = []
+        found: SessionSummary | None = None
+
+        def read(reader: ChatReader) -> tuple[SessionSummary | None, list[Lost]]:
+            tally = tally_chat(reader, exact=exact)
+            empty = reader.is_empty and not reader.lost
+            summary = tally.summary(reader.facts, scrub(source.path), size=source.size)
+            return None if empty else summary, list(reader.lost)
+
+        try:
+            found, lost = ChatShelf(source.path).visit(source.session_id, read)
+        except (DatabaseUnreadable, OSError) as error:
+            beside = self._beside(source)
+            if beside is None:
+                raise
+            lost = [Lost("", _reason(error))]
+        else:
+            beside = self._beside(source) if found is None or not found.message_count else None
+        for one in lost[:_REPORTED]:
+            note(one)
+        return _transcript_summary(beside, note, exact) if beside else [found] if found else []
+
+    def _beside(self, chat: Source) -> Source | None:
+        """The transcript of the same conversation."""
+        written = places.transcripts(Path(chat.root), lambda path, error: None)
+        same = (one for one in written if one.session_id == chat.session_id and not places.is_helper(one))
+        return next(same, None)
+
+    def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
+        """See `relations.relate`."""
+        return relate(summaries)
+
+    def find(self, session_id: str) -> Source | None:
+        """See `Adapter.find`. The editor's databases are asked only where no chat has the name."""
+        session_id = scrub(session_id)
+        found: dict[str, Source] = {}
+        databases: list[Source] = []
+        for source in self.sources(lambda problem: None):
+            if source.layout in (places.EDITOR, places.DOCUMENT):
+                databases.append(source)
+            elif source.session_id == session_id:
+                known = found.get(source.layout)
+                if known is None or source.modified > known.modified:
+                    found[source.layout] = source
+        if places.CHAT in found:
+            return found[places.CHAT]
+        written = found.get(places.LINES) or found.get(places.TEXT)
+        for source in databases:
+            # A tab or a row of the document has no transcript beside it: only the database of all can be better.
+            shared = source.layout == places.EDITOR and Path(source.path).parent.name == "globalStorage"
+            if (shared or written is None) and _holds(source, session_id):
+                return source
+        return written
+
+    def live(self) -> Mapping[str, Liveness]:
+        """See `Adapter.live`."""
+
+        def recent() -> Iterator[Source]:
+            return (one for one in self.sources(lambda problem: None) if one.layout == places.CHAT)
+
+        def directory(source: Source) -> tuple[str, str] | None:
+            try:
+                facts = ChatShelf(source.path).visit(source.session_id, lambda reader: reader.facts)
+            except _UNREADABLE:
+                return None  # `summaries` reports it
+            return (source.session_id, facts.cwd) if facts.cwd else None
+
+        return live_sessions(self.environment, recent, directory)
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def open(self, source: Source, session_id: str) -> Transcript:
+        """See `Adapter.open`."""
+        session_id = scrub(session_id)
+        source = self._readable(source, session_id)
+        shelf = _shelf(source)
+        return _open_file(source, session_id) if shelf is None else CursorTranscript(self.name, shelf, session_id)
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`."""
+        session_id = scrub(session_id)
+        source = self._readable(source, session_id)
+        shelf = _shelf(source)
+        return _file_session(source, session_id) if shelf is None else _stored_session(source, shelf, session_id)
+
+    def _readable(self, source: Source, session_id: str) -> Source:
+        """The transcript in the place of a chat that does not say where its messages are."""
+        if source.session_id not in ("", session_id):
+            raise SessionMissing(f"cursor session {session_id} is not in {source.path}")
+        if source.layout == places.CHAT and not _has_messages(ChatShelf(source.path), session_id):
+            return self._beside(source) or source
+        return source
+
+    # Native commands ---------------------------------------------------------------------------------------
+
+    def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
+        """See `native.resume_command`. Cursor cannot fork."""
+        return resume_command(summary, self.environment)
+
+
+def _shelf(source: Source) -> Shelf | None:
+    """The database that a source is; None for a file."""
+    if source.layout == places.CHAT:
+        return ChatShelf(source.path)
+    if source.layout == places.EDITOR:
+        return EditorShelf(source.path, source.root)
+    return DocumentShelf(source.path) if source.layout == places.DOCUMENT else None
+
+
+def _has_messages(shelf: ChatShelf, session_id: str) -> bool:
+    """Whether a chat can be read and says where its messages are."""
+    try:
+        return shelf.visit(session_id, lambda reader: bool(reader.root.ids))
+    except _UNREADABLE:
+        return False
+
+
+def _holds(source: Source, session_id: str) -> bool:
+    if source.layout == places.EDITOR:
+        return has_session(source.path, session_id)
+    try:
+        return DocumentShelf(source.path).visit(session_id, lambda reader: True)
+    except (SessionGone, *_UNREADABLE):
+        return False  # `summaries` reports it
+
+
+def _stored_session(source: Source, shelf: Shelf, session_id: str) -> Session:
+    size = source.size if source.layout == places.CHAT else 0
+
+    def read(reader: Reader) -> tuple[Tally, Facts, list[Message]]:
+        tally = Tally()
+        blocks: list[Message] = []
+        units = reader.units()
+        for at in range(0, len(units), _PAGE):
+            for block in reader.read(units[at : at + _PAGE]):
+                tally.add(block)
+                blocks += block
+        tally.warnings = len(reader.lost)
+        return tally, _seen(reader), linked(blocks)
+
+    try:
+        tally, facts, messages = shelf.visit(session_id, read)
+    except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
+        raise SessionMissing(f"cursor session {session_id} is not in {source.path}") from error
+    except _UNREADABLE as error:
+        raise SessionUnreadable(
+            f"cannot read cursor session {session_id} in {source.path}: {_reason(error)}"
+        ) from error
+    if facts.cwd is None and isinstance(shelf, EditorShelf):
+        facts = facts._replace(cwd=shelf.directory(session_id))
+    return _session(tally.summary(facts, scrub(source.path), size=size), messages)
+
+
+def _seen(reader: Reader) -> Facts:
+    """The facts, with what only reading the messages showed."""
+    facts = reader.facts
+    if isinstance(reader, ComposerReader):
+        if reader.missing:
+            facts = facts._replace(raw={**facts.raw, "missingMessages": reader.missing})
+        facts = facts._replace(cwd=facts.cwd or reader.directory)
+    return facts
+
+
+# Transcripts -------------------------------------------------------------------------------------------------
+
+
+def _open_file(source: Source, session_id: str) -> Transcript:
+    if source.layout == places.TEXT:
+        return PlainTranscript(source)
+    return JsonlTranscript(places.AGENT, session_id, source.path, LineBuilder)
+
+
+def _file_session(source: Source, session_id: str) -> Session:
+    if source.layout == places.TEXT:
+        transcript: Transcript = PlainTranscript(source)
+    else:
+        transcript = JsonlTranscript(places.AGENT, session_id, source.path, LineBuilder, page=sys.maxsize)
+    if not transcript.messages:
+        reason = transcript.problems[0].reason if transcript.problems else "nothing is said in it"
+        raise SessionUnreadable(f"cannot read {source.path}: {reason}")
+    tally = Tally()
+    tally.add(transcript.messages)
+    tally.warnings = len(transcript.problems)
+    return _session(_file_summary(source, tally), transcript.messages)
+
+
+def _transcript_summary(source: Source, note: Note, exact: bool) -> list[SessionSummary]:
+    if source.layout == places.TEXT:
+        messages, lost = PlainTranscript.parse(source.path)
+        tally = Tally()
+        tally.add(messages)
+        damaged = [Lost(*one) for one in lost]
+    else:
+        tally, broken = tally_lines(source, exact=exact)
+        damaged = [Lost(f"byte {at}", reason) for at, reason in broken]
+    for one in damaged[:_REPORTED]:
+        note(one)
+    if len(damaged) > _REPORTED:
+        note(Lost("", f"{len(damaged) - _REPORTED} more lines are damaged"))
+    tally.warnings = len(damaged)
+    return [_file_summary(source, tally)] if tally.messages else []
+
+
+def _file_summary(source: Source, tally: Tally) -> SessionSummary:
+    facts = with_tracking(transcript_facts(source, tally), source.root)
+    return tally.summary(facts, scrub(source.path), size=source.size)
+
+
+# Pieces ------------------------------------------------------------------------------------------------------
+
+
+def _session(summary: SessionSummary, messages: Sequence[Message]) -> Session:
+    fields = asdict(replace(summary, partial=False))
+    fields.pop("unified_id")
+    return Session(**fields, messages=tuple(messages))
+
+
+def _problem(source: Source, place: str, reason: str) -> Problem:
+    return Problem(
+        agent=places.AGENT,
+        path=scrub(source.path),
+        place=scrub(place),
+        reason=scrub(reason),
+        session_id=source.session_id,
+    )
+
+
+def _reason(error: Exception) -> str:
+    return error.strerror or str(error) if isinstance(error, OSError) else str(error)

@@ -1,0 +1,259 @@
+"""The document's layout (spec 004 §4.2.5): one database with `sessions` and `messages`. Types of ids and times vary:
+they are taken as they are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
+
+import apsw
+import msgspec
+
+from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE, Facts, Reader, Shelf, Unit, unique_ids
+from session_adapters.cursor.records import decoded, dig, items, word
+from session_adapters.cursor.tally import Tally
+from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
+from session_adapters.sqlite import DatabaseUnreadable, database_stamp, read_database
+from session_adapters.sqlite_rows import Record, as_float, as_int, as_text, columns
+from session_adapters.times import parse_time
+from session_adapters.units import Lost, SessionGone
+
+__all__ = ["DocumentShelf", "document_summaries"]
+
+T = TypeVar("T")
+FULL_SIZE = 4 << 20
+"""Bytes. A smaller database is read in full at once."""
+_PAGE = 200
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
+
+
+class SessionRow(msgspec.Struct):
+    """A row of `sessions`."""
+
+    id: str | None
+    title: str | None
+    cwd: str | None
+    model: str | None
+    created_at: str | None
+    updated_at: str | None
+
+
+class MessageRow(msgspec.Struct):
+    """A row of `messages`."""
+
+    id: str | None
+    role: str
+    content: str
+    thinking: str | None
+    model: str | None
+    tool_calls: str | None
+    """JSON."""
+    tool_call_id: str | None
+    tool_name: str | None
+    input_tokens: int
+    output_tokens: int
+    thinking_tokens: int
+    cached_tokens: int
+    created_at: str | None
+
+
+SESSION = Record(SessionRow)
+MESSAGE = Record(MessageRow)
+_LONG = ("content", "thinking", "tool_calls")
+
+
+class _Tables:
+    """The columns that there are."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+        self.sessions = columns(connection, "sessions")
+        self.messages = columns(connection, "messages")
+        if "id" not in self.sessions:
+            raise DatabaseUnreadable("it has no table of sessions")
+
+    @property
+    def order(self) -> str:
+        return "created_at, rowid" if "created_at" in self.messages else "rowid"
+
+    def facts(self, session_id: str | None = None) -> list[tuple[Any, Facts]]:
+        """(id as it is kept, facts) of every session, or the one asked for."""
+        where = ""
+        values: tuple[Any, ...] = ()
+        if session_id is not None:
+            number = as_int(session_id) if session_id.lstrip("-").isdecimal() else None
+            where, values = " WHERE id = ?1 OR id = ?2", (session_id, number)
+        query = f"SELECT id, {SESSION.select(self.sessions)} FROM sessions{where}"  # noqa: S608
+        found = [(key, _facts(SESSION.read(row))) for key, *row in self.connection.execute(query, values)]
+        return [(key, facts) for key, facts in found if facts.id and session_id in (None, facts.id)]
+
+
+def _facts(row: SessionRow) -> Facts:
+    return Facts(
+        id=row.id or "",
+        kind="document",
+        title=row.title or "",
+        cwd=row.cwd or None,
+        created=_millis(row.created_at),
+        updated=_millis(row.updated_at),
+        model=row.model or None,
+    )
+
+
+def _millis(value: str | None) -> float | None:
+    """A time in any of the shapes it may have: milliseconds, seconds, ISO."""
+    number = as_float(value)
+    moment = parse_time(value if number is None else number)
+    return None if moment is None else moment.timestamp() * 1000
+
+
+class DocumentReader(Reader):
+    """One session."""
+
+    def __init__(self, tables: _Tables, key: Any, facts: Facts) -> None:
+        super().__init__(facts)
+        self._tables = tables
+        self._key = key
+
+    def units(self) -> list[Unit]:
+        """See `Reader.units`."""
+        have = self._tables.messages
+        if "session_id" not in have:
+            self.note("table messages", "it is missing or has no column for the session")
+            return []
+        size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in have) or "0"
+        query = (
+            f"SELECT rowid, {'id' if 'id' in have else 'rowid'}, {size} FROM messages"  # noqa: S608
+            f" WHERE session_id = ?1 ORDER BY {self._tables.order}"
+        )
+        try:
+            rows = self._tables.connection.execute(query, (self._key,)).fetchall()
+        except DAMAGE as error:
+            self.note("table messages", f"a part of it is damaged, messages are missing ({error})")
+            return []
+        names = unique_ids(as_text(id_) or f"@{rowid}" for rowid, id_, _ in rows)
+        return [Unit(name, rowid, (size,)) for name, (rowid, _, size) in zip(names, rows, strict=True)]
+
+    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
+        """See `Reader.contents`."""
+        have = self._tables.messages
+        size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in have) or "0"
+        query = (
+            f"SELECT rowid, {MESSAGE.select(have)} FROM messages"  # noqa: S608
+            f" WHERE rowid IN (SELECT value FROM json_each(?1)) AND {size} <= {CONTENT_LIMIT}"
+        )
+        by_row = {unit.place: unit for unit in units}
+        found: dict[str, list[Message]] = {}
+        places = list(by_row)
+        for at in range(0, len(places), _PAGE):
+            for rowid, *row in self._rows(query, places[at : at + _PAGE]):
+                unit = by_row[rowid]
+                found[unit.id] = [_message(unit.id, MESSAGE.read(row))]
+        for unit in units:
+            if unit.id not in found and not any(lost.place == f"message {unit.id}" for lost in self.lost):
+                self.note(f"message {unit.id}", "it is too large to be read, or went meanwhile")
+        return found
+
+    def _rows(self, query: str, places: Sequence[int]) -> Iterable[Sequence[Any]]:
+        try:
+            return self._tables.connection.execute(query, (json.dumps(places),)).fetchall()
+        except DAMAGE:
+            rows: list[Sequence[Any]] = []
+        for place in places:
+            try:
+                rows += self._tables.connection.execute(query, (json.dumps([place]),)).fetchall()
+            except DAMAGE as error:
+                self.note(f"row {place} of messages", f"it is damaged ({error})")
+        return rows
+
+
+def _message(unit_id: str, row: MessageRow) -> Message:
+    role = _ROLES.get(row.role.lower(), "system")
+    usage = TokenUsage(
+        input_tokens=max(0, row.input_tokens),
+        output_tokens=max(0, row.output_tokens),
+        cached_tokens=max(0, row.cached_tokens),
+        thinking_tokens=max(0, row.thinking_tokens),
+    )
+    millis = _millis(row.created_at)
+    answer = role == "tool" and row.tool_call_id
+    return Message(
+        role=role,
+        kind="notice" if role == "system" else "message",
+        content="" if answer else row.content,
+        id=unit_id,
+        timestamp=None if millis is None else parse_time(millis),
+        thinking=row.thinking or None,
+        tool_calls=tuple(_calls(unit_id, row.tool_calls)),
+        tool_result=ToolResult(tool_call_id=row.tool_call_id or "", tool_name=row.tool_name or "", output=row.content)
+        if answer
+        else None,
+        token_usage=usage if usage.total else None,
+        usage_key=unit_id if usage.total else "",
+        model=row.model or None,
+    )
+
+
+def _calls(unit_id: str, text: str | None) -> Iterable[ToolCall]:
+    for place, call in enumerate(items(decoded(text))):
+        inner = dig(call, "function") or call
+        yield ToolCall(
+            tool_call_id=word(dig(call, "id")) or f"{unit_id}-{place}",
+            tool_name=word(dig(inner, "name")),
+            input=decoded(dig(inner, "arguments")),
+        )
+
+
+class DocumentShelf(Shelf):
+    """The database."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def stamp(self) -> tuple[Any, ...]:
+        """See `Shelf.stamp`. Reading says why there is none."""
+        try:
+            return database_stamp(self.path)
+        except OSError:
+            return ()
+
+    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
+        """See `Shelf.visit`."""
+
+        def read(connection: apsw.Connection) -> T:
+            tables = _Tables(connection)
+            for key, facts in tables.facts(session_id):
+                return work(DocumentReader(tables, key, facts))
+            raise SessionGone(session_id)
+
+        return read_database(self.path, read)
+
+
+def document_summaries(path: str, size: int, note: Callable[[Lost], None], *, exact: bool) -> list[SessionSummary]:
+    """Every session of the database. Raises `DatabaseUnreadable`."""
+    full = exact or size <= FULL_SIZE
+
+    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], list[Lost]]:
+        tables = _Tables(connection)
+        found: list[SessionSummary] = []
+        lost: list[Lost] = []
+        for key, facts in tables.facts():
+            reader = DocumentReader(tables, key, facts)
+            tally = Tally()
+            units = reader.units()
+            seen = units if full else [*units[:2], *units[2:][-4:]]
+            for at in range(0, len(seen), _PAGE):
+                for block in reader.read(seen[at : at + _PAGE]):
+                    tally.add(block)
+            tally.messages += len(units) - len(seen)
+            tally.partial = len(seen) < len(units)
+            tally.warnings = len(reader.lost)
+            lost += [one for one in reader.lost if one.place.startswith("table ") and one not in lost]
+            found.append(tally.summary(facts, path))
+        return found, lost
+
+    found, lost = read_database(path, read)
+    for one in lost:
+        note(one)
+    return found

@@ -1,0 +1,152 @@
+"""What all of Cursor's stores say of a session, and how its messages hang together."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import apsw
+from msgspec.structs import replace
+
+from session_adapters.files import Line
+from session_adapters.model import Message
+from session_adapters.transcript import Builder
+from session_adapters.units import Lost, UnitTranscript
+
+__all__ = [
+    "CONTENT_LIMIT",
+    "DAMAGE",
+    "CursorTranscript",
+    "Facts",
+    "Kind",
+    "Reader",
+    "Shelf",
+    "Unit",
+    "linked",
+    "unique_ids",
+]
+
+CONTENT_LIMIT = 32 << 20
+"""Bytes of one row; a larger one is named and never held in memory."""
+
+Kind = Literal["chat", "composer", "transcript", "text", "tab", "document"]
+"""Which layout a session was read from: the CLI's `store.db`; the editor's database; a transcript in lines of JSON;
+an older one in plain text; the editor's oldest, tabs in a workspace's database; spec 004 §4.2.5."""
+
+T = TypeVar("T")
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
+"""Errors of a damaged page, beside which other pages may still be read."""
+
+
+class Facts(NamedTuple):
+    """A session without its messages."""
+
+    id: str
+    kind: Kind
+    title: str = ""
+    """Cursor's own; empty for its placeholder."""
+    cwd: str | None = None
+    parent_id: str | None = None
+    created: float | None = None
+    """Milliseconds, as in the next."""
+    updated: float | None = None
+    """When the conversation was last changed: counts where the newest message has no time."""
+    model: str | None = None
+    """The one chosen, for a session in which no message names any."""
+    archived: bool = False
+    failed: bool = False
+    source: str | None = None
+    raw: Mapping[str, Any] = MappingProxyType({})
+
+
+class Unit(NamedTuple):
+    """One native message."""
+
+    id: str
+    place: Any
+    """What finds it in the store."""
+    stamp: tuple[Any, ...] = ()
+    role: str = ""
+    """`user` or `assistant`, where that is known without reading it."""
+
+
+class Reader(ABC):
+    """One session in an opened store; see `units.UnitReader`."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.lost: list[Lost] = []
+
+    @abstractmethod
+    def units(self) -> list[Unit]:
+        """All of it, in conversation order, without reading any text."""
+
+    @abstractmethod
+    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
+        """By unit, its messages; what cannot be read is noted in `lost`."""
+
+    def read(self, units: Sequence[Unit]) -> list[list[Message]]:
+        """The messages of each of these units."""
+        found = self.contents(units)
+        return [found.get(unit.id, []) for unit in units]
+
+    def note(self, place: str, reason: str) -> None:
+        """Keep what could not be read."""
+        lost = Lost(place, reason)
+        if lost not in self.lost:
+            self.lost.append(lost)
+
+
+class Shelf(ABC):
+    """The place that holds a session; see `units.UnitShelf`."""
+
+    path: str
+
+    @abstractmethod
+    def stamp(self) -> tuple[Any, ...]:
+        """Changes when something may have changed."""
+
+    @abstractmethod
+    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
+        """`work` with a reader for the session; it may be run again."""
+
+
+def unique_ids(names: Iterable[str]) -> list[str]:
+    """The names, those that came before with a number behind: a conversation may hold the same message twice."""
+    seen: dict[str, int] = {}
+    found: list[str] = []
+    for name in names:
+        count = seen[name] = seen.get(name, 0) + 1
+        found.append(f"{name}#{count}" if count > 1 else name)
+    return found
+
+
+class _Linked(Builder):
+    """Links results with calls in messages that are made already."""
+
+    def feed(self, line: Line) -> None:
+        raise NotImplementedError("messages are given, not lines")
+
+    def take(self, message: Message) -> None:
+        """The next message."""
+        if message.tool_result is not None:
+            message = replace(message, tool_result=self.link(message.tool_result))
+        self.add(message)
+
+
+def linked(messages: Iterable[Message]) -> list[Message]:
+    """The messages, results linked with the calls they answer."""
+    builder = _Linked()
+    for message in messages:
+        builder.take(message)
+    return builder.messages
+
+
+class CursorTranscript(UnitTranscript[Unit]):
+    """A conversation in one of Cursor's databases."""
+
+    def join(self, blocks: Iterable[list[Message]]) -> list[Message]:
+        """See `UnitTranscript.join`."""
+        return linked(message for block in blocks for message in block)

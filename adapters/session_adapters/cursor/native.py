@@ -1,0 +1,112 @@
+"""Cursor's own command, and which of its processes has a chat open (stores/cursor FACTS.md «Native commands»)."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+
+from session_adapters.base import Environment, Liveness, NativeCommand, Source
+from session_adapters.locks import open_files
+from session_adapters.model import SessionSummary
+from session_adapters.text import scrub
+from session_adapters.tree_live import Process, newest_by_directory, processes
+
+__all__ = ["live_sessions", "resume_command"]
+
+_HANDED_ON = ("CURSOR_CONFIG_DIR", "CURSOR_DATA_DIR", "XDG_CONFIG_HOME")
+_NO_DIRECTORY = (
+    "Cursor looks for a chat by the directory it was held in, which this one does not say: start this in the right "
+    "one, or it is not found"
+)
+_OTHER_DIRECTORY = (
+    "The chat is filed under another directory than the one it names: if Cursor does not find it there, start this "
+    "in the directory where it was begun"
+)
+_DOCUMENT = "Cursor itself never wrote this layout and may not find the session"
+_NO_SESSION = frozenset({"ls", "login", "logout", "status", "update", "upgrade", "mcp", "worker", "worker-server"})
+"""Words after the program's name that say it holds no conversation."""
+
+
+def resume_command(summary: SessionSummary, environment: Environment) -> NativeCommand | None:
+    """`cursor-agent --resume ID`, in the chat's directory; None for what the CLI cannot go on with: the editor's
+    conversations, sub-agents, and transcripts whose chat is gone."""
+    layout = summary.raw.get("layout")
+    if layout not in ("chat", "document") or summary.kind == "subagent":
+        return None
+    target = summary.session_id
+    # A name that begins with a dash would be taken for an option.
+    session = (f"--resume={target}",) if target.startswith("-") else ("--resume", target)
+    variables = environment.variables
+    return NativeCommand(
+        argv=("cursor-agent", *session),
+        cwd=summary.cwd,
+        env={name: value for name in _HANDED_ON if (value := variables.get(name, "").strip())},
+        warning=_DOCUMENT if layout == "document" else _hazard(summary),
+    )
+
+
+def _hazard(summary: SessionSummary) -> str | None:
+    if not summary.cwd:
+        return _NO_DIRECTORY
+    filed = summary.raw.get("workspaceHash")
+    if filed in (_digest(summary.cwd), _digest(os.path.realpath(summary.cwd))):
+        return None
+    return _OTHER_DIRECTORY
+
+
+def _digest(path: str) -> str:
+    """The name of the folder for chats held in a directory."""
+    return hashlib.md5(path.encode("utf-8", "replace"), usedforsecurity=False).hexdigest()
+
+
+# Processes ---------------------------------------------------------------------------------------------------
+
+
+def live_sessions(
+    environment: Environment,
+    recent: Callable[[], Iterable[Source]],
+    directory: Callable[[Source], tuple[str, str] | None],
+) -> Mapping[str, Liveness]:
+    """Chats that a process has open: whose database it holds, or which its command line names; else the newest of its
+    directory, if that changed since it started. Of the editor's process nothing tells which conversation it is in."""
+    found: dict[str, Liveness] = {}
+    others: list[Process] = []
+    for process in processes(environment.proc, _is_cursor):
+        held = _held(environment.proc, process.pid)
+        named = _named(process.words)
+        for session_id in held or ([named] if named else []):
+            found[session_id] = Liveness(pid=process.pid)
+        if not held and not named and not _NO_SESSION.intersection(process.words[1:5]):
+            others.append(process)
+    for session_id, alive in newest_by_directory(others, recent, directory).items():
+        found.setdefault(session_id, alive)
+    return found
+
+
+def _is_cursor(process: Process) -> bool:
+    """The CLI: a script named `cursor-agent`, in newer versions `agent`, or the interpreter that it starts."""
+    program = process.words[0].rpartition("/")[2]
+    return program in ("cursor-agent", "agent") or any(
+        "cursor-agent" in word.split("/") for word in process.words[:4] if not word.startswith("-")
+    )
+
+
+def _held(proc: Path, pid: int) -> list[str]:
+    """The chats whose databases a process has open."""
+    found: dict[str, None] = {}
+    for name in open_files(proc, pid):
+        parts = name.rsplit("/", 4)
+        if len(parts) == 5 and parts[1] == "chats" and parts[4] in ("store.db", "store.db-wal"):
+            found[scrub(parts[3])] = None
+    return list(found)
+
+
+def _named(words: tuple[str, ...]) -> str | None:
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        if word == "--resume" and following and not following.startswith("-"):
+            return following
+        if word.startswith("--resume="):
+            return word.partition("=")[2] or None
+    return None

@@ -1,0 +1,41 @@
+"""Parts of messages in the shapes that Cursor's stores share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from session_adapters.cursor.records import dig, word
+from session_adapters.model import Attachment, Message
+
+__all__ = ["named", "picture", "real_model"]
+
+_NO_MODEL = frozenset({"", "default", "auto", "unknown"})
+
+
+def named(unit_id: str, messages: Sequence[Message]) -> list[Message]:
+    """The messages of a unit with its id, the further ones with a number behind."""
+    return [replace(one, id=f"{unit_id}/{place}" if place else unit_id) for place, one in enumerate(messages)]
+
+
+def real_model(value: Any) -> str | None:
+    """The name of a model, unless it stands for «whichever»."""
+    name = word(value).strip()
+    return None if name.lower() in _NO_MODEL else name
+
+
+def picture(value: Any) -> Attachment:
+    """A picture or file: type, name and size, never its bytes."""
+    media = next((text for key in ("mediaType", "mimeType", "mime") if (text := word(dig(value, key)))), "")
+    name = next((text for key in ("filename", "name", "path") if (text := word(dig(value, key)))), "")
+    data = next((text for key in ("image", "data", "url") if (text := word(dig(value, key)))), "")
+    if data.startswith("data:"):
+        head, _, data = data[5:].partition(",")
+        media = media or head.partition(";")[0]
+    elif "://" in data[:40]:
+        name, data = name or data[:500], ""
+    kind = "image/*" if word(dig(value, "type")) in ("", "image") else "application/octet-stream"
+    size = len(data) * 3 // 4 - data[-2:].count("=")
+    return Attachment(media_type=media or kind, name=name, size=max(0, size))

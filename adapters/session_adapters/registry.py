@@ -22,6 +22,7 @@ BUILT_IN: Mapping[str, str] = {
     "claude": "session_adapters.claude:ClaudeAdapter",
     "codex": "session_adapters.codex:CodexAdapter",
     "copilot": "session_adapters.copilot:CopilotAdapter",
+    "cursor": "session_adapters.cursor:CursorAdapter",
     "gemini": "session_adapters.gemini:GeminiAdapter",
     "hector": "session_adapters.hector:HectorAdapter",
     "hermes": "session_adapters.hermes:HermesAdapter",

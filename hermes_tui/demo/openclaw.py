@@ -75,7 +75,14 @@ def write(home: Path, now: datetime) -> None:
         _save(ledger, _forked(restock, now), label=RESTOCK_FORK.title, fork=restock)
         _save(ledger, _told(_MAIN, MORNING, now), chat_type="direct", session_scope="shared-main")
         order = _told("agent:main:telegram:direct:700001", LATE_ORDER, now)
-        _save(ledger, order, display_name="Alice", chat_type="direct", channel="telegram")
+        _save(
+            ledger,
+            order,
+            label="Where is order 88120?",
+            display_name="telegram:direct:700001",
+            chat_type="direct",
+            channel="telegram",
+        )
     (root / "openclaw.json").write_text(json.dumps({"agents": {"defaults": {"model": {"primary": MORNING.model}}}}))
 
 
@@ -127,7 +134,11 @@ def _save(
     entry = _entry(window, label, display_name, status, fork)
     node: dict[str, Any] = {"session_key": window.key, "current_session_id": scribe.session_id}
     node |= {"entry_json": json.dumps(entry, ensure_ascii=False), "updated_at": ended, "status": status}
-    node |= {"created_at": started, "created_via": "operator" if label else "run", "label": label}
+    node |= {
+        "created_at": started,
+        "created_via": "channel" if "channel" in about else "operator" if label else "run",
+        "label": label,
+    }
     node |= {"display_name": display_name, "last_interaction_at": ended, "last_activity_at": ended}
     if fork:
         node |= {"fork_source_session_key": fork.key, "fork_source_session_id": fork.scribe.session_id}

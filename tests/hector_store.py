@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -127,7 +127,7 @@ class Store:
             | columns,
         )
 
-    def say(self, session_id: str, role: str, content: object = "", **columns: object) -> int:
+    def say(self, session_id: str, role: str, content: object = "", /, **columns: object) -> int:
         """A row of `session_messages`: `content` is the text, the parts, or with `message_json` of no matter."""
         parts = [{"text": content}] if isinstance(content, str) else content
         count = self.connection.execute(
@@ -140,7 +140,7 @@ class Store:
             | columns,
         )
 
-    def insert(self, table: str, columns: dict[str, object]) -> int:
+    def insert(self, table: str, columns: Mapping[str, object]) -> int:
         """Any row."""
         marks = ", ".join("?" * len(columns))
         cursor = self.connection.execute(

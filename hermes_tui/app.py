@@ -209,6 +209,7 @@ def run_app(
     try:
         app.run(mouse=mouse)
     finally:
+        app.watch_thread.join()
         guard.release()
         app.manager.catalogue.close()
     return app.return_code or 0

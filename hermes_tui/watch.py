@@ -22,10 +22,14 @@ T = TypeVar("T")
 _SHORTEST = 1.0
 """Seconds between two looks at least, however much is written."""
 _LONGEST = 30.0
-_WITH_NOTIFICATION = 15.0
-"""Seconds between two looks when nothing is notified: processes that start and end write no file."""
+_WITH_NOTIFICATION = 60.0
+"""Seconds between two looks when nothing is notified: the system may have dropped a notification."""
+_PROCESSES = 15.0
+"""Seconds between two looks for processes: they end without writing to a file."""
 _SHARE = 20
 """A look that took one second is followed by at least so many without one."""
+_TURN = 5.0
+"""Seconds of reading in full between two looks."""
 _STEP = 200
 """Milliseconds between two looks at what the system has notified."""
 
@@ -35,6 +39,9 @@ class Catalogue(Protocol):
 
     def refresh(self) -> Snapshot:
         """Look at every store."""
+
+    def refresh_processes(self) -> Snapshot:
+        """Look only at which sessions a process has open."""
 
     def complete(self, stop: Callable[[], bool]) -> Snapshot:
         """Read in full what was only read in part, until `stop()`."""
@@ -93,10 +100,13 @@ class Watch:
         self._wanted.set()
 
     def stop(self) -> None:
-        """End. Does not wait for a read that is under way; only for the native watcher, which must not be left
-        running while the interpreter ends."""
+        """End, without waiting for anything."""
         self._over.set()
         self._wanted.set()
+
+    def join(self) -> None:
+        """After `stop`: wait for the native watcher, which must not be left running while the interpreter ends;
+        not for a read that is under way."""
         if self._thread is not None and self._in_notify:
             self._thread.join(_STEP / 1000 + 0.05)
 
@@ -111,14 +121,16 @@ class Watch:
                 self._offer(snapshot)
                 took = time.monotonic() - began
                 if snapshot.partial and not self._over.is_set():
-                    self._offer(self._catalogue.complete(self._Turn(self._over, self._wanted)))
+                    snapshot = self._catalogue.complete(self._Turn(self._over, self._wanted))
+                    self._offer(snapshot)
             except Exception as error:
                 self._failed(_bug(error))
                 snapshot, took = Snapshot(), _LONGEST / _SHARE
             places = _directories(snapshot)
             if places != watched:
                 watcher, watched = self._notifications(places), places
-            if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST)):
+            unfinished = bool(snapshot.partial)
+            if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST), unfinished):
                 watcher = None
 
     def _offer(self, snapshot: Snapshot) -> None:
@@ -133,7 +145,7 @@ class Watch:
         def __init__(self, over: threading.Event, wanted: threading.Event) -> None:
             self._over = over
             self._wanted = wanted
-            self._end = time.monotonic() + 2.0
+            self._end = time.monotonic() + _TURN
             self._last = time.monotonic()
 
         def __call__(self) -> bool:
@@ -142,17 +154,21 @@ class Watch:
             self._last = time.monotonic()
             return self._over.is_set() or self._wanted.is_set() or self._last > self._end
 
-    def _wait(self, watcher: Iterator[bool] | None, pause: float) -> bool:
-        """Until it is time for the next look; False when the watcher can notify no more."""
-        began = time.monotonic()
+    def _wait(self, watcher: Iterator[bool] | None, pause: float, unfinished: bool) -> bool:
+        """Until it is time for the next look, which is soon where reading is `unfinished`; False when the watcher
+        can notify no more."""
+        began = looked = time.monotonic()
         if watcher is None:
             self._wanted.wait(max(pause, 2 * _SHORTEST))
             return True
         changed = False
         while not self._over.is_set() and not self._wanted.is_set():
-            waited = time.monotonic() - began
-            if waited >= pause and (changed or waited >= _WITH_NOTIFICATION):
+            now = time.monotonic()
+            if now - began >= pause and (changed or unfinished or now - began >= _WITH_NOTIFICATION):
                 return True
+            if now - looked >= _PROCESSES:
+                looked = now
+                self._look_for_processes()
             self._in_notify = True
             try:
                 changed = next(watcher) or changed
@@ -161,6 +177,12 @@ class Watch:
             finally:
                 self._in_notify = False
         return True
+
+    def _look_for_processes(self) -> None:
+        try:
+            self._offer(self._catalogue.refresh_processes())
+        except Exception as error:
+            self._failed(_bug(error))
 
     def _notifications(self, places: tuple[Path, ...]) -> Iterator[bool] | None:
         """Yields at least once a second, True when something was written below `places`; None when the system

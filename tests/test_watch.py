@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.snapshot import Place, Snapshot
@@ -33,6 +35,7 @@ class Looked:
 
     def __init__(self, root: Path | None = None) -> None:
         self.count = 0
+        self.processes = 0
         self.error: Exception | None = None
         self.root = root
 
@@ -42,6 +45,10 @@ class Looked:
             raise self.error
         places = (Place(agent="a", label="A", roots=(Root(path=self.root, exists=True),)),) if self.root else ()
         return Snapshot(version=1, places=places)
+
+    def refresh_processes(self) -> Snapshot:
+        self.processes += 1
+        return Snapshot(version=1 + self.processes)
 
     def complete(self, stop: Callable[[], bool]) -> Snapshot:
         raise AssertionError("nothing is partial")
@@ -77,6 +84,23 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path) -> N
         assert time.monotonic() - began < 8
     finally:
         watch.stop()
+
+
+def test_processes_are_looked_for_without_a_look_at_the_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.watch._PROCESSES", 0.01)
+    looked = Looked(tmp_path)
+    published: list[Snapshot] = []
+    watch = Watch(looked, published.append, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.processes >= 2)
+    finally:
+        watch.stop()
+        watch.join()
+    assert looked.count == 1
+    assert [snapshot.version for snapshot in published[:2]] == [1, 2]
 
 
 def test_without_notification_it_looks_by_itself() -> None:

@@ -133,6 +133,15 @@ class AgentSessions:
         self._news = self._news or before != (place, self._listing, live)
         return changed
 
+    def refresh_processes(self, adapter: Adapter) -> None:
+        """Look only at which sessions a process has open."""
+        problems: list[Problem] = []
+        live = self._processes(adapter, problems)
+        if problems:
+            return  # the next `refresh` says so
+        self._news = self._news or live != self._live
+        self._live = live
+
     def relate(self, adapter: Adapter, *, notice_gone: bool = False) -> None:
         """Let the adapter compare the sessions with each other, if any changed since it last did."""
         if not self._stale:

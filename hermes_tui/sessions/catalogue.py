@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -82,6 +83,14 @@ class Catalogue:
                     state.broken(str(error))
                     continue
                 self._unsaved = state.refresh(adapter) or self._unsaved
+            return self._publish()
+
+    def refresh_processes(self) -> Snapshot:
+        """Look only at which sessions a process has open; no store is looked at. Raises nothing."""
+        with self._work:
+            for agent, state in self._agents.items():
+                with suppress(AdapterBroken):  # `refresh` says so
+                    state.refresh_processes(self._adapters.get(agent))
             return self._publish()
 
     def complete(self, stop: Callable[[], bool], agents: Iterable[str] | None = None) -> Snapshot:

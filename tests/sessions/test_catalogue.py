@@ -152,6 +152,18 @@ def test_live_processes_come_and_go(tiny_home: TinyHome, manager: SessionManager
     assert (idle.live, idle.status) == (False, None)
 
 
+def test_processes_are_seen_without_a_look_at_the_stores(tiny_home: TinyHome, manager: SessionManager) -> None:
+    tiny_home.add("one")
+    catalogue = manager.catalogue
+    before = catalogue.refresh()
+    assert catalogue.refresh_processes() is before
+    (tiny_home.store / "one.pid").write_text("77")
+    tiny_home.add("two")
+    (running,) = catalogue.refresh_processes().sessions
+    assert (running.session_id, running.live) == ("one", True)
+    assert catalogue.refresh_processes() is catalogue.snapshot
+
+
 def test_complete_reads_partial_sessions_newest_first_and_stops(tiny_home: TinyHome, manager: SessionManager) -> None:
     for number in range(3):
         path = tiny_home.add(f"large{number}", turns=200, filler=300)

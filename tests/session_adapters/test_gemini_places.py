@@ -131,6 +131,21 @@ def test_an_id_is_what_the_header_says(tmp_path: Path) -> None:
         assert reader.find(hostile) is None
 
 
+def test_a_chat_whose_header_is_lost_goes_by_its_file(tmp_path: Path) -> None:
+    place(tmp_path, b"{torn\n", *TALK)
+    problems: list[Problem] = []
+    reader = adapter(tmp_path)
+    (source,) = reader.sources(never)
+    (summary,) = reader.summaries(source, problems.append)
+    assert (summary.session_id, summary.title) == ("session-2026-11-21T08-00-11111111", "Q")
+    assert [problem.place for problem in problems] == ["byte 0"]
+    assert got(reader, summary.session_id).turn_count == 1
+    assert reader.resume_command(summary) is None  # that is no id of Gemini's
+    # A resume says the id again.
+    place(tmp_path, b"{torn\n", *TALK, line(**{"$set": {"sessionId": ID}}))
+    assert got(reader, ID).title == "Q"
+
+
 def test_asking_a_file_for_another_session(tmp_path: Path) -> None:
     place(tmp_path, header(), *TALK)
     (source,) = adapter(tmp_path).sources(never)

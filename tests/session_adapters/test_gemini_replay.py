@@ -158,7 +158,7 @@ def test_a_compression_marks_what_it_replaced(written: Any) -> None:
     thanks = bare("t", {"text": "Got it. Thanks for the additional context!"})
     session = written(
         *FIRST, line(**user("x", "Q2")), line(**gemini("y", "A2")), put(CONTEXT, SNAPSHOT, thanks, *tail),
-        line(**{"id": "i", "timestamp": "", "type": "info", "content": ""}), line(**user("z", "next")),
+        line(id="i", timestamp="", type="info", content=""), line(**user("z", "next")),
     )  # fmt: skip
     kinds = [(message.kind, message.visibility) for message in session.messages]
     assert kinds[1:5] == [("message", "compacted")] * 4

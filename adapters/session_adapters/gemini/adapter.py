@@ -90,7 +90,7 @@ class GeminiAdapter(Adapter):
         if len(damaged) > _REPORTED:
             reason = f"{len(damaged) - _REPORTED} more damaged records"
             report(_problem(source, reason, f"after byte {damaged[_REPORTED - 1][0]}", summary.session_id))
-        if not found.builder.facts.records or not summary.session_id:
+        if not found.builder.facts.records:
             if not damaged:
                 report(_problem(source, "holds no session"))
             return ()
@@ -179,7 +179,7 @@ class GeminiAdapter(Adapter):
         session_id = summary.session_id
         if summary.kind == "subagent" or summary.cwd is None or not _PLAIN_ID.fullmatch(session_id):
             return None
-        if summary.raw.get("layout") == DOCUMENT:
+        if summary.raw.get("layout") == DOCUMENT or summary.raw.get("idIsLost"):
             return None
         value = self.environment.variables.get("GEMINI_CLI_HOME", "").strip()
         return NativeCommand(

@@ -93,6 +93,7 @@ class GeminiBuilder(Builder):
         elif record.id is not None or record.role is not None or (record.type and record.session_id is None):
             self._message(record, place)
         elif (update := record.update) is not None:
+            self.facts.session_id = self.facts.session_id or update.session_id
             self.facts.summary = update.summary or self.facts.summary
             self.facts.directories = update.directories or self.facts.directories
             if update.messages is not None:

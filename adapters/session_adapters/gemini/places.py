@@ -23,6 +23,7 @@ __all__ = [
     "gemini_roots",
     "list_sources",
     "may_hold",
+    "name_of",
     "parent_id",
     "project_folder",
 ]
@@ -80,7 +81,12 @@ def may_hold(source: Source, session_id: str) -> bool:
     if source.layout != CHAT:
         return source.session_id == session_id
     short = _SHORT.fullmatch(Path(source.path).name)
-    return short is not None and short[1] == session_id[:8]
+    return (short is not None and short[1] == session_id[:8]) or name_of(source) == session_id
+
+
+def name_of(source: Source) -> str:
+    """The name of the file: what is left of the id when the header of a chat is lost."""
+    return scrub(Path(source.path).stem)
 
 
 def project_folder(source: Source) -> Path | None:

@@ -117,6 +117,7 @@ class Update(Struct, rename="camel"):
     """What `$set` holds."""
 
     messages: list[Record] | None = None
+    session_id: str | None = None
     summary: str | None = None
     directories: list[str] | None = None
 

@@ -13,7 +13,7 @@ from session_adapters.base import Source
 from session_adapters.files import Line, is_whole, lines, open_file, read_at, read_ends
 from session_adapters.gemini.builder import Facts, GeminiBuilder
 from session_adapters.gemini.document import feed_document, feed_document_ends, is_document
-from session_adapters.gemini.places import parent_id
+from session_adapters.gemini.places import DOCUMENT, name_of, parent_id
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary, TokenUsage
 from session_adapters.text import one_line, scrub
 
@@ -118,7 +118,7 @@ def summary_of(source: Source, found: Survey, cwd: str | None) -> SessionSummary
     turns, failed = _turns(messages)
     return SessionSummary(
         agent="gemini",
-        session_id=facts.session_id or source.session_id,
+        session_id=facts.session_id or source.session_id or name_of(source),
         title=one_line(facts.summary or preview),
         created_at=created,
         updated_at=newest or created,
@@ -193,7 +193,8 @@ def _directory(facts: Facts) -> str | None:
 def _raw(source: Source, facts: Facts, messages: Sequence[Message]) -> dict[str, Any]:
     states = Counter(message.visibility for message in messages)
     found: dict[str, Any] = {
-        "layout": "document" if facts.document else source.layout,
+        "layout": DOCUMENT if facts.document else source.layout,
+        "idIsLost": not (facts.session_id or source.session_id),
         "projectHash": facts.project_hash,
         "summary": facts.summary,
         "resumed": max(0, facts.headers - 1),

@@ -149,19 +149,19 @@ class TreeTranscript(Transcript):
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
-        if self.complete:
-            return 0
-        start = self._page_before(self._start)
-        try:
-            front, first = self._read(start, self._start)
-        except OSError:
-            return 0  # `refresh` says that the file is gone
-        added = len(front.messages)
-        self._builder.prepend(front)
-        self._builder.take_change()
-        self._first = [*first, *(index + added for index in self._first)]
-        self._start = start
-        self._publish()
+        added = 0
+        while not added and not self.complete:  # a page may hold nothing but settings
+            start = self._page_before(self._start)
+            try:
+                front, first = self._read(start, self._start)
+            except OSError:
+                return 0  # `refresh` says that the file is gone
+            added = len(front.messages)
+            self._builder.prepend(front)
+            self._builder.take_change()
+            self._first = [*first, *(index + added for index in self._first)]
+            self._start = start
+            self._publish()
         return added
 
     # Following ---------------------------------------------------------------------------------------------

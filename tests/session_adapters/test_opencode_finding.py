@@ -9,7 +9,6 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import apsw
 import pytest
@@ -218,25 +217,6 @@ def test_parents_in_a_circle_or_nowhere_end(own: Store) -> None:
 
 
 # Cost of reading ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def statements() -> Iterator[list[tuple[str, list[str]]]]:
-    """Every statement that any connection runs, with what it goes through."""
-    ran: list[tuple[str, list[str]]] = []
-
-    def hook(connection: apsw.Connection) -> None:
-        def trace(cursor: object, sql: str, bindings: Any) -> bool:
-            if sql.startswith("SELECT"):
-                plan: Any = connection.execute("EXPLAIN QUERY PLAN " + sql, bindings)
-                ran.append((sql, [row[3] for row in plan]))
-            return True
-
-        connection.exec_trace = trace
-
-    apsw.connection_hooks.append(hook)
-    yield ran
-    apsw.connection_hooks.remove(hook)
 
 
 def crowd(made: Store, number: int) -> None:

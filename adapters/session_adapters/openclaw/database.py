@@ -221,11 +221,12 @@ def _archived(
         return
     values = select_list(schema.archives, ("session_id", "session_key", "reason", "created_at"))
     query = f"SELECT {values} FROM session_transcript_archives"  # noqa: S608 - names are ours
+    bound = () if wanted is None else (wanted,)
     newest: dict[str, tuple[float, str, str]] = {}
     try:
-        for row in connection.execute(query):
+        for row in connection.execute(query if wanted is None else f"{query} WHERE session_id = ?", bound):
             session_id, key, reason = (as_text(value) or "" for value in row[:3])
-            if wanted in (None, session_id) and session_id not in known:
+            if session_id not in known:
                 found = (as_float(row[3]) or 0.0, reason, key)
                 newest[session_id] = max(newest.get(session_id, found), found)
     except apsw.Error as error:

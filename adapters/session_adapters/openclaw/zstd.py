@@ -3,8 +3,11 @@ compresses old transcripts (stores/openclaw FACTS.md «SQLite schema»)."""
 
 from __future__ import annotations
 
-import ctypes
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import ctypes
 
 __all__ = ["ZstdError", "decompress"]
 
@@ -23,6 +26,8 @@ class ZstdError(ValueError):
 
 def decompress(data: bytes, limit: int) -> bytes:
     """The content of a frame, of at most `limit` bytes. Raises `ZstdError`."""
+    import ctypes  # few stores have anything packed
+
     library = _library()
     size = library.ZSTD_getFrameContentSize(data, len(data))
     if size == _UNKNOWN - 1:
@@ -44,6 +49,8 @@ def decompress(data: bytes, limit: int) -> bytes:
 
 @cache
 def _library() -> ctypes.CDLL:
+    import ctypes
+
     for name in _NAMES:
         try:
             library = ctypes.CDLL(name)

@@ -43,6 +43,9 @@ class Relations:
         self._relations = {row.id: self._relation(row) for row in rows.values()}
         self._parts: dict[str, list[SessionRow]] = {}
         """compression-ended session → its continuations"""
+        self._roots: dict[str, str | None] = {}
+        self._tips: dict[str, str] = {}
+        """Both of the walks so far: each session of a long chain is walked over once, not once per session."""
         for row in rows.values():
             relation = self._relations[row.id]
             if relation.kind == "continuation" and relation.parent_id:
@@ -69,24 +72,38 @@ class Relations:
 
     def root(self, session_id: str) -> str | None:
         """The first session of the same conversation; None when it is this one, or lost in a cycle."""
-        seen = {session_id}
+        climbed: list[str] = []
         at = session_id
-        while (relation := self._relations.get(at)) and relation.kind == "continuation" and relation.parent_id:
+        while at not in self._roots:
+            self._roots[at] = None  # what a cycle comes back to
+            climbed.append(at)
+            relation = self._relations.get(at)
+            if relation is None or relation.kind != "continuation" or not relation.parent_id:
+                self._roots[at] = at
+                break
             at = relation.parent_id
-            if at in seen:
-                return None
-            seen.add(at)
-        return at if at != session_id else None
+        root = self._roots[at]
+        self._roots.update(dict.fromkeys(climbed, root))
+        return root if root != session_id else None
 
     def tip(self, session_id: str) -> str:
         """The last session of the same conversation, as Hermes itself picks it: of several continuations the one
         that was compressed again, else one that is not ended, else any; then the one spoken in last."""
+        walked = [session_id]
         seen = {session_id}
-        at = session_id
-        while parts := [row for row in self._parts.get(at, ()) if row.id not in seen]:
-            at = max(parts, key=self._rank).id
-            seen.add(at)
-        return at
+        cycle = False
+        while walked[-1] not in self._tips:
+            parts = self._parts.get(walked[-1], ())
+            ahead = [row for row in parts if row.id not in seen]
+            cycle = cycle or len(ahead) < len(parts)
+            if not ahead:
+                break
+            walked.append(max(ahead, key=self._rank).id)
+            seen.add(walked[-1])
+        tip = self._tips.get(walked[-1], walked[-1])
+        if not cycle:  # in a cycle the tip depends on where one begins
+            self._tips.update(dict.fromkeys(walked, tip))
+        return tip
 
     def _rank(self, row: SessionRow) -> tuple[int, float, float, str]:
         state = 2 if row.end_reason == "compression" else 1 if row.ended_at is None else 0

@@ -120,16 +120,17 @@ class Watch:
                 snapshot = self._catalogue.refresh()
                 self._offer(snapshot)
                 took = time.monotonic() - began
+                unfinished = False
                 if snapshot.partial and not self._over.is_set():
-                    snapshot = self._catalogue.complete(self._Turn(self._over, self._wanted))
-                    self._offer(snapshot)
+                    turn = self._Turn(self._over, self._wanted)
+                    self._offer(self._catalogue.complete(turn))
+                    unfinished = turn.stopped
             except Exception as error:
                 self._failed(_bug(error))
-                snapshot, took = Snapshot(), _LONGEST / _SHARE
+                snapshot, took, unfinished = Snapshot(), _LONGEST / _SHARE, False
             places = _directories(snapshot)
             if places != watched:
                 watcher, watched = self._notifications(places), places
-            unfinished = bool(snapshot.partial)
             if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST), unfinished):
                 watcher = None
 
@@ -147,12 +148,15 @@ class Watch:
             self._wanted = wanted
             self._end = time.monotonic() + _TURN
             self._last = time.monotonic()
+            self.stopped = False
+            """Whether more is left to be read than there was time for."""
 
         def __call__(self) -> bool:
             worked = time.monotonic() - self._last
             self._over.wait(min(max(worked, 0.005), 0.5))
             self._last = time.monotonic()
-            return self._over.is_set() or self._wanted.is_set() or self._last > self._end
+            self.stopped = self._over.is_set() or self._wanted.is_set() or self._last > self._end
+            return self.stopped
 
     def _wait(self, watcher: Iterator[bool] | None, pause: float, unfinished: bool) -> bool:
         """Until it is time for the next look, which is soon where reading is `unfinished`; False when the watcher

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
@@ -101,6 +102,40 @@ def test_processes_are_looked_for_without_a_look_at_the_stores(
         watch.join()
     assert looked.count == 1
     assert [snapshot.version for snapshot in published[:2]] == [1, 2]
+
+
+class Partial(Looked):
+    """A catalogue with a session that stays partial; `stops` says whether there was time for reading it in full."""
+
+    def __init__(self, root: Path, *, stops: bool) -> None:
+        super().__init__(root)
+        self._stops = stops
+
+    def refresh(self) -> Snapshot:
+        return replace(super().refresh(), partial=1)
+
+    def complete(self, stop: Callable[[], bool]) -> Snapshot:
+        while self._stops and not stop():
+            pass
+        return Snapshot(version=1, partial=1)
+
+
+def test_what_is_left_to_be_read_is_read_at_once_and_what_cannot_be_is_no_reason_to_look_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.watch._PROCESSES", 0.01)
+    monkeypatch.setattr("hermes_tui.watch._SHORTEST", 0.01)
+    monkeypatch.setattr("hermes_tui.watch._TURN", 0.01)
+    for stops in (False, True):
+        looked = Partial(tmp_path, stops=stops)
+        watch = Watch(looked, lambda snapshot: None, nothing)
+        watch.start()
+        try:
+            wait(lambda looked=looked, stops=stops: looked.count >= 3 if stops else looked.processes >= 3)  # type: ignore[misc]
+            assert stops or looked.count == 1
+        finally:
+            watch.stop()
+            watch.join()
 
 
 def test_without_notification_it_looks_by_itself() -> None:

@@ -10,6 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 
 from msgspec import Struct
@@ -82,29 +83,29 @@ def list_sources(root: Path, report: Report) -> Iterator[Source]:
 
 
 def _project(folder: str, root: str, report: Report) -> Iterator[Source]:
-    for entry in _entries(Path(folder), report):
+    for entry in _entries(folder, report):
         if entry.name.endswith(".jsonl"):
             layout = "helper-beside" if entry.name.startswith("agent-") else "session"
             if source := _source(entry, root, layout, report):
                 yield source
         elif _is_folder(entry):
-            yield from _helpers(Path(entry.path) / "subagents", root, report, _DEPTH)
+            yield from _helpers(f"{entry.path}/subagents", root, report, _DEPTH)
 
 
-def _helpers(folder: Path, root: str, report: Report, depth: int) -> Iterator[Source]:
+def _helpers(folder: str, root: str, report: Report, depth: int) -> Iterator[Source]:
     for entry in _entries(folder, report):
         if entry.name.endswith(".jsonl"):
             if entry.name.startswith("agent-") and (source := _source(entry, root, "helper-below", report)):
                 yield source
         elif depth and _is_folder(entry):
-            yield from _helpers(Path(entry.path), root, report, depth - 1)
+            yield from _helpers(entry.path, root, report, depth - 1)
 
 
-def _entries(folder: Path, report: Report) -> list[os.DirEntry[str]]:
+def _entries(folder: Path | str, report: Report) -> list[os.DirEntry[str]]:
     """What is in `folder`, sorted by name; nothing when there is no such folder."""
     try:
         with os.scandir(folder) as found:
-            return sorted(found, key=lambda entry: entry.name)
+            return sorted(found, key=attrgetter("name"))
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -153,7 +154,8 @@ def _source(entry: os.DirEntry[str], root: str, layout: str, report: Report) -> 
 
 def printable(path: str | Path) -> str:
     """A path that can be encoded, whatever bytes its name has."""
-    return os.fsencode(path).decode("utf-8", "replace")
+    text = os.fspath(path)
+    return text if text.isascii() else os.fsencode(text).decode("utf-8", "replace")
 
 
 def is_helper(source: Source) -> bool:

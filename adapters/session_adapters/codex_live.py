@@ -53,17 +53,18 @@ def open_rollouts(folders: list[Path], proc: Path) -> Mapping[str, Liveness]:
     prefixes = tuple(os.path.realpath(folder) + os.sep for folder in folders)
     found: dict[str, Liveness] = {}
     try:
-        processes = [entry for entry in proc.iterdir() if entry.name.isdecimal()]
+        processes = [name for name in os.listdir(proc) if name.isdecimal()]  # noqa: PTH208  (every few seconds)
     except OSError:
         return {}
     for process in processes:
         try:
-            command = (process / "comm").read_text()
+            with open(f"{proc}/{process}/comm", "rb") as file:  # noqa: PTH123
+                command = file.read()
         except OSError:
             continue
-        if not command.startswith("codex"):
+        if not command.startswith(b"codex"):
             continue
-        for target in open_files(proc, int(process.name)):
+        for target in open_files(proc, int(process)):
             if target.startswith(prefixes) and is_uuid(name_id(target)):
-                found[name_id(target)] = Liveness(pid=int(process.name))
+                found[name_id(target)] = Liveness(pid=int(process))
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from operator import attrgetter
 from pathlib import Path
 
 from msgspec import Struct
@@ -34,7 +35,8 @@ def codex_roots(environment: Environment) -> tuple[Root, ...]:
 
 def list_sources(root: Root, report: Report) -> Iterator[Source]:
     """The rollouts below `root`. Compressed ones are reported: they cannot be read."""
-    for entry in _files(root.path, report, 0, set()):
+    folder = str(root.path)
+    for entry in _files(folder, report, 0, set()):
         name = entry.name
         if name.endswith(".jsonl.zst"):
             reason = "compressed, not read; `codex` itself can open it"
@@ -54,19 +56,19 @@ def list_sources(root: Root, report: Report) -> Iterator[Source]:
             path=entry.path,
             stamp=file_stamp(status),
             session_id=name_id(entry.path),
-            root=str(root.path),
+            root=folder,
             layout=root.layout if is_rollout(name) or root.layout == ARCHIVED else "document",
             size=status.st_size,
             modified=status.st_mtime,
         )
 
 
-def _files(folder: Path | str, report: Report, depth: int, seen: set[tuple[int, int]]) -> Iterator[os.DirEntry[str]]:
+def _files(folder: str, report: Report, depth: int, seen: set[tuple[int, int]]) -> Iterator[os.DirEntry[str]]:
     """All files below `folder`; a folder that links lead to twice is read once."""
     try:
         status = os.stat(folder)  # noqa: PTH116 - of a path that scandir gave
         with os.scandir(folder) as found:
-            entries = sorted(found, key=lambda entry: entry.name)
+            entries = sorted(found, key=attrgetter("name"))
     except FileNotFoundError:
         return
     except OSError as error:

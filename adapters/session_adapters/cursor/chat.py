@@ -44,6 +44,9 @@ class ChatReader(Reader):
         folder = Path(path).parent
         self._connection = connection
         self.limit = CONTENT_LIMIT
+        """Bytes of a message that are read; lower for a quick look."""
+        self.skipped = 0
+        """Messages that were too large for a quick look."""
         lost: list[tuple[str, str]] = []
         if not {"id", "data"} <= columns(connection, "blobs") or "value" not in columns(connection, "meta"):
             raise DatabaseUnreadable("it has no tables of blobs and of facts: it is not a chat of Cursor's")
@@ -137,6 +140,8 @@ class ChatReader(Reader):
             seen.add(name)
             if isinstance(data, bytes):
                 found[name] = data
+            elif size is not None and limit < size <= CONTENT_LIMIT:
+                self.skipped += 1
             elif size is not None:
                 lost.append((f"blob {name}", f"it is too large to be read ({size} bytes)"))
         lost += [(f"blob {name}", "it is not in the database") for name in dict.fromkeys(names) if name not in seen]
@@ -219,7 +224,7 @@ def tally_chat(reader: ChatReader, *, exact: bool) -> Tally:
                 tally.add(block)
     if tally.partial:
         tally.messages += len(units) - FIRST - LAST
-    if not exact and reader.lost:
-        tally.partial = True  # it may be no more than a row too large for a quick look
+    tally.messages += reader.skipped
+    tally.partial = tally.partial or bool(reader.skipped)
     tally.warnings = len(reader.lost)
     return tally

@@ -25,6 +25,8 @@ from hermes_tui.watch import Slot, Watch
 from hermes_tui.widgets.session_rows import Forest
 
 if TYPE_CHECKING:
+    from textual.driver import Driver
+
     from session_adapters.base import Environment
     from session_adapters.model import Problem
     from session_adapters.transcript import Transcript
@@ -77,6 +79,15 @@ class HermesApp(App[None], inherit_bindings=False):
         assert isinstance(screen, MainScreen)  # noqa: S101
         return screen
 
+    def get_driver_class(self) -> type[Driver]:
+        """Our own reading of the terminal's input in place of Textual's usual one."""
+        usual = super().get_driver_class()
+        if usual.__name__ != "LinuxDriver":
+            return usual
+        from hermes_tui.driver import TerminalDriver
+
+        return TerminalDriver
+
     def get_default_screen(self) -> Screen[Any]:
         """The main screen, with what the last run knew in its first frame."""
         saved = self.manager.catalogue.saved()
@@ -123,7 +134,7 @@ class HermesApp(App[None], inherit_bindings=False):
     def _publish(self, snapshot: Snapshot) -> None:
         self._badges.update((name, label.badge) for name, label in self.manager.labels.items())
         # Made here, in the reading thread: with many thousand sessions it takes a moment.
-        self._snapshots.put((snapshot, Forest(snapshot.sessions)))
+        self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare()))
 
     def _opened_in_thread(self, opened: Opened) -> None:
         self._opens.put(opened)

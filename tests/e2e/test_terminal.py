@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import signal
 import sys
@@ -181,3 +182,29 @@ def test_quitting_waits_for_no_read(claude_home: ClaudeHome, keys: str) -> None:
         assert time.monotonic() - began < 2.0
     finally:
         terminal.close()
+
+
+def test_a_paste_presses_no_keys(start: Start) -> None:
+    """Escape sequences in pasted text are text: `q` behind one of them does not quit."""
+    terminal = start()
+    terminal.send("\x1b[200~one\x1b[31mq\x1bq/\x03two\x1b[201~")
+    terminal.quiet()
+    assert "↵ open" in terminal.text
+    terminal.send("/")
+    terminal.send("\x1b[200~n1\x1b[201~")
+    terminal.until("11 of 40 sessions")
+    terminal.send("\x11")
+    assert terminal.wait(10) == 0
+
+
+def test_bytes_that_are_no_text_are_survived(start: Start) -> None:
+    """Line noise, or a terminal that sends Latin-1."""
+    terminal = start()
+    os.write(terminal.master, b"\xff\xfe/\xe4\xc3")
+    terminal.until("0 of 40 sessions")
+    terminal.quiet()
+    terminal.send("\x1b")
+    terminal.quiet()
+    assert "↵ open" in terminal.text
+    terminal.send("q")
+    assert terminal.wait(10) == 0

@@ -1,0 +1,106 @@
+"""The keyboard's side of the terminal: what comes in is as untrusted as what a store holds.
+
+Textual's driver does two things with input that a program left open for weeks must not do. It takes the escape
+sequences inside a bracketed paste for keys, so that pasted text can press them, and it ends with a traceback at the
+first byte that is no UTF-8 (line noise, a terminal set to Latin-1, a key with an eighth bit).
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+
+from textual._parser import ParseError
+from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+__all__ = ["PasteFilter", "TerminalDriver"]
+
+_READ = 4096
+"""Bytes per read."""
+_STEP = 0.1
+"""Seconds between two looks whether a lone Escape has become a key."""
+
+
+class PasteFilter:
+    """Takes every escape character out of pasted text; everything else goes through as it came, in any pieces."""
+
+    def __init__(self) -> None:
+        self._inside = False
+        self._kept = ""
+        """Outside: the last characters, where the beginning of a paste may have begun. Inside: what may turn out
+        to be its end, and was not handed on yet."""
+
+    def __call__(self, data: str) -> str:
+        """What may be parsed of `data`, which follows what was given before."""
+        parts: list[str] = []
+        while data:
+            data = self._paste(data, parts) if self._inside else self._keys(data, parts)
+        return "".join(parts)
+
+    def _keys(self, data: str, parts: list[str]) -> str:
+        """Hand on what was typed, up to the beginning of a paste; what is left behind it."""
+        seen = self._kept + data
+        at = seen.find(BRACKETED_PASTE_START)
+        if at < 0:
+            self._kept = seen[-len(BRACKETED_PASTE_START) + 1 :]
+            parts.append(data)
+            return ""
+        end = at + len(BRACKETED_PASTE_START) - len(self._kept)
+        parts.append(data[:end])
+        self._inside, self._kept = True, ""
+        return data[end:]
+
+    def _paste(self, data: str, parts: list[str]) -> str:
+        """Hand on what was pasted, up to its end; what is left behind it."""
+        data = self._kept + data
+        text, found, rest = data.partition(BRACKETED_PASTE_END)
+        self._kept = "" if found else _beginning(text)
+        parts.append(text.removesuffix(self._kept).replace("\x1b", "") + found)
+        self._inside = not found
+        return rest
+
+
+def _beginning(text: str) -> str:
+    """The longest end of `text` with which the end of a paste may begin."""
+    longest = min(len(text), len(BRACKETED_PASTE_END) - 1)
+    lengths = range(longest, 0, -1)
+    return next((text[-length:] for length in lengths if BRACKETED_PASTE_END.startswith(text[-length:])), "")
+
+
+class TerminalDriver(LinuxDriver):
+    """Reads keys from any terminal, whatever it sends."""
+
+    def run_input_thread(self) -> None:
+        """Hand on what comes in, until the driver ends."""
+        parser = XTermParser(self._debug)
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        clean = PasteFilter()
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                if selector.select(_STEP):
+                    data = self._read()
+                    if not data:  # the terminal is gone: others notice, and end the program
+                        self.exit_event.wait(_STEP)
+                    if text := clean(decode(data)):
+                        self._hand_on(parser.feed(text))
+                self._hand_on(parser.tick())
+        try:
+            for _ in parser.feed(""):
+                pass  # the rest of a key that nobody waits for any more
+        except (EOFError, ParseError):
+            pass
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.fileno, _READ)
+        except OSError:
+            return b""
+
+    def _hand_on(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.process_message(message)

@@ -168,7 +168,8 @@ def test_a_hole_in_a_document_costs_what_it_hits(home: Home, name: str, share: f
     found, _ = home.read()
     kept = home.messages()
     if home.session_id in found and kept != whole:
-        assert len(kept) >= len(whole) - 2 - size // 100
+        # Where it joins two strings, all that follows is valid JSON inside of one message.
+        assert len(kept) >= len(whole) - 2 - size // 100 or found[home.session_id].warnings
         assert len({message.id for message in kept} - {message.id for message in whole}) <= 1  # hit in its id
 
 

@@ -299,30 +299,36 @@ def test_both_roles_of_the_model_are_the_assistant(tmp_path: Path) -> None:
     assert messages[1].tool_calls[0].output == "done"
 
 
-ASKED = st.sampled_from("abcde")
-SAID = st.sampled_from("ABCDE")
-
-
 def restored(ids: list[str]) -> bytes:
-    """The list replaced by some of what was said; with a summary, under new ids."""
     return put(*(bare(one, {"text": f"say {one}"}) if one.isupper() else user(one, f"ask {one}") for one in ids))
 
 
-STEPS = st.one_of(
-    st.builds(lambda one: line(**user(one, f"ask {one}")), ASKED),
-    st.builds(lambda one: line(**gemini(one, f"say {one}", toolCalls=[call(f"c{one}")])), SAID),
-    st.builds(lambda one: line(**{"$rewindTo": one}), ASKED | SAID),
-    st.builds(restored, st.lists(ASKED | SAID, max_size=6)),
-    st.builds(lambda many: put(SNAPSHOT, *(bare(f"n{n}", {"text": f"say {n}"}) for n in many)), st.lists(SAID)),
-    st.sampled_from([header(), put(CONTEXT)]),
-)
+def compressed(ids: list[str]) -> bytes:
+    """What is kept of the conversation has new ids."""
+    return put(SNAPSHOT, *(bare(f"n{one}", {"text": f"say {one}"}) for one in ids))
+
+
+def steps(letters: str) -> st.SearchStrategy[list[bytes]]:
+    """Any records about prompts and replies with these ids (small and capital letters)."""
+    asked, said = st.sampled_from(letters), st.sampled_from(letters.upper())
+    one = st.one_of(
+        st.builds(lambda one: line(**user(one, f"ask {one}")), asked),
+        st.builds(lambda one: line(**gemini(one, f"say {one}", toolCalls=[call(f"c{one}")])), said),
+        st.builds(lambda one: line(**{"$rewindTo": one}), asked | said),
+        st.builds(restored, st.lists(asked | said, max_size=6)),
+        st.sampled_from([header(), put(CONTEXT)]),
+    )
+    return st.lists(one, max_size=20)
 
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(steps=st.lists(STEPS, max_size=25))
-def test_any_log_ends_in_the_view_that_plain_replaying_gives(tmp_path: Path, steps: list[bytes]) -> None:
+@given(before=steps("abcde"), kept=st.lists(st.sampled_from("ABCDE")), after=steps("fgh"), squeeze=st.booleans())
+def test_any_log_ends_in_the_view_that_plain_replaying_gives(
+    tmp_path: Path, before: list[bytes], kept: list[str], after: list[bytes], squeeze: bool
+) -> None:
     """By content, since what is restored under a new id is shown under its old one."""
-    path = place(tmp_path, *steps, line(**user("last", "the end")))
+    middle = [compressed(kept)] if squeeze else []
+    path = place(tmp_path, *before, *middle, *after, line(**user("last", "the end")))
     transcript = adapter(tmp_path).open(next(adapter(tmp_path).sources(never)), ID)
     live = [m for m in transcript.messages if m.visibility == "live" and m.kind != "compaction"]
     assert [message.content for message in live] == [text_of(record) for record in plain(path).view]

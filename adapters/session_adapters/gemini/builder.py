@@ -19,8 +19,8 @@ from session_adapters.transcript import Builder, first_difference
 __all__ = ["Facts", "GeminiBuilder"]
 
 _COMPACTED = "Conversation compressed"
-_GLANCE = 400
-"""Characters of a text that a list can have a use for."""
+_STAMP = b'{"$set":{"lastUpdated":"'
+"""How a line begins that follows every message and says nothing else."""
 
 
 class Facts:
@@ -72,6 +72,8 @@ class GeminiBuilder(Builder):
 
     def feed(self, line: Line) -> None:
         """See `Builder.feed`."""
+        if line.data.startswith(_STAMP) and len(line.data) < len(_STAMP) + 30 and line.data.endswith(b'Z"}}'):
+            return
         records, lost = DECODER.all(line.data)
         if lost:
             self.damaged.append((line.offset, damage(line.data)))
@@ -142,10 +144,10 @@ class GeminiBuilder(Builder):
             self._rebuild()
 
     def _turn(self, record: Record, place: str) -> Turn:
-        turn = turn_of(record, place)
-        if is_context(turn) and not self.facts.context:
+        turn = turn_of(record, place, glance=self._glance)
+        if not self.facts.context and is_context(turn):
             self.facts.context = turn.notices[0][1]
-        return _at_a_glance(turn) if self._glance else turn
+        return turn
 
     def _safety(self, record: Record, message_id: str) -> None:
         found = {"safetyRatings": record.safety_ratings, "finishReason": record.finish_reason}
@@ -256,14 +258,3 @@ def _role(turn: Turn) -> tuple[Role, MessageKind]:
         return "system", turn.kind
     # What comes with the results of tools (images that were read) was not typed.
     return "user", "notice" if turn.results else turn.kind
-
-
-def _at_a_glance(turn: Turn) -> Turn:
-    return turn._replace(
-        text=turn.text.lstrip()[:_GLANCE],
-        shown=turn.shown.lstrip()[:_GLANCE],
-        notices=tuple((kind, text[:_GLANCE]) for kind, text in turn.notices),
-        thinking="",
-        calls=tuple(replace(call, input=None, output=None) for call in turn.calls),
-        results=tuple(replace(result, output=None) for result in turn.results),
-    )

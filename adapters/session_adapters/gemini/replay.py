@@ -55,7 +55,7 @@ class Replay:
         """A message record: its entry, and whether it is a new one at the end; None when more has changed."""
         settled = self._settle()
         self._resuming = False
-        entry = self._view.get(turn.id)
+        entry = self._view.get(turn.id) or self._standing(turn.id)
         if entry is not None:
             entry.turn = merged(entry.turn, turn, restored=False)
             self._note(entry)
@@ -70,6 +70,11 @@ class Replay:
         self._known[turn.id] = self._view[turn.id] = entry
         self._note(entry)
         return (None if settled else entry), True
+
+    def _standing(self, turn_id: str) -> Entry | None:
+        """The entry that once had this id, if it still stands under another."""
+        known = self._known.get(turn_id)
+        return known if known is not None and known.state == "live" else None
 
     def replace(self, turns: Sequence[Turn]) -> bool:
         """The list of messages was replaced; whether that changed anything already.

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from datetime import datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from session_adapters.gemini.records import (
     Blob,
@@ -14,17 +17,18 @@ from session_adapters.gemini.records import (
     FunctionResponse,
     Part,
     Record,
-    Thought,
     token_usage,
     usage_of_line,
 )
 from session_adapters.model import Attachment, MessageKind, TokenUsage, ToolCall, ToolResult
-from session_adapters.text import scrub_json
 from session_adapters.times import parse_time
 
-__all__ = ["Speaker", "Turn", "is_context", "merged", "turn_of"]
+__all__ = ["GLANCE", "Speaker", "Turn", "is_context", "merged", "turn_of"]
 
 Speaker = Literal["user", "model", "info", "error"]
+
+GLANCE = 400
+"""Characters of a text that a list can have a use for."""
 
 _SPEAKERS: dict[str, Speaker] = {
     "user": "user",
@@ -53,7 +57,7 @@ _EXIT_CODE = re.compile(
 """The end of what `run_shell_command` returns when the command failed; its status is `success` then too."""
 
 
-class Turn(NamedTuple):
+class Turn(Struct, frozen=True, kw_only=True, gc=False):
     """One record of the conversation."""
 
     id: str
@@ -73,8 +77,20 @@ class Turn(NamedTuple):
     usage: TokenUsage | None = None
     model: str | None = None
     timestamp: datetime | None = None
-    mark: tuple[object, ...] = ()
-    """Equal for the same thing said under another id."""
+    size: int = 0
+    """Characters of `text`, also where it was cut."""
+
+    @property
+    def mark(self) -> tuple[object, ...]:
+        """Equal for the same thing said under another id."""
+        return (
+            self.speaker,
+            self.size,
+            self.text[:GLANCE],
+            tuple(text[:GLANCE] for _, text in self.notices),
+            tuple(call.tool_call_id for call in self.calls),
+            tuple(result.tool_call_id for result in self.results),
+        )
 
     @property
     def is_snapshot(self) -> bool:
@@ -92,44 +108,39 @@ def is_context(turn: Turn) -> bool:
     return bool(turn.notices) and not turn.text and turn.notices[0][1].lstrip().startswith(_CONTEXT)
 
 
-def turn_of(record: Record, place: str) -> Turn:
-    """`place` serves as the id of a record that has none."""
+def turn_of(record: Record, place: str, *, glance: bool = False) -> Turn:
+    """`place` serves as the id of a record that has none. With `glance`, thoughts, arguments and outputs are left out
+    and what was said is cut: enough for a list."""
     turn_id = record.id or place
     speaker = _SPEAKERS.get((record.type or record.role or "").lower(), "info")
-    parts = _parts(record.content if record.content is not None else record.parts)
-    texts = [part.text for part in parts if part.text and not part.thought]
+    content = record.content if record.content is not None else record.parts
+    parts = [] if content is None or isinstance(content, str) else _parts(content)
+    texts = [content] if isinstance(content, str) else [part.text for part in parts if part.text and not part.thought]
     notices: list[tuple[MessageKind, str]] = []
     while speaker == "user" and texts and texts[0].lstrip().startswith(_INJECTED):
         text = texts.pop(0)
         notices.append(("summary" if text.lstrip().startswith(_SNAPSHOT) else "notice", text))
     text = "".join(texts)
-    shown = "".join(part.text for part in _parts(record.display_content) if part.text)
-    thoughts = [_thought(thought) for thought in record.thoughts or ()]
-    thoughts += [part.text for part in parts if part.text and part.thought]
-    calls = [_call(call, f"{turn_id}#{number}") for number, call in enumerate(record.tool_calls or ())]
-    known = {call.tool_call_id for call in calls}
-    for number, part in enumerate(parts):
-        if (asked := part.function_call) is not None and asked.id not in known:
-            call_id = asked.id or f"{turn_id}#{number}"
-            calls.append(ToolCall(tool_call_id=call_id, tool_name=asked.name or "", input=scrub_json(asked.args)))
-    results = tuple(_result(part.function_response) for part in parts if part.function_response is not None)
-    if (record.role or "").lower() in ("tool", "function") and not results:
+    results = tuple(_result(part.function_response, glance) for part in parts if part.function_response is not None)
+    if record.role is not None and record.role.lower() in ("tool", "function") and not results:
         results, text = (ToolResult(tool_call_id=turn_id, output=text),), ""
+    shown = "".join(part.text for part in _parts(record.display_content) if part.text)
+    usage = record.tokens or usage_of_line(record.usage or record.usage_metadata)
     return Turn(
         id=turn_id,
         speaker=speaker,
         kind=_kind(speaker, text, record),
-        text=text,
-        shown=shown if shown.strip() and shown != text else "",
+        text=_cut(text) if glance else text,
+        shown=(_cut(shown) if glance else shown) if shown.strip() and shown != text else "",
         notices=tuple(notices),
-        thinking="\n\n".join(filter(None, thoughts)),
-        calls=tuple(calls),
+        thinking="" if glance else _thinking(record, parts),
+        calls=_calls(record, parts, turn_id, glance),
         results=results,
-        attachments=tuple(_attachments(parts)),
-        usage=token_usage(record.tokens or usage_of_line(record.usage or record.usage_metadata)),
+        attachments=tuple(_attachments(parts)) if parts else (),
+        usage=token_usage(usage) if usage is not None else None,
         model=record.model or None,
         timestamp=parse_time(record.timestamp),
-        mark=_mark(speaker, (*(text for _, text in notices), text), calls, results),
+        size=len(text),
     )
 
 
@@ -140,8 +151,10 @@ def merged(old: Turn, new: Turn, *, restored: bool) -> Turn:
     details of its calls, and its time is that of the restoring (FACTS.md): of such only a changed text is taken.
     """
     if restored:
-        return old._replace(
+        return replace(
+            old,
             text=new.text or old.text,
+            size=new.size or old.size,
             shown=old.shown if new.text in ("", old.text) else "",
             notices=new.notices or old.notices,
             thinking=old.thinking or new.thinking,
@@ -151,7 +164,8 @@ def merged(old: Turn, new: Turn, *, restored: bool) -> Turn:
             usage=new.usage or old.usage,
             model=old.model or new.model,
         )
-    return new._replace(
+    return replace(
+        new,
         id=old.id if old.usage else new.id,
         thinking=new.thinking or old.thinking,
         calls=new.calls or old.calls,
@@ -161,15 +175,8 @@ def merged(old: Turn, new: Turn, *, restored: bool) -> Turn:
     )
 
 
-def _mark(
-    speaker: Speaker, texts: Sequence[str], calls: Sequence[ToolCall], results: Sequence[ToolResult]
-) -> tuple[object, ...]:
-    return (
-        speaker,
-        hash("".join(texts).strip()),
-        tuple(call.tool_call_id for call in calls),
-        tuple(result.tool_call_id for result in results),
-    )
+def _cut(text: str) -> str:
+    return text if len(text) <= GLANCE else text.lstrip()[:GLANCE]
 
 
 def _kind(speaker: Speaker, text: str, record: Record) -> MessageKind:
@@ -187,8 +194,27 @@ def _parts(content: Content) -> list[Part]:
     return [Part(text=part) if isinstance(part, str) else part for part in found]
 
 
-def _thought(thought: Thought) -> str:
-    return "\n".join(filter(None, (thought.subject, thought.description)))
+def _thinking(record: Record, parts: Iterable[Part]) -> str:
+    thoughts = ["\n".join(filter(None, (one.subject, one.description))) for one in record.thoughts or ()]
+    return "\n\n".join(filter(None, [*thoughts, *(part.text for part in parts if part.text and part.thought)]))
+
+
+def _calls(record: Record, parts: Iterable[Part], turn_id: str, glance: bool) -> tuple[ToolCall, ...]:
+    """Those of `toolCalls`, and those that stand among the parts alone."""
+    calls = [
+        ToolCall(tool_call_id=call.id or f"{turn_id}#{number}", tool_name=call.name or "")
+        if glance
+        else _call(call, f"{turn_id}#{number}")
+        for number, call in enumerate(record.tool_calls or ())
+    ]
+    known = {call.tool_call_id for call in calls}
+    for number, part in enumerate(parts):
+        asked = part.function_call
+        if asked is not None and asked.id not in known:
+            call_id = asked.id or f"{turn_id}#{number}"
+            given = None if glance else asked.args
+            calls.append(ToolCall(tool_call_id=call_id, tool_name=asked.name or "", input=given))
+    return tuple(calls)
 
 
 def _call(call: Call, place: str) -> ToolCall:
@@ -207,31 +233,29 @@ def _call(call: Call, place: str) -> ToolCall:
     return ToolCall(
         tool_call_id=call.id or place,
         tool_name=call.name or "",
-        input=scrub_json(call.args),
+        input=call.args,
         output=output,
         is_error=failed,
         subagent_id=call.agent_id or None,
     )
 
 
-def _result(found: FunctionResponse) -> ToolResult:
+def _result(found: FunctionResponse, glance: bool) -> ToolResult:
+    if glance:
+        return ToolResult(tool_call_id=found.id or "", tool_name=found.name or "")
     output, failed = _output(found.response)
-    return ToolResult(
-        tool_call_id=found.id or "",
-        tool_name=found.name or "",
-        output=output,
-        is_error=failed or _exit_failed(found.name, output),
-    )
+    failed = failed or _exit_failed(found.name, output)
+    return ToolResult(tool_call_id=found.id or "", tool_name=found.name or "", output=output, is_error=failed)
 
 
 def _output(response: Any) -> tuple[Any, bool]:
     """What a tool returned, and whether that is an error."""
     if isinstance(response, dict) and len(response) == 1:
         if "error" in response:
-            return scrub_json(response["error"]), True
+            return response["error"], True
         if "output" in response:
-            return scrub_json(response["output"]), False
-    return scrub_json(response), False
+            return response["output"], False
+    return response, False
 
 
 def _exit_failed(name: str | None, output: Any) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import count
 from typing import Any
 
 from msgspec.structs import replace
@@ -12,7 +13,7 @@ from session_adapters.files import Line
 from session_adapters.gemini.records import DECODER, Record, damage
 from session_adapters.gemini.replay import Entry, Replay
 from session_adapters.gemini.turns import Turn, is_context, turn_of
-from session_adapters.model import Message, MessageKind, Role
+from session_adapters.model import Message, MessageKind, Role, ToolResult
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder, first_difference
 
@@ -37,6 +38,8 @@ class Facts:
         self.oldest: datetime | None = None
         self.summary: str | None = None
         self.directories: list[str] = []
+        self.asked = False
+        """There was a prompt."""
         self.context = ""
         """The description of the workspace; its beginning."""
         self.headers = 0
@@ -48,7 +51,7 @@ class Facts:
 
 class GeminiBuilder(Builder):
     """Makes messages of lines. With `glance`, long texts, arguments and outputs are left out: enough to sum up a
-    session of any length."""
+    session of any length. The messages are then made at the end, by `finish`."""
 
     def __init__(self, *, glance: bool = False) -> None:
         super().__init__()
@@ -124,6 +127,7 @@ class GeminiBuilder(Builder):
         if turn.timestamp is not None and not is_context(turn):
             facts.newest = max(facts.newest or turn.timestamp, turn.timestamp)
             facts.oldest = min(facts.oldest or turn.timestamp, turn.timestamp)
+        facts.asked = facts.asked or (turn.speaker == "user" and turn.kind == "message" and bool(turn.text))
         if record.type is None:
             facts.document = True
             self._safety(record, turn.id)
@@ -157,7 +161,15 @@ class GeminiBuilder(Builder):
 
     # Messages ----------------------------------------------------------------------------------------------
 
+    def finish(self) -> None:
+        """All lines were fed."""
+        if self._glance:
+            self._glance = False
+            self._rebuild()
+
     def _append(self, entry: Entry) -> None:
+        if self._glance:
+            return
         entry.first = len(self.messages)
         for message in self._messages(entry):
             self.add(message)
@@ -165,6 +177,8 @@ class GeminiBuilder(Builder):
 
     def _update(self, entry: Entry) -> None:
         """A record was written again, mostly a reply with the results of its calls."""
+        if self._glance:
+            return
         self._answered.difference_update(result.tool_call_id for result in entry.turn.results)
         made = list(self._messages(entry))
         if len(made) != entry.count:
@@ -184,6 +198,8 @@ class GeminiBuilder(Builder):
 
     def _rebuild(self) -> None:
         """Make all messages anew, and tell from where they differ."""
+        if self._glance:
+            return
         before, changed = self.messages, self._changed
         self.messages = []
         for known in (self._calls, self._unanswered, self._facts, self._answered):
@@ -196,41 +212,23 @@ class GeminiBuilder(Builder):
             self._touch(first)
 
     def _messages(self, entry: Entry) -> Iterator[Message]:
-        turn, made = entry.turn, 0
+        """What an entry shows as: what was put in front of it, results, and what was said."""
+        turn, names = entry.turn, _names(entry.turn.id)
         facts: dict[str, Any] = {"timestamp": turn.timestamp, "visibility": entry.state}
-
-        def name() -> str:
-            nonlocal made
-            made += 1
-            return turn.id if made == 1 else f"{turn.id}#{made - 1}"
-
         for kind, text in turn.notices:
             if kind == "summary":
-                yield Message(
-                    role="system", kind="compaction", content=_COMPACTED, id=f"{turn.id}#compaction", **facts
-                )
-            yield Message(role="user", kind=kind, content=text, id=name(), **facts)
+                mark = f"{turn.id}#compaction"
+                yield Message(role="system", kind="compaction", content=_COMPACTED, id=mark, **facts)
+            yield Message(role="user", kind=kind, content=text, id=next(names), **facts)
         for result in turn.results:
-            call_id = result.tool_call_id
-            if call_id and call_id in self._answered:
-                continue
-            self._answered.add(call_id)
-            place = self._calls.get(call_id)
-            if place is not None:
-                call = self.messages[place[0]].tool_calls[place[1]]
-                result = replace(result, is_error=result.is_error or call.is_error)
-            yield Message(
-                role="tool",
-                id=name(),
-                tool_result=self.link(result),
-                **facts,
-            )
+            if not result.tool_call_id or result.tool_call_id not in self._answered:
+                yield Message(role="tool", id=next(names), tool_result=self._linked(result), **facts)
         if turn.speaker == "model":
             yield Message(
                 role="assistant",
                 kind=turn.kind,
                 content=turn.text,
-                id=name(),
+                id=next(names),
                 thinking=turn.thinking or None,
                 tool_calls=turn.calls,
                 token_usage=turn.usage,
@@ -241,16 +239,26 @@ class GeminiBuilder(Builder):
             )
         elif turn.text.strip() or turn.attachments:
             role, kind = _role(turn)
-            yield Message(
-                role=role,
-                kind=kind,
-                content=turn.shown or turn.text,
-                id=name(),
-                attachments=turn.attachments,
-                **facts,
-            )
+            facts |= {"role": role, "attachments": turn.attachments}
+            yield Message(kind=kind, content=turn.shown or turn.text, id=next(names), **facts)
             if turn.shown:
-                yield Message(role=role, kind="notice", content=turn.text, id=name(), **facts)
+                yield Message(kind="notice", content=turn.text, id=next(names), **facts | {"attachments": ()})
+
+    def _linked(self, result: ToolResult) -> ToolResult:
+        """A result, filled into its call. Either can say that it failed."""
+        self._answered.add(result.tool_call_id)
+        place = self._calls.get(result.tool_call_id)
+        if place is not None:
+            call = self.messages[place[0]].tool_calls[place[1]]
+            result = replace(result, is_error=result.is_error or call.is_error)
+        return self.link(result)
+
+
+def _names(turn_id: str) -> Iterator[str]:
+    """Ids of the messages that are made of one record."""
+    yield turn_id
+    for number in count(1):
+        yield f"{turn_id}#{number}"
 
 
 def _role(turn: Turn) -> tuple[Role, MessageKind]:

@@ -32,6 +32,7 @@ class Survey:
     """What was read of a file."""
 
     def __init__(self, builder: GeminiBuilder, size: int, *, partial: bool = False, newest: bool = True) -> None:
+        builder.finish()
         self.builder = builder
         self.size = size
         self.partial = partial
@@ -69,7 +70,7 @@ def _ends(fd: int, size: int, builder: GeminiBuilder, head: int, tail: int) -> S
         if found:
             _feed(found, builder)
             position = found[-1].offset + len(found[-1].data) + 1
-        if any(message.is_prompt for message in builder.messages):
+        if builder.facts.asked:
             break
     for span in _spans(tail, _REACH):
         if size - span <= position:

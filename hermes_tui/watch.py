@@ -219,8 +219,15 @@ class Watch:
 def _directories(snapshot: Snapshot) -> tuple[Path, ...]:
     """The existing places, each once, without those inside others. A server is no place in the file system."""
     roots = (root for place in snapshot.places for root in place.roots)
-    found = sorted({root.path for root in roots if root.exists and root.path.exists()})
+    found = sorted({root.path for root in roots if root.exists and _is_there(root.path)})
     return tuple(path for path in found if not any(other in path.parents for other in found))
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # its parent may not be entered any more
+        return False
 
 
 def _bug(error: Exception) -> Problem:

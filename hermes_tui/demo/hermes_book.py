@@ -36,6 +36,7 @@ class Book:
         path.parent.mkdir(parents=True)
         self._db = apsw.Connection(str(path))
         self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=OFF")  # a demo that is lost with the machine is no loss
         self._db.execute("BEGIN")
         self._db.execute(DDL)
         self._db.execute("INSERT INTO schema_version VALUES (?)", (SCHEMA_VERSION,))

@@ -1,13 +1,14 @@
-"""Damage to the bytes of a database, drawn by hypothesis."""
+"""Damage to the bytes of a database or of a file of lines, drawn by hypothesis."""
 
 from __future__ import annotations
 
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from hypothesis import strategies as st
 
-__all__ = ["flipped", "kept", "shuffled", "truncated"]
+__all__ = ["LINE_DAMAGE", "flipped", "kept", "shuffled", "truncated"]
 
 _PAGE = 4096
 
@@ -46,3 +47,47 @@ def shuffled(data: st.DataObject, whole: bytes) -> bytes:
         copied = bytes(_PAGE) if blank else content[source * _PAGE : (source + 1) * _PAGE]
         content[to * _PAGE : (to + 1) * _PAGE] = copied
     return bytes(content)
+
+
+# Files of lines ----------------------------------------------------------------------------------------------
+
+
+def _flip(position: int, bit: int) -> Callable[[bytes], bytes]:
+    def damage(data: bytes) -> bytes:
+        at = position % len(data)
+        return data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
+
+    return damage
+
+
+def _put(position: int, junk: bytes, remove: int) -> Callable[[bytes], bytes]:
+    def damage(data: bytes) -> bytes:
+        at = position % len(data)
+        return data[:at] + junk + data[at + remove :]
+
+    return damage
+
+
+def _repeat(first: int, count: int) -> Callable[[bytes], bytes]:
+    def damage(data: bytes) -> bytes:
+        lines = data.splitlines(keepends=True)
+        at = first % len(lines)
+        return b"".join([*lines[: at + 1], *lines[at : at + count], *lines[at + 1 :]])
+
+    return damage
+
+
+_JUNK = [b"\x00" * 512, b"\xff\xfe", b"\xef\xbb\xbf", b"\\ud800", b"\n"]
+_PLACE = st.integers(0, 1 << 20)
+LINE_DAMAGE: st.SearchStrategy[Callable[[bytes], bytes]] = st.one_of(
+    st.builds(_flip, _PLACE, st.integers(0, 7)),
+    st.builds(lambda at: lambda data: data[: at % len(data)], _PLACE),  # truncated
+    st.builds(_put, _PLACE, st.sampled_from(_JUNK), st.just(0)),
+    st.builds(_put, _PLACE, st.binary(max_size=20), st.integers(0, 3000)),
+    st.builds(_repeat, st.integers(0, 50), st.integers(1, 3)),
+    st.just(lambda data: data.replace(b"\n{", b"{")),  # all lines glued
+    st.just(lambda data: data.replace(b'"usage":{', b'"usage":[{').replace(b'"content":', b'"content":{},"x":')),
+    st.just(lambda data: b""),
+    st.just(lambda data: b"\x00" * len(data)),
+)  # fmt: skip
+"""Something done to the bytes of a file of JSON."""

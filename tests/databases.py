@@ -13,7 +13,15 @@ from pathlib import Path
 
 from support import REPOSITORY
 
-__all__ = ["crashed_writer", "open_descriptors", "run_python", "shared_folder", "tree", "unprivileged"]
+__all__ = [
+    "crashed_writer",
+    "open_descriptors",
+    "opened_as_files",
+    "run_python",
+    "shared_folder",
+    "tree",
+    "unprivileged",
+]
 
 Tree = dict[str, tuple[str, int, int, int]]
 
@@ -94,3 +102,30 @@ def crashed_writer(database: Path, *statements: str, mode: str = "WAL") -> None:
 def open_descriptors() -> int:
     """How many files this process has open."""
     return len(list(Path("/dev/fd").iterdir()))
+
+
+_AUDIT = """
+import importlib, sys
+from pathlib import Path
+opened = []
+sys.addaudithook(lambda event, arguments: opened.append((event, str(arguments[0]))) if event in
+                 ("open", "sqlite3.connect") else None)
+from session_adapters.base import Environment
+module, name = sys.argv[2].split(":")
+adapter = getattr(importlib.import_module(module), name)(Environment(home=Path(sys.argv[1])))
+read = 0
+for source in adapter.sources(lambda problem: None):
+    for summary in adapter.summaries(source, lambda problem: None):
+        adapter.session(adapter.find(summary.session_id), summary.session_id)
+        adapter.open(source, summary.session_id).refresh()
+        read += 1
+adapter.live()
+assert opened and read
+print([event for event in opened if event[0] != "open" or sys.argv[3] in event[1]])
+"""
+
+
+def opened_as_files(home: Path, adapter: str, database: str) -> str:
+    """What of `database` is opened as a plain file while all sessions are read, which would drop this process's locks
+    on it (law 3): a list, as text. Audited in a fresh interpreter; `adapter` is `module:Class`."""
+    return run_python(_AUDIT, home, adapter, database).stdout

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from damage import flipped, kept, shuffled, truncated
+from damage import LINE_DAMAGE, flipped, kept, shuffled, truncated
 from databases import crashed_writer, tree
 from openclaw_store import Database, adapter_for, event, folder_of, get, header, lines, listed, place, reply
 from plain_openclaw import HOMES, database_of
@@ -34,8 +34,8 @@ TARGETS = {
 }
 
 
-def compare(adapter: OpenClawAdapter, source: Source, exact: SessionSummary) -> None:
-    """A session and its pages say the same as the list, if they can be read at all."""
+def compare(adapter: OpenClawAdapter, source: Source, exact: SessionSummary, *, whole: bool) -> None:
+    """A session and its pages say the same, if they can be read at all; as the list, if that could be read whole."""
     try:
         session = adapter.session(source, exact.session_id)
         transcript = adapter.open(source, exact.session_id)
@@ -45,7 +45,8 @@ def compare(adapter: OpenClawAdapter, source: Source, exact: SessionSummary) -> 
     while transcript.earlier():
         pass
     assert transcript.messages == list(session.messages)
-    assert len(session.messages) == session.message_count == exact.message_count
+    assert len(session.messages) == session.message_count
+    assert session.message_count == exact.message_count or not whole
     for branch in transcript.branches:
         transcript.switch(branch.leaf_id)
 
@@ -62,7 +63,8 @@ def survey(adapter: OpenClawAdapter, read: str | None = None) -> tuple[list[Sess
             continue
         exact = {one.session_id: one for one in adapter.summaries(source, problems.append, exact=True)}
         for summary in here[:: 1 + len(here) // 4]:
-            compare(adapter, source, exact[summary.session_id])
+            whole = source.layout != "database" or source.path not in {problem.path for problem in problems}
+            compare(adapter, source, exact.get(summary.session_id, summary), whole=whole)
     for problem in problems:
         assert problem.agent == "openclaw" and problem.path
         assert problem.reason and not problem.reason.endswith(".") and "\n" not in problem.reason
@@ -257,45 +259,6 @@ def test_a_crashed_writers_log_without_shm(main: Path) -> None:
 # Files -------------------------------------------------------------------------------------------------------
 
 
-def _flip(position: int, bit: int) -> Callable[[bytes], bytes]:
-    def damage(data: bytes) -> bytes:
-        at = position % len(data)
-        return data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
-
-    return damage
-
-
-def _put(position: int, junk: bytes, remove: int) -> Callable[[bytes], bytes]:
-    def damage(data: bytes) -> bytes:
-        at = position % len(data)
-        return data[:at] + junk + data[at + remove :]
-
-    return damage
-
-
-def _repeat(first: int, count: int) -> Callable[[bytes], bytes]:
-    def damage(data: bytes) -> bytes:
-        split = data.splitlines(keepends=True)
-        at = first % len(split)
-        return b"".join([*split[: at + 1], *split[at : at + count], *split[at + 1 :]])
-
-    return damage
-
-
-_PLACE = st.integers(0, 1 << 20)
-_JUNK = st.sampled_from([b"\x00" * 512, b"\xff\xfe", b"\xef\xbb\xbf", b"\\ud800", b"\n"])
-_DAMAGE = st.one_of(
-    st.builds(_flip, _PLACE, st.integers(0, 7)),
-    st.builds(lambda at: lambda data: data[: at % len(data)], _PLACE),  # truncated
-    st.builds(_put, _PLACE, _JUNK, st.just(0)),
-    st.builds(_put, _PLACE, st.binary(max_size=20), st.integers(0, 3000)),
-    st.builds(_repeat, st.integers(0, 50), st.integers(1, 3)),
-    st.just(lambda data: data.replace(b"\n{", b"{")),  # all lines glued
-    st.just(lambda data: b""),
-    st.just(lambda data: b"\x00" * len(data)),
-)
-
-
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("openclaw-damage")
@@ -303,7 +266,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", list(TARGETS))
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(damage=_DAMAGE)
+@given(damage=LINE_DAMAGE)
 def test_damaged_files(name: str, copies: Path, damage: Callable[[bytes], bytes]) -> None:
     sample, file = TARGETS[name]
     home = copies / name

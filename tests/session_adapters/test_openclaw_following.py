@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import pytest
 
-from databases import crashed_writer, open_descriptors, run_python, shared_folder, tree, unprivileged
+from databases import crashed_writer, open_descriptors, opened_as_files, run_python, shared_folder, tree, unprivileged
 from openclaw_store import Database, adapter_for, event, everything, folder_of, get, header, listed, place, reply
 from plain_openclaw import HOMES, database_of
 from session_adapters.base import SessionMissing
@@ -267,25 +267,12 @@ def test_reading_leaves_no_trace(home: str, store: Stored) -> None:
 
 
 def test_no_database_is_opened_as_a_plain_file(store: Stored) -> None:
-    """Closing such a file would drop this process's locks on it (law 3). Audited in a fresh interpreter."""
-    code = """
-import sys
-from pathlib import Path
-opened = []
-sys.addaudithook(lambda event, arguments: opened.append((event, str(arguments[0]))) if event in
-                 ("open", "sqlite3.connect") else None)
-from session_adapters.base import Environment
-from session_adapters.openclaw import OpenClawAdapter
-adapter = OpenClawAdapter(Environment(home=Path(sys.argv[1])))
-for source in adapter.sources(lambda problem: None):
-    for summary in adapter.summaries(source, lambda problem: None):
-        adapter.session(adapter.find(summary.session_id), summary.session_id)
-        adapter.open(source, summary.session_id).refresh()
-adapter.live()
-assert opened
-print([event for event in opened if event[0] != "open" or "openclaw-agent.sqlite" in event[1]])
-"""
-    assert run_python(code, store("openclaw", "home")).stdout == "[]\n"
+    assert (
+        opened_as_files(
+            store("openclaw", "home"), "session_adapters.openclaw:OpenClawAdapter", "openclaw-agent.sqlite"
+        )
+        == "[]\n"
+    )
 
 
 _LIST = """

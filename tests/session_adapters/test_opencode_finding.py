@@ -14,7 +14,7 @@ import apsw
 import pytest
 from msgspec.structs import replace
 
-from databases import open_descriptors, run_python, tree
+from databases import open_descriptors, opened_as_files, tree
 from opencode_store import Store, adapter_for, everything, get, listed
 from plain_opencode import data_folder
 from session_adapters.files import METER
@@ -309,25 +309,10 @@ def test_a_tree_is_listed_by_its_ends(store: Stored) -> None:
 
 
 def test_no_database_is_opened_as_a_plain_file(store: Stored) -> None:
-    """Closing such a file would drop this process's locks on it (law 3). Audited in a fresh interpreter."""
-    code = """
-import sys
-from pathlib import Path
-opened = []
-sys.addaudithook(lambda event, arguments: opened.append((event, str(arguments[0]))) if event in
-                 ("open", "sqlite3.connect") else None)
-from session_adapters.base import Environment
-from session_adapters.opencode import OpenCodeAdapter
-adapter = OpenCodeAdapter(Environment(home=Path(sys.argv[1])))
-for source in adapter.sources(lambda problem: None):
-    for summary in adapter.summaries(source, lambda problem: None):
-        adapter.session(adapter.find(summary.session_id), summary.session_id)
-        adapter.open(source, summary.session_id).refresh()
-adapter.live()
-assert opened
-print([event for event in opened if event[0] != "open" or "opencode.db" in event[1]])
-"""
-    assert run_python(code, store("opencode", "home")).stdout == "[]\n"
+    assert (
+        opened_as_files(store("opencode", "home"), "session_adapters.opencode:OpenCodeAdapter", "opencode.db")
+        == "[]\n"
+    )
 
 
 def test_descriptors_stay_the_same_over_200_conversations(store: Stored) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
+from damage import LINE_DAMAGE
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable
 from session_adapters.files import LINE_LIMIT
 from session_adapters.model import Problem, SessionSummary
@@ -53,46 +53,6 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> _Stores:
     return _Stores(tmp_path_factory.mktemp("damage"))
 
 
-def _flip(position: int, bit: int) -> Callable[[bytes], bytes]:
-    def damage(data: bytes) -> bytes:
-        at = position % len(data)
-        return data[:at] + bytes([data[at] ^ (1 << bit)]) + data[at + 1 :]
-
-    return damage
-
-
-def _put(position: int, junk: bytes, remove: int) -> Callable[[bytes], bytes]:
-    def damage(data: bytes) -> bytes:
-        at = position % len(data)
-        return data[:at] + junk + data[at + remove :]
-
-    return damage
-
-
-def _repeat(first: int, count: int) -> Callable[[bytes], bytes]:
-    def damage(data: bytes) -> bytes:
-        lines = data.splitlines(keepends=True)
-        at = first % len(lines)
-        return b"".join([*lines[: at + 1], *lines[at : at + count], *lines[at + 1 :]])
-
-    return damage
-
-
-_JUNK = [b"\x00" * 512, b"\xff\xfe", b"\xef\xbb\xbf", b"\\ud800", b"\n"]
-_PLACE = st.integers(0, 1 << 20)
-_DAMAGE = st.one_of(
-    st.builds(_flip, _PLACE, st.integers(0, 7)),
-    st.builds(lambda at: lambda data: data[: at % len(data)], _PLACE),  # truncated
-    st.builds(_put, _PLACE, st.sampled_from(_JUNK), st.just(0)),
-    st.builds(_put, _PLACE, st.binary(max_size=20), st.integers(0, 3000)),
-    st.builds(_repeat, st.integers(0, 50), st.integers(1, 3)),
-    st.just(lambda data: data.replace(b"\n{", b"{")),  # all lines glued
-    st.just(lambda data: data.replace(b'"usage":{', b'"usage":[{').replace(b'"content":', b'"content":{},"x":')),
-    st.just(lambda data: b""),
-    st.just(lambda data: b"\x00" * len(data)),
-)  # fmt: skip
-
-
 def _read_all(adapter: TreeAdapter, problems: list[Problem]) -> list[SessionSummary]:
     found: list[SessionSummary] = []
     for source in adapter.sources(problems.append):
@@ -114,7 +74,7 @@ def _read_all(adapter: TreeAdapter, problems: list[Problem]) -> list[SessionSumm
 
 @pytest.mark.parametrize("name", list(_TARGETS))
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(damage=_DAMAGE)
+@given(damage=LINE_DAMAGE)
 def test_damage(name: str, stores: _Stores, damage: Callable[[bytes], bytes]) -> None:
     adapter, path = stores.damaged(name, damage)
     problems: list[Problem] = []

@@ -17,6 +17,8 @@ __all__ = ["Facts", "events_in", "running_keys", "sessions_of"]
 
 _SPOKEN = "('message', 'custom_message', 'compaction', 'branch_summary')"
 _NO_ENTRY = IndexEntry()
+UNKNOWN = -1
+"""`Facts.events` where they cannot be counted."""
 
 Note = Callable[[str, str], None]
 """(place, reason) of what could not be read."""
@@ -57,7 +59,8 @@ def sessions_of(
         windows.setdefault(window.session_key, []).append(window)
     known = {window.session_id for some in windows.values() for window in some}
     known |= {node.current_session_id for node in nodes.values()}
-    counts = _counts(connection, schema, note, known | {wanted} if wanted is not None else None)
+    asked = known if wanted is None else known | {wanted}
+    counts = _counts(connection, schema, note, asked, everything=wanted is None)
     for key in {**nodes, **windows}:
         yield from _of_key(connection, schema, key, nodes.get(key), windows.get(key, []), counts)
     for session_id in sorted(counts.keys() - known):  # events whose window was lost
@@ -166,38 +169,48 @@ def _of_owner(connection: apsw.Connection, query: str, owner: str | None) -> Ite
 
 
 def _counts(
-    connection: apsw.Connection, schema: Schema, note: Note, wanted: set[str] | None
+    connection: apsw.Connection, schema: Schema, note: Note, ids: set[str], *, everything: bool
 ) -> dict[str, tuple[str | None, int]]:
     """By window: OpenClaw's own leaf, where it is up to date, and how many events there are."""
     if not schema.has_events:
         note("table transcript_events", "it is missing or has no columns for session and event")
         return {}
-    limit = "" if wanted is None else " WHERE session_id IN (SELECT value FROM json_each(?))"
-    bound = () if wanted is None else (json.dumps(sorted(wanted)),)
-    query = f"SELECT session_id, count(*), max(seq) FROM transcript_events{limit} GROUP BY session_id"  # noqa: S608
+    asked = "SELECT session_id, count(*), max(seq) FROM transcript_events"
+    leaves = _leaves(connection, schema, ids)
+    if not everything:
+        query = f"{asked} WHERE session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id"  # noqa: S608
+        rows = list(connection.execute(query, (json.dumps(sorted(ids)),)))
+    else:
+        try:
+            rows = list(connection.execute(f"{asked} GROUP BY session_id"))
+        except apsw.Error as error:
+            note("table transcript_events", f"part of it cannot be read ({error})")
+            rows = [_counted(connection, asked, session_id) for session_id in sorted(ids)]
     found: dict[str, tuple[str | None, int]] = {}
-    try:
-        leaves = _leaves(connection, schema, wanted)
-        for session_id, count, last in connection.execute(query, bound):
-            leaf, indexed = leaves.get(session_id, (None, None))
-            found[session_id] = (leaf if indexed == last else None, count)
-    except apsw.Error as error:
-        note("table transcript_events", f"it cannot be read ({error})")
+    for session_id, count, last in rows:
+        leaf, indexed = leaves.get(session_id, (None, None))
+        found[session_id] = (leaf if indexed == last else None, count)
     return found
 
 
-def _leaves(
-    connection: apsw.Connection, schema: Schema, wanted: set[str] | None
-) -> dict[str, tuple[str | None, int | None]]:
+def _counted(connection: apsw.Connection, asked: str, session_id: str) -> tuple[str, int, int | None]:
+    """One row of the same, where others cannot be read."""
+    try:
+        _, count, last = next(connection.execute(f"{asked} WHERE session_id = ?", (session_id,)))
+    except apsw.Error:
+        return session_id, UNKNOWN, None
+    return session_id, count, last
+
+
+def _leaves(connection: apsw.Connection, schema: Schema, ids: set[str]) -> dict[str, tuple[str | None, int | None]]:
     if not {"session_id", "indexed_seq", "leaf_event_id", "needs_rebuild"} <= schema.indexed:
         return {}
     query = (
-        "SELECT session_id, leaf_event_id, indexed_seq FROM session_transcript_index_state WHERE needs_rebuild = 0"
+        "SELECT session_id, leaf_event_id, indexed_seq FROM session_transcript_index_state"
+        " WHERE needs_rebuild = 0 AND session_id IN (SELECT value FROM json_each(?))"
     )
-    if wanted is not None:
-        query += " AND session_id IN (SELECT value FROM json_each(?))"
     try:
-        rows = connection.execute(query, () if wanted is None else (json.dumps(sorted(wanted)),))
+        rows = connection.execute(query, (json.dumps(sorted(ids)),))
         return {row[0]: (as_text(row[1]), as_int(row[2])) for row in rows}
     except apsw.Error:
         return {}  # a help, not the truth: the events tell the leaf too

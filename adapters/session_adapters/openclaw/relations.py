@@ -3,18 +3,16 @@ it over, copies of a file; and what forks came from (stores2.md section 3)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
 from msgspec.structs import replace
 
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.places import DATABASE, DOCUMENT, INDEX, PACKED
+from session_adapters.openclaw.places import DATABASE, DOCUMENT, FILE, INDEX, PACKED
 
 __all__ = ["forked_from", "merged", "related"]
-
-Describe = Callable[[SessionSummary, SessionSummary], SessionSummary]
 
 
 def merged(transcript: SessionSummary, key: SessionSummary) -> SessionSummary:
@@ -40,10 +38,11 @@ def merged(transcript: SessionSummary, key: SessionSummary) -> SessionSummary:
 
 def related(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     """Every session once. The database counts before the files it was made from, unless it has nothing of one."""
-    keys = [one for one in summaries if one.raw.get("layout") == INDEX]
-    stored = [one for one in summaries if one.raw.get("layout") == DATABASE]
-    documents = [one for one in summaries if one.raw.get("layout") == DOCUMENT]
-    files = _distinct([one for one in summaries if one not in keys and one not in stored and one not in documents])
+    layouts: dict[Any, list[SessionSummary]] = {}
+    for one in summaries:
+        layouts.setdefault(one.raw.get("layout"), []).append(one)
+    keys, stored = layouts.get(INDEX, []), layouts.get(DATABASE, [])
+    files = _distinct([*layouts.get(FILE, []), *layouts.get(PACKED, [])])
     owners = {id_: one for one in stored for id_ in (*one.raw.get("windows", ()), one.raw.get("sessionId"))}
     filled: dict[str, SessionSummary] = {}
     left: list[SessionSummary] = []
@@ -56,7 +55,11 @@ def related(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     taken = {one.session_id for one in stored}
     found = [filled.get(one.session_id, one) for one in stored]
     found += _under_keys(left, [key for key in keys if key.session_id not in taken])
-    return [_forked(one, _ids(found)) if one.kind == "fork" else one for one in found] + documents
+    ids = _ids(found)
+    return [
+        *(_forked(one, ids) if one.kind == "fork" else one for one in found),
+        *layouts.get(DOCUMENT, []),
+    ]
 
 
 def _header_id(one: SessionSummary) -> str | None:

@@ -148,14 +148,14 @@ class MainScreen(FirstFrame):
             self.empty.show(empty_blocks(snapshot.places, self._home))
         self.sessions.set_forest(forest)
         self._show_counts()
-        self._update_pane(forest)
+        self._update_pane()
         if self.focused is not self.box and nothing is not (self.focused is self.empty):
             self._list()
 
-    def _update_pane(self, forest: Forest) -> None:
+    def _update_pane(self) -> None:
         """Tell the transcript what is new about the session that it shows."""
         shown = self.pane.summary
-        home = forest.by_session.get(shown.unified_id) if shown is not None else None
+        home = self.sessions.forest.by_session.get(shown.unified_id) if shown is not None else None
         if shown is None or home is None:
             return
         summary = next(part for part in home.parts if part.unified_id == shown.unified_id)
@@ -174,6 +174,7 @@ class MainScreen(FirstFrame):
             self.pane.clear(f"Cannot be shown: {opened.reason}")
         else:
             self.pane.show(opened.summary, opened.transcript)
+            self._update_pane()  # the list may know more by now than when the session was asked for
 
     def grown(self, transcript: Transcript) -> None:
         """The file of a transcript has changed."""

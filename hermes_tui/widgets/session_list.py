@@ -114,6 +114,11 @@ class SessionList(ScrollView, can_focus=True):
         """The words that are filtered by."""
         return self._words
 
+    @property
+    def forest(self) -> Forest:
+        """All conversations, whatever the filter hides."""
+        return self._forest
+
     def set_forest(self, forest: Forest) -> None:
         """Show new data; the cursor stays on its conversation, also when that went on in another part."""
         before = self.highlighted

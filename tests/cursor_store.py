@@ -14,7 +14,52 @@ from session_adapters.base import Environment, Source
 from session_adapters.cursor import CursorAdapter
 from session_adapters.model import Problem, Session, SessionSummary
 
-__all__ = ["Chat", "Editor", "adapter_for", "everything", "field", "get", "listed", "prompt", "transcript", "varint"]
+__all__ = [
+    "BROKEN",
+    "CHAT",
+    "DRAFT",
+    "EDITOR",
+    "EDITOR_HELPER",
+    "EMPTIED",
+    "EMPTY",
+    "HELPER",
+    "INLINE",
+    "IN_WAL",
+    "OLD",
+    "SPOKEN",
+    "TEXT",
+    "Chat",
+    "Editor",
+    "adapter_for",
+    "everything",
+    "field",
+    "get",
+    "listed",
+    "prompt",
+    "transcript",
+    "varint",
+]
+
+
+# Of the sample.
+CHAT, IN_WAL, OLD, EMPTY = (
+    "db5b5fab-8f4d-4e27-9da1-494c73cf256d",
+    "15c1d2df-a996-4aef-812d-0ea67ff12229",
+    "834c687a-3acb-4266-820b-a2c250b601fc",
+    "1b98fbe4-6680-4a11-9ba1-192ec42b7170",
+)
+SPOKEN, TEXT, HELPER = (
+    "af5570ee-d8e9-4b15-8452-ef05f542441d",
+    "601e5b45-7851-4608-8d65-0372e90794df",
+    "111b8aaa-62f2-4d1a-8a78-9cb3d8b9b45c",
+)
+EDITOR, INLINE, EDITOR_HELPER, DRAFT = (
+    "32d03fdd-a123-4501-90f5-380e12b2a414",
+    "b4ff00ae-3f13-47de-a274-ea181e34b3f1",
+    "ec3fbf4d-c20e-4164-a8f9-18d8f6cdb2f8",
+    "03e0d681-5524-44f1-8fab-6f3e164f1513",
+)
+BROKEN, EMPTIED = "7ab36602-3a78-4ebb-a05b-c308119b4fe5", "fa285a0d-b869-435c-ade2-6c2e2ce933e1"
 
 
 def adapter_for(home: Path, **variables: str) -> CursorAdapter:

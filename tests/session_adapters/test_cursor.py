@@ -10,9 +10,26 @@ from typing import Any
 
 import pytest
 
-from cursor_store import adapter_for, everything, get, listed
+from cursor_store import (
+    BROKEN,
+    CHAT,
+    DRAFT,
+    EDITOR,
+    EDITOR_HELPER,
+    EMPTIED,
+    EMPTY,
+    HELPER,
+    IN_WAL,
+    OLD,
+    SPOKEN,
+    TEXT,
+    adapter_for,
+    everything,
+    get,
+    listed,
+)
 from databases import tree
-from plain_cursor import Plain, plain_home
+from plain_cursor import Plain, plain_home, rows
 from session_adapters.base import Source
 from session_adapters.cursor import CursorAdapter
 from session_adapters.cursor.chat import ChatShelf
@@ -25,25 +42,6 @@ from session_adapters.transcript import Change, JsonlTranscript, Transcript
 from support import STORES
 
 Stored = Callable[..., Path]
-
-CHAT, IN_WAL, OLD, EMPTY = (
-    "db5b5fab-8f4d-4e27-9da1-494c73cf256d",
-    "15c1d2df-a996-4aef-812d-0ea67ff12229",
-    "834c687a-3acb-4266-820b-a2c250b601fc",
-    "1b98fbe4-6680-4a11-9ba1-192ec42b7170",
-)
-SPOKEN, TEXT, HELPER = (
-    "af5570ee-d8e9-4b15-8452-ef05f542441d",
-    "601e5b45-7851-4608-8d65-0372e90794df",
-    "111b8aaa-62f2-4d1a-8a78-9cb3d8b9b45c",
-)
-EDITOR, INLINE, EDITOR_HELPER, DRAFT = (
-    "32d03fdd-a123-4501-90f5-380e12b2a414",
-    "b4ff00ae-3f13-47de-a274-ea181e34b3f1",
-    "ec3fbf4d-c20e-4164-a8f9-18d8f6cdb2f8",
-    "03e0d681-5524-44f1-8fab-6f3e164f1513",
-)
-BROKEN, EMPTIED = "7ab36602-3a78-4ebb-a05b-c308119b4fe5", "fa285a0d-b869-435c-ade2-6c2e2ce933e1"
 
 
 @pytest.fixture(params=["home", "home-spec"])
@@ -287,9 +285,11 @@ def test_what_is_only_in_the_log_is_read(sample: CursorAdapter, store: Stored) -
     assert get(adapter_for(store("cursor", "home-spec")), "42").message_count == 1
 
 
-def test_superseded_blobs_are_no_messages(sample: CursorAdapter) -> None:
-    """16 blobs lie in the chat; the latest root names twelve."""
-    assert len(get(sample, CHAT).messages) == 12
+def test_superseded_blobs_are_no_messages(store: Stored, tmp_path: Path) -> None:
+    home = store("cursor", "home")
+    (path,) = home.glob(f".cursor/chats/*/{CHAT}/store.db")
+    assert rows(path, "SELECT count(*) FROM blobs", tmp_path) == [(16,)]
+    assert len(get(adapter_for(home), CHAT).messages) == 12
 
 
 def test_a_transcript_in_plain_text(sample: CursorAdapter) -> None:

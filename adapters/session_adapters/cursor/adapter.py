@@ -290,7 +290,7 @@ def _transcript_summary(source: Source, note: Note, exact: bool) -> list[Session
     for one in damaged[:_REPORTED]:
         note(one)
     if len(damaged) > _REPORTED:
-        note(Lost("", f"{len(damaged) - _REPORTED} more lines are damaged"))
+        note(Lost("", f"{len(damaged) - _REPORTED} more records are damaged"))
     tally.warnings = len(damaged)
     return [_file_summary(source, tally)] if tally.messages else []
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from session_adapters.cursor.pieces import named, picture, real_model
@@ -12,7 +11,7 @@ from session_adapters.times import parse_time
 
 __all__ = ["bubble_of", "bubble_role", "messages_of_bubble", "workspace_of"]
 
-_ROLES: dict[Any, Role] = {1: "user", 2: "assistant", "user": "user", "ai": "assistant", "assistant": "assistant"}
+_ROLES: dict[str, Role] = {"1": "user", "2": "assistant", "user": "user", "ai": "assistant", "assistant": "assistant"}
 
 
 def bubble_of(value: bytes | dict[str, Any]) -> Bubble:
@@ -22,7 +21,7 @@ def bubble_of(value: bytes | dict[str, Any]) -> Bubble:
 
 def bubble_role(kind: Any) -> Role | None:
     """Whose a bubble of this type is."""
-    return _ROLES.get(kind) if isinstance(kind, int | str) else None
+    return _ROLES.get(str(kind)) if isinstance(kind, int | str) else None
 
 
 def messages_of_bubble(unit_id: str, bubble: Bubble, role: str = "", *, helpers: frozenset[str]) -> list[Message]:
@@ -40,7 +39,7 @@ def messages_of_bubble(unit_id: str, bubble: Bubble, role: str = "", *, helpers:
         role=whose,
         kind="notice" if whose == "system" else "message",
         content=text,
-        timestamp=_when(bubble.created_at),
+        timestamp=parse_time(bubble.created_at),
         thinking=thinking or None,
         tool_calls=(call,) if call else (),
         token_usage=usage,
@@ -49,10 +48,6 @@ def messages_of_bubble(unit_id: str, bubble: Bubble, role: str = "", *, helpers:
         attachments=pictures,
     )
     return named(unit_id, [message])
-
-
-def _when(value: Any) -> datetime | None:
-    return parse_time(value)
 
 
 def _call(unit_id: str, data: Any, helpers: frozenset[str]) -> ToolCall | None:

@@ -140,7 +140,7 @@ class ChatReader(Reader):
             seen.add(name)
             if isinstance(data, bytes):
                 found[name] = data
-            elif size is not None and limit < size <= CONTENT_LIMIT:
+            elif isinstance(size, int) and limit < size <= CONTENT_LIMIT:
                 self.skipped += 1
             elif size is not None:
                 lost.append((f"blob {name}", f"it is too large to be read ({size} bytes)"))

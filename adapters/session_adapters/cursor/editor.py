@@ -40,7 +40,7 @@ _OF_WORKSPACE = "composer.composerData"
 def _composer(session_id: str, row: Row, note: Note) -> Composer | None:
     """The conversation in a row; None for the remains of one that was deleted, or a damaged one."""
     place = f"{COMPOSERS}{session_id}"
-    if row.data is None:
+    if not row.data:
         if row.size > 0:
             note(place, f"it is too large to be read ({row.size} bytes)")
         return None
@@ -167,7 +167,7 @@ def _reader(connection: apsw.Connection, path: str, session_id: str) -> Reader:
         lost.append(Lost(place, reason))
 
     row = state.disk([COMPOSERS + session_id], keep).get(COMPOSERS + session_id)
-    if row is not None and (row.data is not None or row.size > 0 or lost):
+    if row is not None and (row.size > 0 or lost):
         composer = _composer(session_id, row, keep)
         if composer is None:
             raise ValueError(lost[0].reason)

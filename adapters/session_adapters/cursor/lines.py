@@ -75,7 +75,8 @@ def _prompt(text: str) -> list[Message]:
 
 
 def _said(key: str, role: Role, text: str, parts: list[Any]) -> Message:
-    removed = role == "assistant" and _REDACTED in text
+    kept = [line for line in text.split("\n") if line != _REDACTED]
+    removed = role == "assistant" and len(kept) <= text.count("\n")
     calls = tuple(
         ToolCall(
             tool_call_id=word(dig(part, "id")) or f"{key}-{place}",
@@ -89,7 +90,7 @@ def _said(key: str, role: Role, text: str, parts: list[Any]) -> Message:
     return Message(
         role=role,
         kind=kind,
-        content="\n".join(line for line in text.split("\n") if line != _REDACTED).rstrip() if removed else text,
+        content="\n".join(kept).rstrip() if removed else text,
         thinking=_REDACTED if removed else None,
         tool_calls=calls,
     )

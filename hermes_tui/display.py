@@ -25,30 +25,36 @@ _TOO_MANY_MARKS = re.compile(
 _REPLACED = "\ufffd"
 
 
-def _table() -> dict[int, str | None]:
-    table: dict[int, str | None] = {code: chr(0x2400 + code) for code in range(0x20)}
-    table[0x7F] = "\u2421"
-    table.update(dict.fromkeys(range(0x80, 0xA0), _REPLACED))  # C1: 0x9b alone begins a sequence
-    table.update(dict.fromkeys((*range(0x202A, 0x202F), *range(0x2066, 0x2070)), _REPLACED))  # bidi
-    table.update(dict.fromkeys(range(0xD800, 0xE000), _REPLACED))
-    table.update(dict.fromkeys(range(0xFFF9, 0xFFFC), _REPLACED))  # interlinear annotation
-    invisible = (
-        *(0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180E, 0x3164, 0xFEFF, 0xFFA0),
-        *range(0x180B, 0x1810),
-        *range(0x200B, 0x2010),  # zero width, joiners, direction marks
-        *range(0x2060, 0x2066),
-        *range(0xFE00, 0xFE10),  # variation selectors: terminals disagree on the width of what they change
-        *range(0x13430, 0x13456),
-        *range(0x1BCA0, 0x1BCA4),
-        *range(0x1D173, 0x1D17B),
-        *range(0xE0000, 0xE1000),  # tags and more selectors: text that people cannot see
-    )
-    table.update(dict.fromkeys(invisible))
-    return table
+_INVISIBLE = (
+    "\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0"
+    "\u180b-\u180f"
+    "\u200b-\u200f"  # zero width, joiners, direction marks
+    "\u2060-\u2065"
+    "\ufe00-\ufe0f"  # variation selectors: terminals disagree on the width of what they change
+    "\U00013430-\U00013455"
+    "\U0001bca0-\U0001bca3"
+    "\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff"  # tags and more selectors: text that people cannot see
+)
+"""Taken out."""
+_DECEPTIVE = (
+    "\x80-\x9f"  # C1: 0x9b alone begins a sequence
+    "\u202a-\u202e\u2066-\u206f"  # bidi
+    "\ud800-\udfff"
+    "\ufff9-\ufffb"  # interlinear annotation
+)
+"""Replaced."""
+_UNSAFE = re.compile(f"([{_INVISIBLE}]+)|[{_DECEPTIVE}]|[\x00-\x1f\x7f]")
+_UNSAFE_IN_LINES = re.compile(f"([{_INVISIBLE}]+)|[{_DECEPTIVE}]|[\x00-\x09\x0b-\x1f\x7f]")
 
 
-_TABLE = _table()
-_LINES = {**_TABLE, 0x0A: "\n"}
+_PICTURES = {**{code: chr(0x2400 + code) for code in range(0x20)}, 0x7F: "\u2421"}
+_PICTURES_IN_LINES = {**_PICTURES, 0x0A: "\n"}
+"""For ASCII, which goes faster by table."""
+
+
+def _made_safe(found: re.Match[str]) -> str:
+    return "" if found[1] is not None else _PICTURES.get(ord(found[0]), _REPLACED)
 
 
 def safe(text: str, *, keep_newlines: bool = False) -> str:
@@ -63,10 +69,15 @@ def safe(text: str, *, keep_newlines: bool = False) -> str:
         text = _COLOUR.sub("", text)
     if keep_newlines:
         text = _NEWLINE.sub("\n", text).expandtabs(8)
-        text = text.translate(_LINES)
+        if text.isascii():
+            return text.translate(_PICTURES_IN_LINES)
+        text = _UNSAFE_IN_LINES.sub(_made_safe, text)
     else:
-        text = _NEWLINE.sub(" ", text).replace("\t", " ").translate(_TABLE)
-    return text if text.isascii() else _TOO_MANY_MARKS.sub(r"\1", text)
+        text = _NEWLINE.sub(" ", text).replace("\t", " ")
+        if text.isascii():
+            return text.translate(_PICTURES)
+        text = _UNSAFE.sub(_made_safe, text)
+    return _TOO_MANY_MARKS.sub(r"\1", text)
 
 
 # Figures ---------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from hermes_tui.sessions.cache import Entry
+from hermes_tui.sessions.sharing import share_strings
 from hermes_tui.sessions.snapshot import Place
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
@@ -33,7 +34,9 @@ def read(adapter: Adapter, source: Source, *, exact: bool = False) -> Entry:
     except Exception as error:
         failed = True
         problems.append(_failure(adapter.name, source.path, "reading it", error))
-    return Entry(source=source, summaries=tuple(summaries), problems=tuple(problems), exact=exact, failed=failed)
+    entry = Entry(source=source, summaries=tuple(summaries), problems=tuple(problems), exact=exact, failed=failed)
+    share_strings(entry)
+    return entry
 
 
 class AgentSessions:
@@ -79,6 +82,7 @@ class AgentSessions:
 
     def restore(self, entry: Entry) -> None:
         """Take over what was known when the program last ran."""
+        share_strings(entry)
         self.entries[entry.source.path, entry.source.session_id] = entry
         self._stale = True
 

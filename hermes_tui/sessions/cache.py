@@ -57,7 +57,8 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 _ENCODER = msgspec.msgpack.Encoder()
-_ENTRIES = msgspec.msgpack.Decoder(list[Entry])
+_ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_ENTRY = msgspec.msgpack.Decoder(Entry)
 _PICTURE = msgspec.msgpack.Decoder(Picture)
 _NOTHING = Picture()
 _NOT_STORES = frozenset({"JAVA_HOME", "PYENV_DIR", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"})
@@ -75,14 +76,26 @@ def cache_name(environment: Environment) -> str:
     return f"catalogue-{hashlib.blake2b(text, digest_size=6).hexdigest()}.msgpack"
 
 
-def load(path: Path) -> list[Entry]:
-    """The entries in the file; none when it is missing, damaged or of another version."""
+def load(path: Path, picture: Picture = _NOTHING) -> list[Entry]:
+    """The entries in the file; none when it is missing, damaged or of another version. A summary that equals the
+    one in `picture` is that one, so that it is not in memory twice."""
     try:
         with path.open("rb", buffering=0) as file:
             part = _part(file) if file.read(len(_MAGIC)) == _MAGIC else None
-        return [] if part is None else _ENTRIES.decode(part)
+        if part is None:
+            return []
+        shown = {one.unified_id: one for one in picture.sessions}
+        return [_entry(raw, shown) for raw in _ENTRIES.decode(part)]
     except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
         return []  # `save` reports what is wrong with the place, and reading works without
+
+
+def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> Entry:
+    entry = _ENTRY.decode(raw)
+    same = (shown.get(one.unified_id) for one in entry.summaries)
+    summaries = tuple(one if other != one else other for one, other in zip(entry.summaries, same, strict=True))
+    msgspec.structs.force_setattr(entry, "summaries", summaries)
+    return entry
 
 
 def load_picture(path: Path) -> Picture | None:

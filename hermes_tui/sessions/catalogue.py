@@ -153,14 +153,15 @@ class Catalogue:
         if self._loaded:
             return
         self._loaded = True
-        for entry in cache.load(self._file) if self._file else ():
+        for entry in cache.load(self._file, self._picture or cache.Picture()) if self._file else ():
             state = self._agents.get(entry.source.agent)
             if state is None:
                 self._foreign.append(entry)  # of an agent left out this time: kept for the next
             else:
                 state.restore(entry)
-        if self._file and not self._old_picture().sessions and any(state.entries for state in self._agents.values()):
-            self._unsaved = True  # the picture is lost, or there was none yet
+        if self._picture is not None and not self._picture.sessions:
+            # It is lost, or there was none yet.
+            self._unsaved = any(state.entries for state in self._agents.values())
 
     def _relate(self, agent: str, state: AgentSessions) -> None:
         try:
@@ -227,7 +228,8 @@ class Catalogue:
         if not any(news) and problem is self._published_problem:
             return self._snapshot
         self._published_problem = problem
-        self._forget_old()
+        if self._picture is not None:
+            self._forget_old()
         states = self._agents.values()
         problems = sorted(
             (problem for state in states for problem in state.problems),

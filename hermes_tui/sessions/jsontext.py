@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -11,13 +12,23 @@ from session_adapters.text import scrub_json
 __all__ = ["encode", "pretty"]
 
 
+_ACTED_ON = re.compile(b"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
+"""What JSON lets through and a terminal acts on: DEL, the C1 controls (0x9b begins a sequence), and what turns the
+direction of text or ends a line. UTF-8: no other character holds these bytes in this order."""
+
+
 def encode(value: Any) -> bytes:
     """`value` as compact JSON on one line. Text that no encoding allows (lone surrogates, which an adapter ought to
-    have replaced) becomes U+FFFD."""
+    have replaced) becomes U+FFFD; what a terminal would act on is written as `\\u009b`, which reads back the same."""
     try:
-        return msgspec.json.encode(value)
+        data = msgspec.json.encode(value)
     except UnicodeEncodeError:
-        return msgspec.json.encode(scrub_json(msgspec.to_builtins(value)))
+        data = msgspec.json.encode(scrub_json(msgspec.to_builtins(value)))
+    return _ACTED_ON.sub(_escaped, data)
+
+
+def _escaped(match: re.Match[bytes]) -> bytes:
+    return b"\\u%04x" % ord(match[0].decode())
 
 
 def pretty(value: Any) -> bytes:

@@ -31,8 +31,7 @@ class Conversation:
         self.children: list[Conversation] = []
         self.activity = self.tip.updated_at
         """Newest message in it or in anything that grew out of it."""
-        # Made here, where a thread reads, and not at the first key of a filter.
-        self._haystack = "\n".join(text for part in self.parts for text in _searched(part)).lower()
+        self._haystack = ""
 
     @property
     def title(self) -> str:
@@ -68,7 +67,13 @@ class Conversation:
 
     def matches(self, words: Sequence[str]) -> bool:
         """Whether every word (lower case) stands in a title, the project, the agent or an id of it."""
+        if not self._haystack:
+            self.prepare()
         return all(word in self._haystack for word in words)
+
+    def prepare(self) -> None:
+        """Work out what `matches` looks in."""
+        self._haystack = "\n".join(text for part in self.parts for text in _searched(part)).lower()
 
 
 class Row(NamedTuple):
@@ -107,6 +112,12 @@ class Forest:
 
     def __len__(self) -> int:
         return len(self.by_session)
+
+    def prepare(self) -> Forest:
+        """Work out what a filter looks in: in the thread that reads, not at the filter's first key. Itself."""
+        for conversation in dict.fromkeys(self.by_session.values()):
+            conversation.prepare()
+        return self
 
     def rows(self, clock: Clock, unfolded: Collection[str] = (), words: Sequence[str] = ()) -> list[Row]:
         """The lines to show. With `words`, only conversations that match and the way to them, unfolded."""

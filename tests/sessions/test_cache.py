@@ -70,6 +70,20 @@ def test_a_first_picture_needs_no_entry_and_entries_need_no_picture(tiny_home: T
     assert len(cache.load(path)) == 2
 
 
+def test_what_the_picture_shows_is_not_in_memory_a_second_time(tiny_home: TinyHome, tmp_path: Path) -> None:
+    tiny_home.add("parent")
+    tiny_home.add("child", parent="parent")
+    directory = tmp_path / "cache"
+    tiny_home.manager(directory).catalogue.refresh()
+    picture = cache.load_picture(cached(directory))
+    assert picture is not None
+    shown = {one.session_id: one for one in picture.sessions}
+    read = {one.session_id: one for entry in cache.load(cached(directory), picture) for one in entry.summaries}
+    assert read["parent"] is shown["parent"]
+    assert (read["child"].kind, shown["child"].kind) == ("session", "fork")
+    assert cache.load(cached(directory)) == cache.load(cached(directory), picture)
+
+
 def test_a_session_that_cannot_be_kept_is_missing_in_the_first_picture_alone(tmp_path: Path) -> None:
     path = tmp_path / "catalogue-x.msgpack"
     sessions = (

@@ -83,8 +83,8 @@ def price(usage: UsageRecord | None) -> Cost | None:
     if usage is None:
         return None
     total = usage.cost.total if isinstance(usage.cost, CostRecord) else usage.cost
-    used = tokens(usage)
-    if used is None or not total or not 0 < total < 1e9:
+    used = tokens(usage) if total and 0 < total < 1e9 else None
+    if used is None or not total:
         return None
     return Cost(
         total_usd=total,

@@ -106,8 +106,10 @@ class TreeShape:
     def is_inherited(self, timestamp: Any) -> bool:
         """Whether an entry was copied from the session this one was forked from: copies keep their time, which
         is before that of the header."""
+        if self._started is None:
+            return False
         moment = _seconds(timestamp)
-        return self._started is not None and moment is not None and moment < self._started
+        return moment is not None and moment < self._started
 
     def show(self, entry: Entry, node_id: str) -> Shown:
         """What an entry that is a node shows as."""

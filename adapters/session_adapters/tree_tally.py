@@ -106,11 +106,12 @@ class Tally(TreeShape):
 
     def _note_usage(self, record: Entry, node_id: str, inherited: bool) -> None:
         usage = record.message.usage if record.message else record.usage
-        used, paid = tokens(usage), price(usage)
+        used = tokens(usage)
         key = usage_key(record, node_id)
         if used is None or key in self._counted:
             return
         self._counted.add(key)
+        paid = price(usage)
         if inherited:
             self.inherited += used
             self.inherited_cost = _plus(self.inherited_cost, paid)

@@ -348,7 +348,7 @@ def test_a_quick_list_reads_the_ends_of_each_transcript(
     monkeypatch.setattr(listing, "FULL_SIZE", 0)
     crowd(own, 100, turns=40)
     # Whatever else were read would be reported: it is no JSON.
-    own.connection.execute("UPDATE transcript_events SET event_json = 'x' WHERE seq BETWEEN 12 AND 72")
+    own.connection.execute("UPDATE transcript_events SET event_json = 'x' WHERE seq BETWEEN 8 AND 76")
     statements.clear()
     found = listed(own.adapter, exact=False)
     assert len(found) == 100
@@ -358,7 +358,7 @@ def test_a_quick_list_reads_the_ends_of_each_transcript(
     assert one.updated_at.second == 39, "the newest answer's time"
     problems: list[Problem] = []
     exact = listed(own.adapter, problems=problems)["agent:main:dashboard:7"]
-    assert (exact.partial, exact.warnings) == (False, 61) and len(problems) == 100
+    assert (exact.partial, exact.warnings) == (False, 69) and len(problems) == 100
 
 
 def test_a_quick_list_of_a_long_file_reads_its_ends(tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ __all__ = ["NoSession", "Note", "database_summaries", "file_summary"]
 
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once."""
-FIRST, LAST = 12, 8
+FIRST, LAST = 8, 4
 """Events of a longer transcript that are read for a quick look."""
 _BATCH_SESSIONS, _BATCH_EVENTS = 200, 20_000
 """How much is asked for while a database is open once."""

@@ -22,7 +22,9 @@ T = TypeVar("T", bound=msgspec.Struct)
 def columns(connection: apsw.Connection, table: str) -> frozenset[str]:
     """The names of a table's columns; empty when there is no such table, or only a view of something missing."""
     try:
-        return frozenset(name for (name,) in connection.execute("SELECT name FROM pragma_table_info(?)", (table,)))
+        # As bytes: in a damaged schema a name may be no text.
+        found = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?)", (table,))
+        return frozenset(name.decode("utf-8", "replace") for (name,) in found)
     except apsw.SQLError:
         return frozenset()
 

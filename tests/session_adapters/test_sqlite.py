@@ -463,3 +463,11 @@ def test_values_are_taken_as_what_they_can_be() -> None:
         None, 3, 3, 12, None, None, 1 << 62,
     ]  # fmt: skip
     assert [as_float(value) for value in (None, b"1.5", b"nan", 1e999, 2)] == [None, 1.5, None, None, 2.0]
+
+
+def test_a_column_whose_name_is_no_text_hides_no_other(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (n, spoilt)")
+    path.write_bytes(path.read_bytes().replace(b"spoilt", b"sp\xffilt"))
+    assert read_database(path, lambda connection: columns(connection, "t")) == {"n", "sp\ufffdilt"}

@@ -16,7 +16,7 @@ from session_adapters.hector.detect import SessionGone, layout_of, visit
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn, parse_dsns
 from session_adapters.hector.layout import Facts, Layout, Lost
 from session_adapters.hector.messages import Conversation
-from session_adapters.hector.places import Trouble, places
+from session_adapters.hector.places import Trouble, is_there, places
 from session_adapters.hector.reader import Database, File, Reader, Server
 from session_adapters.hector.tally import Tally, database_summaries, shown
 from session_adapters.hector.transcript import HectorTranscript
@@ -59,9 +59,9 @@ class HectorAdapter(Adapter):
             if isinstance(store.database, Server):
                 found.append(Root(path=path, layout=store.layout, exists=True))
             elif path.parent.name == ".hector":  # Hector's own directory: whatever is written there concerns it
-                found.append(Root(path=path.parent, layout=path.name, exists=path.parent.is_dir()))
+                found.append(Root(path=path.parent, layout=path.name, exists=is_there(path.parent)))
             else:
-                found.append(Root(path=path, layout=store.layout, exists=path.exists()))
+                found.append(Root(path=path, layout=store.layout, exists=is_there(path)))
         return list(dict.fromkeys(found))
 
     def _dsns(self, trouble: Trouble) -> list[Dsn]:

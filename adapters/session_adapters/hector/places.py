@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +24,7 @@ from session_adapters.base import Environment
 from session_adapters.files import read_small
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn
 
-__all__ = ["PATH_VARIABLE", "Place", "Trouble", "places"]
+__all__ = ["PATH_VARIABLE", "Place", "Trouble", "is_there", "places"]
 
 PATH_VARIABLE = "HERMES_TUI_HECTOR_PATH"
 
@@ -80,12 +81,20 @@ def _all(environment: Environment, known: tuple[Dsn, ...], trouble: Trouble) -> 
         if not value.strip():
             continue
         path = environment.expand(value.strip())
-        if path.is_dir():
+        if is_there(path, stat.S_ISDIR):
             yield from _below(environment, path, known, trouble)
         elif path.suffix in (".yaml", ".yml"):
             yield from _configured(environment, path, path.parent, known, trouble)
         else:
             yield Place(path, PATH_VARIABLE)
+
+
+def is_there(path: Path, kind: Callable[[int], bool] = bool) -> bool:
+    """Whether a path is there, and of this kind by its mode; not when it cannot be reached."""
+    try:
+        return kind(path.stat().st_mode)
+    except OSError:
+        return False
 
 
 def _below(environment: Environment, folder: Path, known: tuple[Dsn, ...], trouble: Trouble) -> Iterator[Place]:
@@ -104,7 +113,8 @@ def _configured(
     except FileNotFoundError:
         return
     except OSError as error:
-        if path.name != "config.yaml" or ".hector" in path.parts:
+        # What cannot be reached at all is told of the databases there.
+        if is_there(path) and (path.name != "config.yaml" or path.parent.name == ".hector"):
             trouble(str(path), "", f"it cannot be read: {error.strerror or error}")
         return
     try:

@@ -172,8 +172,8 @@ class FileReader(Reader):
 
     def keys(self, table: str) -> frozenset[str]:
         """See `Reader.keys`."""
-        found = self._connection.execute("SELECT name FROM pragma_table_info(?) WHERE pk > 0", (table,))
-        return frozenset(name for (name,) in found)
+        found = self.run("SELECT CAST(name AS BLOB) FROM pragma_table_info(?) WHERE pk > 0", table)
+        return frozenset(name.decode("utf-8", "replace") for (name,) in found)
 
     def select(self, have: Collection[str], wanted: Iterable[str]) -> str:
         """See `Reader.select`."""

@@ -12,26 +12,24 @@ __all__ = ["empty_blocks"]
 
 
 def empty_blocks(places: Sequence[Place], home: str) -> list[Block]:
-    """One line per agent with the places that were looked at; `home` is written `~`."""
+    """What to do first, then one entry per agent with the places that were looked at; `home` is written `~`."""
     blocks = [
         Block(),
         Block("No sessions here yet", style="heading"),
         Block(),
-        Block("As soon as one of these agents has a session, it appears here by itself:"),
+        Block("To look around with made-up sessions:"),
+        Block("hermes-tui demo", style="accent", indent=2),
         Block(),
+        Block("As soon as one of these agents has a session, it appears here by itself:"),
     ]
     column = max((len(place.label) for place in places), default=0) + 2
     for place in places:
-        roots = [f"{_short(str(root.path), home)}{'' if root.exists else ' (not there)'}" for root in place.roots]
+        roots = [f"{_short(str(root.path), home)}{' (no session in it)' * root.exists}" for root in place.roots]
         text = ", ".join(dict.fromkeys(roots)) or "nowhere: its adapter cannot be used"
         blocks.append(Block(safe(text), label=safe(place.label), indent=1, column=column, style="faint"))
     blocks += [
         Block(),
-        Block("To look around with made-up sessions:"),
-        Block(),
-        Block("hermes-tui demo", style="accent", indent=2),
-        Block(),
-        Block("Somewhere else? HERMES_HOME and CLAUDE_CONFIG_DIR are heeded; hermes-tui doctor tells more.", "faint"),
+        Block("Somewhere else? Variables such as HERMES_HOME are heeded; hermes-tui doctor tells more.", "faint"),
     ]
     return blocks
 

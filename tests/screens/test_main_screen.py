@@ -170,7 +170,8 @@ async def test_an_empty_machine_says_where_it_looked(program: Program, tmp_path:
             assert words in text
         assert "open" not in text.splitlines()[-1]
         await pilot.resize_terminal(40, 15)
-        await until(pilot, lambda: "hermes-tui demo" not in screen_text(pilot))
+        await until(pilot, lambda: "hermes-tui doctor" not in screen_text(pilot))
+        assert "hermes-tui demo" in screen_text(pilot)
         await pilot.press("G")
         await until(pilot, lambda: "hermes-tui doctor" in screen_text(pilot))
         await pilot.resize_terminal(80, 24)

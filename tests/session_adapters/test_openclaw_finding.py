@@ -168,6 +168,11 @@ def test_a_session_in_files_and_in_the_database_is_one(tmp_path: Path, store: St
     source = adapter_for(home).find("agent:main:telegram:direct:4711")
     assert source is not None and source.path.endswith(".jsonl")
     assert layouts["agent:main:spawner"] == "files", "an import leaves some behind"
+    (folder_of(home) / "sessions.json").unlink()
+    left = listed(adapter_for(home))["agent:main:telegram:direct:4711"]
+    session = get(adapter_for(home), "agent:main:telegram:direct:4711")
+    assert (left.message_count, left.session_id) == (session.message_count, session.session_id)
+    assert left.message_count == 2 and left.path == session.path == source.path
 
 
 def test_the_archive_of_an_import_is_looked_through(tmp_path: Path) -> None:

@@ -130,18 +130,22 @@ class OpenClawAdapter(Adapter):
         wanted = scrub(session_id)
         states = {str(state.path): state for state in state_dirs(self.environment)}
         listed = list(self.sources(lambda problem: None))
-        empty: Source | None = None
+        empty: tuple[Source, str] | None = None
         for source in listed:
             local = _local(wanted, states.get(source.root))
             if source.layout == DATABASE and local is not None:
-                events = _events_in(source.path, local)
-                if events:
+                there = _events_in(source.path, local)
+                if there is not None and there[1]:
                     return source
-                if events is not None:
-                    empty = empty or source
+                if there is not None:
+                    empty = empty or (source, there[0])
         local_ids = {root: _local(wanted, state) for root, state in states.items()}
         found = self._find_file(listed, wanted, local_ids)
-        return found or empty
+        if found is not None or empty is None:
+            return found
+        # A database that knows the session and has nothing of it: its file was not taken over yet.
+        left = (one for one in listed if one.layout == FILE and one.root == empty[0].root)
+        return next((one for one in left if Path(one.path).name == f"{empty[1]}.jsonl"), empty[0])
 
     def _find_file(self, listed: Sequence[Source], wanted: str, local_ids: Mapping[str, str | None]) -> Source | None:
         files = [source for source in listed if source.layout in (FILE, PACKED, DOCUMENT)]
@@ -151,7 +155,7 @@ class OpenClawAdapter(Adapter):
         by_path = {source.path: source for source in files if source.layout == FILE}
         for source in listed:
             local = local_ids.get(source.root)
-            entry = _entries(source).get(local) if source.layout == INDEX and local is not None else None
+            entry = _entries(source, local).get(local) if source.layout == INDEX and local is not None else None
             for name in transcript_names(entry) if entry is not None else ():
                 if (path := str(Path(source.path).parent / name)) in by_path:
                     return by_path[path]
@@ -215,21 +219,20 @@ class OpenClawAdapter(Adapter):
 
     def _under_key(self, source: Source, found: SessionSummary, state: StateDir) -> SessionSummary:
         """The transcript of a file with what its key says."""
-        folder = Path(source.path).parent
-        stored = [
-            one
-            for one in self.sources(lambda problem: None)
-            if one.layout == INDEX and Path(one.path).parent == folder and source.layout == FILE
-        ]
+        if source.layout != FILE:
+            return found
+        folder, name = Path(source.path).parent, Path(source.path).name
         keys: list[SessionSummary] = []
-        for one in stored:
+        for one in self.sources(lambda problem: None):
             try:
-                keys += index_summaries(one, state, lambda *one: None)
+                if one.layout == INDEX and Path(one.path).parent == folder:
+                    keys += index_summaries(one, state, lambda *said: None, name)
+                elif one.layout == DATABASE and one.root == source.root:
+                    window = str(found.raw.get("sessionId"))
+                    keys += database_summaries(one, state, lambda *said: None, exact=False, wanted=window)
             except (OSError, ValueError):
                 continue  # `summaries` reports it
-        name = Path(source.path).name
-        key = next((key for key in related([*keys, found]) if Path(key.path).name == name), None)
-        return key if key is not None else found
+        return next((one for one in related([*keys, found]) if one.path == source.path), found)
 
     def live(self) -> Mapping[str, Liveness]:
         """Sessions whose row says that they run, while a gateway does; and transcripts with a lock whose process
@@ -286,10 +289,10 @@ def _local(session_id: str, state: StateDir | None) -> str | None:
     return session_id[len(prefix) :] if session_id.startswith(prefix) else None
 
 
-def _events_in(path: str, session_id: str) -> int | None:
-    """How many events a database has of a session; None when it does not know it."""
+def _events_in(path: str, session_id: str) -> tuple[str, int] | None:
+    """See `events_in`."""
 
-    def read(connection: apsw.Connection) -> int | None:
+    def read(connection: apsw.Connection) -> tuple[str, int] | None:
         return events_in(connection, Schema.of(connection), session_id)
 
     try:
@@ -305,8 +308,8 @@ def _running(path: str) -> list[str]:
         return []  # `summaries` reports it
 
 
-def _entries(source: Source) -> dict[str, IndexEntry]:
+def _entries(source: Source, wanted: str | None = None) -> dict[str, IndexEntry]:
     try:
-        return read_index(source.path, lambda *one: None)
+        return read_index(source.path, lambda *one: None, wanted)
     except (OSError, ValueError):
         return {}  # `summaries` reports it

@@ -253,12 +253,12 @@ def _archived(
 # Single questions --------------------------------------------------------------------------------------------
 
 
-def events_in(connection: apsw.Connection, schema: Schema, session_id: str) -> int | None:
-    """How many events a session has; 1 for one that was put away; None when it is not there."""
+def events_in(connection: apsw.Connection, schema: Schema, session_id: str) -> tuple[str, int] | None:
+    """The window of a session and how many events it has, 1 where it was put away; None when it is not there."""
     for one in sessions_of(connection, schema, lambda place, reason: None, session_id):
         if session_id in (one.id, one.session_id):
             packed = archive_of(connection, schema, one.session_id, data=False) is not None
-            return one.events or int(packed)
+            return one.session_id, one.events or int(packed)
     return None
 
 

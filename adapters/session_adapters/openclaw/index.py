@@ -35,11 +35,13 @@ Note = Callable[[str, str], None]
 """(key, reason) of what could not be read."""
 
 
-def read_index(path: str, note: Note) -> dict[str, IndexEntry]:
-    """Key → entry. Raises `OSError`, and `ValueError` where it is no JSON object."""
+def read_index(path: str, note: Note, wanted: str | None = None) -> dict[str, IndexEntry]:
+    """Key → entry, of all keys or of one. Raises `OSError`, and `ValueError` where it is no JSON object."""
     data = read_small(path, LIMIT)
     found: dict[str, IndexEntry] = {}
     for key, raw in _entries(data):
+        if wanted not in (None, key):
+            continue
         try:
             found[key] = ENTRY.one(raw)
         except ValueError:
@@ -65,8 +67,10 @@ def transcript_names(entry: IndexEntry) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in (named, usual) if name.endswith(".jsonl") and name != ".jsonl"))
 
 
-def index_summaries(source: Source, state: StateDir, note: Note) -> list[SessionSummary]:
-    """What the keys say. Raises as `read_index` does."""
+def index_summaries(
+    source: Source, state: StateDir, note: Note, transcript: str | None = None
+) -> list[SessionSummary]:
+    """What the keys say, or those that may name the file `transcript`. Raises as `read_index` does."""
     folder = Path(source.path).parent
     try:
         names = set(os.listdir(folder))  # noqa: PTH208 - names alone
@@ -76,6 +80,8 @@ def index_summaries(source: Source, state: StateDir, note: Note) -> list[Session
     found = []
     for key, entry in read_index(source.path, note).items():
         wanted = transcript_names(entry)
+        if transcript is not None and transcript not in wanted:
+            continue
         if not has_database and names and not names.intersection(wanted):
             note(key, f"its transcript {wanted[0] if wanted else ''} is not there")
         bare = SessionSummary(

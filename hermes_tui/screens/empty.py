@@ -29,7 +29,7 @@ def empty_blocks(places: Sequence[Place], home: str) -> list[Block]:
         blocks.append(Block(safe(text), label=safe(place.label), indent=1, column=column, style="faint"))
     blocks += [
         Block(),
-        Block("Somewhere else? Variables such as HERMES_HOME are heeded; hermes-tui doctor tells more.", "faint"),
+        Block("hermes-tui doctor tells more; variables such as HERMES_HOME are heeded.", "faint"),
     ]
     return blocks
 

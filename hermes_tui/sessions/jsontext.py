@@ -11,7 +11,6 @@ from session_adapters.text import scrub_json
 
 __all__ = ["encode", "pretty"]
 
-
 _ACTED_ON = re.compile(b"\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]")
 """What JSON lets through and a terminal acts on: DEL, the C1 controls (0x9b begins a sequence), and what turns the
 direction of text or ends a line. UTF-8: no other character holds these bytes in this order."""

@@ -18,6 +18,7 @@ from hermes_tui.sessions.prose import contained
 from session_adapters.model import Attachment, Cost, Message, Session, TokenUsage, ToolCall, ToolResult
 from session_adapters.text import scrub
 
+BIDI = {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
 AT = datetime(2026, 3, 1, 12, 0, 0, 123456, UTC)
 
 
@@ -147,10 +148,21 @@ def test_ordinary_code_blocks_stay_as_they_are() -> None:
 def test_e_6_any_text_exports_and_control_characters_are_escaped(text: str) -> None:
     session = rich_session(text, text)
     for form in ("json", "jsonl"):
-        assert whole(session, form)
+        written = whole(session, form)
+        assert not {char for char in written if unicodedata.category(char) in ("Cc", "Cs") and char != "\n"}
+        assert not {char for char in written if unicodedata.bidirectional(char) in BIDI}
     document = whole(session, "markdown")
     acting = {char for char in document if unicodedata.category(char) in ("Cc", "Cs") and char != "\n"}
     assert acting == set()
+
+
+def test_json_escapes_what_a_terminal_acts_on_and_reads_back_the_same() -> None:
+    text = "".join(map(chr, (*range(0xC0), 0x61C, *range(0x2000, 0x2070), 0xFEFF, 0x1F600)))
+    for form in ("json", "jsonl"):
+        written = whole(rich_session(text, text), form)
+        acting = {char for char in written if unicodedata.category(char) == "Cc" and char != "\n"}
+        assert acting | {char for char in written if unicodedata.bidirectional(char) in BIDI} == set()
+        assert json.loads(written.split("\n")[0] if form == "jsonl" else written)["cwd"] == text
 
 
 def test_a_session_with_nothing_in_it() -> None:

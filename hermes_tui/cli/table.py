@@ -17,6 +17,8 @@ _MOST = (10, 44, 3, 6, 10, 22, 16, 0)
 """Cells per column at most; 0 takes the rest of the line."""
 _GAP = "  "
 _TITLE_LEAST = 20
+_ID_MOST = 72
+"""Cells. A longer id than any agent makes sticks out of its own row alone."""
 
 
 def session_table(sessions: Sequence[SessionSummary], now: datetime, width: int) -> Iterator[str]:
@@ -33,7 +35,7 @@ def session_table(sessions: Sequence[SessionSummary], now: datetime, width: int)
         max(cell_width(_HEAD[column]), *(min(cell_width(row[column]), _MOST[column] or 200) for row in rows))
         for column in range(len(_HEAD))
     ]
-    widths[1] = max(widths[1], *(cell_width(row[1]) for row in rows))
+    widths[1] = max([widths[1], *(min(cell_width(row[1]), _ID_MOST) for row in rows)])
     columns = _columns(widths, width)
     for row in (_HEAD, *rows):
         cells = [_cell(row[column], widths[column], column) for column in columns]
@@ -69,4 +71,6 @@ def _columns(widths: list[int], width: int) -> list[int]:
 
 
 def _cell(text: str, width: int, column: int) -> str:
+    if column == 1 and cell_width(text) > width:
+        return text
     return fit(text, width, right=column in _RIGHT)

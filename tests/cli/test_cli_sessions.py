@@ -166,6 +166,16 @@ def test_a_table_for_people(tiny_home: TinyHome, cli: Cli, monkeypatch: pytest.M
     assert "0" * 64 in cli("sessions", "list", "tiny").out
 
 
+def test_a_monstrous_id_widens_no_other_row(tiny_home: TinyHome, cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_home.add("short", title="A title")
+    tiny_home.add("0" * 200)
+    monkeypatch.setenv("COLUMNS", "120")
+    lines = cli("sessions", "list", "tiny").out.splitlines()
+    (monster,) = (line for line in lines if "0" * 200 in line)
+    assert max(len(line) for line in lines if line is not monster) <= 120
+    assert any("short" in line and "A title" in line for line in lines)
+
+
 def test_an_empty_table_says_so(cli: Cli) -> None:
     assert cli("sessions", "list", "tiny").out == "(no sessions)\n"
 

@@ -8,12 +8,13 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from textual import on
+from textual import constants, on
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from hermes_tui import paths
 from hermes_tui.clock import Clock
+from hermes_tui.errors import ValidationError
 from hermes_tui.keymap import bindings, validate_keymap
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.main import MainScreen
@@ -26,12 +27,15 @@ from hermes_tui.widgets.session_rows import Forest
 
 if TYPE_CHECKING:
     from textual.driver import Driver
+    from textual.notifications import SeverityLevel
 
     from session_adapters.base import Environment
     from session_adapters.model import Problem
     from session_adapters.transcript import Transcript
 
 __all__ = ["HermesApp", "run_app"]
+
+_COLOUR_SYSTEMS = ("auto", "standard", "256", "truecolor")
 
 
 class HermesApp(App[None], inherit_bindings=False):
@@ -148,6 +152,21 @@ class HermesApp(App[None], inherit_bindings=False):
     def _apply(self, pair: tuple[Snapshot, Forest]) -> None:
         self.main.apply(*pair)
 
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """A toast. What was said already is not said twice at a time: a key that is held down and refused would
+        cover the screen."""
+        for one in [one for one in self._notifications if (one.message, one.severity) == (message, severity)]:
+            self._unnotify(one, refresh=False)
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
     # Actions -----------------------------------------------------------------------------------------------
 
     def action_help(self) -> None:
@@ -211,8 +230,9 @@ def run_app(
     """Run the program until it is left; its exit code.
 
     `environment` None: this process's own. `mouse` False leaves the mouse to the terminal. `static_now` (aware)
-    makes time stand still there.
+    makes time stand still there. Raises `ValidationError` for colours that there are not.
     """
+    _check_colours(theme)
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     app = HermesApp(SessionManager(environment), clock=Clock(static_now), theme=theme)
     guard = Guard(app.leave_soon)
@@ -224,3 +244,14 @@ def run_app(
         guard.release()
         app.manager.catalogue.close()
     return app.return_code or 0
+
+
+def _check_colours(theme: str | None) -> None:
+    names = [one.name for one in THEMES]
+    if theme is not None and theme not in names:
+        known = ", ".join(name for name in names if name != NO_COLOUR_THEME)
+        raise ValidationError(f"unknown theme {theme!r}; known are {known}")
+    system = constants.COLOR_SYSTEM or "auto"
+    if system not in _COLOUR_SYSTEMS:
+        known = ", ".join(_COLOUR_SYSTEMS)
+        raise ValidationError(f"TEXTUAL_COLOR_SYSTEM: unknown value {system!r}; known are {known}, or unset it")

@@ -135,6 +135,29 @@ def test_a_dumb_terminal_is_refused_with_a_hint(process_environment: dict[str, s
     assert "\x1b" not in shown
 
 
+@pytest.mark.parametrize(
+    ("arguments", "variables", "words"),
+    [
+        (["--theme", "mauve"], {}, ["unknown theme 'mauve'", "known are hermes-dark, "]),
+        ([], {"TEXTUAL_COLOR_SYSTEM": "lots"}, ["TEXTUAL_COLOR_SYSTEM", "'lots'", "standard, 256, truecolor"]),
+    ],
+)
+def test_colours_that_there_are_not(
+    tiny_home: TinyHome,
+    process_environment: dict[str, str],
+    arguments: list[str],
+    variables: dict[str, str],
+    words: list[str],
+) -> None:
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(tiny_home.home), *arguments]
+    code, shown = run_in_terminal(command, {**process_environment, "TERM": "xterm-256color", **variables})
+    assert code == 2
+    assert shown.startswith("hermes-tui: ")
+    assert all(word in shown for word in words)
+    assert shown.count("\n") == 1
+    assert "\x1b" not in shown
+
+
 @pytest.mark.parametrize("arguments", [(), ("demo",), ("demo", "--static")])
 def test_no_terminal_is_refused_with_a_hint(spawn: Spawn, arguments: tuple[str, ...]) -> None:
     ran = spawn(*arguments, TERM="xterm-256color")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, NamedTuple, TypeVar
@@ -28,6 +28,7 @@ __all__ = [
     "file_stamp",
     "is_whole",
     "lines",
+    "names_in",
     "open_file",
     "read_at",
     "read_ends",
@@ -92,6 +93,17 @@ class Ends(NamedTuple):
 def file_stamp(status: os.stat_result) -> tuple[int, ...]:
     """Changes when the content may have changed: device, inode, size, mtime in ns."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def names_in(folder: Path, trouble: Callable[[Path, OSError], None]) -> list[str]:
+    """What lies in a directory, sorted; nothing where there is none. `trouble` is told of one that cannot be read."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names alone
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        trouble(folder, error)
+        return []
 
 
 @contextmanager

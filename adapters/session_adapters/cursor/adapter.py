@@ -116,9 +116,8 @@ class CursorAdapter(Adapter):
 
     def _beside(self, chat: Source) -> Source | None:
         """The transcript of the same conversation."""
-        written = places.transcripts(Path(chat.root), lambda path, error: None)
-        same = (one for one in written if one.session_id == chat.session_id and not places.is_helper(one))
-        return next(same, None)
+        written = places.transcripts(Path(chat.root), lambda path, error: None, chat.session_id)
+        return next((one for one in written if not places.is_helper(one)), None)
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `relations.relate`."""
@@ -129,10 +128,10 @@ class CursorAdapter(Adapter):
         session_id = scrub(session_id)
         found: dict[str, Source] = {}
         databases: list[Source] = []
-        for source in self.sources(lambda problem: None):
+        for source in unique(places.all_sources(self.environment, lambda path, error: None, session_id)):
             if source.layout in (places.EDITOR, places.DOCUMENT):
                 databases.append(source)
-            elif source.session_id == session_id:
+            else:
                 known = found.get(source.layout)
                 if known is None or source.modified > known.modified:
                     found[source.layout] = source

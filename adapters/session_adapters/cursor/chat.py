@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import apsw
 
@@ -19,9 +19,9 @@ from session_adapters.cursor.places import log_directories, uri_path
 from session_adapters.cursor.records import CHAT_FACTS, META, ChatFacts, Meta, number, word
 from session_adapters.cursor.tally import Tally
 from session_adapters.cursor.wire import Root, read_root
-from session_adapters.files import file_stamp, read_small
+from session_adapters.files import read_small
 from session_adapters.model import Message
-from session_adapters.sqlite import DatabaseUnreadable, database_stamp, read_database
+from session_adapters.sqlite import DatabaseUnreadable, read_database
 from session_adapters.sqlite_rows import as_text, columns
 
 __all__ = ["ChatReader", "ChatShelf", "tally_chat"]
@@ -188,20 +188,6 @@ def _guessed(folder: Path) -> str | None:
 
 class ChatShelf(Shelf):
     """A `store.db`."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def stamp(self) -> tuple[Any, ...]:
-        """See `Shelf.stamp`. Reading says why there is none."""
-        try:
-            stamp = database_stamp(self.path)
-        except OSError:
-            return ()
-        try:
-            return (*stamp, *file_stamp(Path(self.path).with_name("meta.json").stat()))
-        except OSError:
-            return stamp
 
     def visit(self, session_id: str, work: Callable[[ChatReader], T]) -> T:
         """See `Shelf.visit`."""

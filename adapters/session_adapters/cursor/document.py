@@ -14,7 +14,7 @@ from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE, Facts, Reader, 
 from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.tally import Tally
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
-from session_adapters.sqlite import DatabaseUnreadable, database_stamp, read_database
+from session_adapters.sqlite import DatabaseUnreadable, read_database
 from session_adapters.sqlite_rows import Record, as_float, as_int, as_text, columns
 from session_adapters.times import parse_time
 from session_adapters.units import Lost, SessionGone
@@ -207,16 +207,6 @@ def _calls(unit_id: str, text: str | None) -> Iterable[ToolCall]:
 
 class DocumentShelf(Shelf):
     """The database."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def stamp(self) -> tuple[Any, ...]:
-        """See `Shelf.stamp`. Reading says why there is none."""
-        try:
-            return database_stamp(self.path)
-        except OSError:
-            return ()
 
     def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
         """See `Shelf.visit`."""

@@ -19,7 +19,7 @@ from session_adapters.cursor.state import COMPOSERS, Note, Row, State
 from session_adapters.cursor.tabs import tabs_of, tally_tab
 from session_adapters.files import read_small
 from session_adapters.model import SessionSummary
-from session_adapters.sqlite import DatabaseUnreadable, database_stamp, read_database
+from session_adapters.sqlite import DatabaseUnreadable, read_database
 from session_adapters.units import Lost, SessionGone
 
 __all__ = ["EditorShelf", "editor_summaries", "has_session"]
@@ -200,15 +200,8 @@ class EditorShelf(Shelf):
     """A `state.vscdb`."""
 
     def __init__(self, path: str, user: str) -> None:
-        self.path = path
+        super().__init__(path)
         self._user = user
-
-    def stamp(self) -> tuple[Any, ...]:
-        """See `Shelf.stamp`. Reading says why there is none."""
-        try:
-            return database_stamp(self.path)
-        except OSError:
-            return ()
 
     def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
         """See `Shelf.visit`."""

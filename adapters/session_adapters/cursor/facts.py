@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from session_adapters.files import Line
 from session_adapters.model import Message
+from session_adapters.sqlite import database_stamp
 from session_adapters.transcript import Builder
 from session_adapters.units import Lost, UnitTranscript
 
@@ -100,13 +101,17 @@ class Reader(ABC):
 
 
 class Shelf(ABC):
-    """The place that holds a session; see `units.UnitShelf`."""
+    """The database that holds a session; see `units.UnitShelf`."""
 
-    path: str
+    def __init__(self, path: str) -> None:
+        self.path = path
 
-    @abstractmethod
     def stamp(self) -> tuple[Any, ...]:
-        """Changes when something may have changed."""
+        """Changes when something may have changed; empty where the database cannot be reached: reading says why."""
+        try:
+            return database_stamp(self.path)
+        except OSError:
+            return ()
 
     @abstractmethod
     def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,7 +10,7 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 
 from session_adapters.base import Environment, Root, Source
-from session_adapters.files import file_stamp, open_file, read_at
+from session_adapters.files import file_stamp, names_in, open_file, read_at
 from session_adapters.sqlite import database_source
 from session_adapters.text import scrub
 
@@ -76,14 +75,15 @@ def found_roots(environment: Environment) -> list[Root]:
     return [root for root in roots if root.exists or root.path in kept]
 
 
-def all_sources(environment: Environment, trouble: Trouble) -> Iterator[Source]:
-    """Every store, by `stat` alone. A chat of the CLI and the transcript that it writes beside it are one source, in
-    the chat's name; its stamp is that of both."""
+def all_sources(environment: Environment, trouble: Trouble, wanted: str | None = None) -> Iterator[Source]:
+    """Every store, by `stat` alone; of those that hold one session only the ones of the `wanted` session, if any. A
+    chat of the CLI and the transcript that it writes beside it are one source, in the chat's name; its stamp is that
+    of both."""
     for folder in data_folders(environment):
-        written = list(transcripts(folder, trouble))
+        written = list(transcripts(folder, trouble, wanted))
         beside = {one.session_id: one for one in reversed(written) if not is_helper(one)}
         paired: set[str] = set()
-        for chat in _chats(folder, trouble):
+        for chat in _chats(folder, trouble, wanted):
             same = beside.get(chat.session_id)
             if same is not None:
                 paired.add(chat.session_id)
@@ -96,14 +96,20 @@ def all_sources(environment: Environment, trouble: Trouble) -> Iterator[Source]:
         yield from _databases([shared, *workspace_databases(folder, trouble)], folder, EDITOR, trouble)
 
 
-def _chats(folder: Path, trouble: Trouble) -> Iterator[Source]:
-    for place in _names(folder / "chats", trouble):
-        for name in _names(folder / "chats" / place, trouble):
-            path = folder / "chats" / place / name / "store.db"
-            for source in _databases([path], folder, CHAT, trouble):
-                meta = _stat(path.with_name("meta.json"))
-                stamp = source.stamp if meta is None else (*source.stamp, *file_stamp(meta))
-                yield replace(source, session_id=scrub(name), stamp=stamp)
+def _chats(folder: Path, trouble: Trouble, wanted: str | None) -> Iterator[Source]:
+    for place in names_in(folder / "chats", trouble):
+        for name in names_in(folder / "chats" / place, trouble):
+            if wanted in (None, scrub(name)):
+                yield from _chat(folder / "chats" / place / name / "store.db", folder, trouble)
+
+
+def _chat(path: Path, root: Path, trouble: Trouble) -> Iterator[Source]:
+    for source in _databases([path], root, CHAT, trouble):
+        try:
+            stamp = (*source.stamp, *file_stamp(path.with_name("meta.json").stat()))
+        except OSError:
+            stamp = source.stamp  # there is none, or reading it says why
+        yield replace(source, session_id=scrub(path.parent.name), stamp=stamp)
 
 
 def _databases(paths: Iterable[Path], root: Path, layout: str, trouble: Trouble) -> Iterator[Source]:
@@ -119,38 +125,50 @@ def _databases(paths: Iterable[Path], root: Path, layout: str, trouble: Trouble)
 def workspace_databases(user: Path, trouble: Trouble) -> list[Path]:
     """The database of each workspace of the editor, whether there is one or not."""
     storage = user / "workspaceStorage"
-    return [storage / name / "state.vscdb" for name in _names(storage, trouble)]
+    return [storage / name / "state.vscdb" for name in names_in(storage, trouble)]
 
 
 # Transcripts -------------------------------------------------------------------------------------------------
 
 
-def transcripts(folder: Path, trouble: Trouble) -> Iterator[Source]:
-    """Every agent transcript; of several of one project with the same id that of the newest layout."""
+def transcripts(folder: Path, trouble: Trouble, wanted: str | None = None) -> Iterator[Source]:
+    """Every agent transcript, or those of the `wanted` session; of several of one project with the same id that of
+    the newest layout."""
+    for path in _newest(folder, trouble):
+        if wanted in (None, scrub(path.stem)):
+            yield from _file(path, folder, trouble)
+
+
+def _newest(folder: Path, trouble: Trouble) -> Iterator[Path]:
     projects = folder / "projects"
-    for project in _names(projects, trouble):
-        place = projects / project / "agent-transcripts"
-        names = _names(place, trouble)
-        files = {name for name in names if name.endswith((".jsonl", ".txt"))}
+    for project in names_in(projects, trouble):
         seen: set[str] = set()
-        for name in (name for name in names if name not in files):
-            for inner in _names(place / name, trouble):
-                if inner.endswith(".jsonl"):
-                    yield from _file(place / name / inner, folder, seen, trouble)
-            for inner in _names(place / name / SUBAGENTS, trouble):
-                if inner.endswith(".jsonl"):
-                    yield from _file(place / name / SUBAGENTS / inner, folder, set(), trouble)
-        for name in sorted(files, key=lambda name: (not name.endswith(".jsonl"), name)):
-            yield from _file(place / name, folder, seen, trouble)
+        for path in _of_project(projects / project / "agent-transcripts", trouble):
+            if path.parent.name == SUBAGENTS:
+                yield path
+            elif path.stem not in seen:
+                seen.add(path.stem)
+                yield path
     for early in _EARLY:
-        for name in _names(folder / early, trouble):
-            if name.endswith(".jsonl"):
-                yield from _file(folder / early / name, folder, set(), trouble)
+        yield from (folder / early / name for name in names_in(folder / early, trouble) if _is_lines(name))
 
 
-def _file(path: Path, root: Path, seen: set[str], trouble: Trouble) -> Iterator[Source]:
-    if path.name.startswith(".") or path.stem in seen:
-        return
+def _of_project(place: Path, trouble: Trouble) -> Iterator[Path]:
+    """The files of a project, newest layout first."""
+    names = names_in(place, trouble)
+    for name in names:
+        if not name.endswith((".jsonl", ".txt")):
+            for folder in (place / name, place / name / SUBAGENTS):
+                yield from (folder / inner for inner in names_in(folder, trouble) if _is_lines(inner))
+    yield from (place / name for name in names if _is_lines(name))
+    yield from (place / name for name in names if name.endswith(".txt") and not name.startswith("."))
+
+
+def _is_lines(name: str) -> bool:
+    return name.endswith(".jsonl") and not name.startswith(".")
+
+
+def _file(path: Path, root: Path, trouble: Trouble) -> Iterator[Source]:
     try:
         status = path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -158,7 +176,6 @@ def _file(path: Path, root: Path, seen: set[str], trouble: Trouble) -> Iterator[
     except OSError as error:
         trouble(path, error)
         return
-    seen.add(path.stem)
     yield Source(
         agent=AGENT,
         path=str(path),
@@ -203,24 +220,6 @@ def logged_directory(project: Path) -> str | None:
 
 def log_directories(folder: Path) -> Iterator[str]:
     """The directories of all projects whose logs name them."""
-    for project in _names(folder / "projects", lambda path, error: None):
+    for project in names_in(folder / "projects", lambda path, error: None):
         if directory := logged_directory(folder / "projects" / project):
             yield directory
-
-
-def _names(folder: Path, trouble: Trouble) -> list[str]:
-    """What lies in a directory, sorted; nothing where there is none."""
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 - names alone
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        trouble(folder, error)
-        return []
-
-
-def _stat(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None  # reading it says why

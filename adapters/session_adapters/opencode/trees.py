@@ -8,13 +8,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from session_adapters.base import Source
-from session_adapters.files import file_stamp, read_small
+from session_adapters.files import file_stamp, names_in, read_small
 from session_adapters.model import Message
 from session_adapters.opencode.messages import messages_of
 from session_adapters.opencode.records import MESSAGE, PART, MessageRecord, PartRecord
@@ -65,14 +64,14 @@ class Tree(NamedTuple):
 
 def tree_sources(agent: str, root: Path, trouble: _Trouble) -> Iterator[Source]:
     """A source for each session in the trees below `root`; nothing is opened."""
-    for project in _names(root / "storage" / "session", trouble):
+    for project in names_in(root / "storage" / "session", trouble):
         yield from _infos(agent, root, root / "storage" / "session" / project, trouble)
-    for project in _names(root / "project", trouble):
+    for project in names_in(root / "project", trouble):
         yield from _infos(agent, root, root / "project" / project / "storage" / "session" / "info", trouble)
 
 
 def _infos(agent: str, root: Path, folder: Path, trouble: _Trouble) -> Iterator[Source]:
-    for name in _names(folder, trouble):
+    for name in names_in(folder, trouble):
         if not name.endswith(".json") or name.startswith("."):
             continue
         tree = Tree.of(folder / name)
@@ -101,17 +100,6 @@ def _infos(agent: str, root: Path, folder: Path, trouble: _Trouble) -> Iterator[
         )
 
 
-def _names(folder: Path, trouble: _Trouble) -> list[str]:
-    """What lies in a directory, sorted; nothing where there is none."""
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 - names alone
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        trouble(folder, error)
-        return []
-
-
 class TreeReader(Reader):
     """One session in a tree of files. Messages are small and are all read, to know their order; parts are read
     with the messages that are wanted."""
@@ -133,7 +121,7 @@ class TreeReader(Reader):
 
     def names(self) -> list[str]:
         """The names of the message files, which sort by when they were made."""
-        return [name for name in _names(self._tree.messages, self._trouble) if name.endswith(".json")]
+        return [name for name in names_in(self._tree.messages, self._trouble) if name.endswith(".json")]
 
     def unit(self, name: str) -> Unit | None:
         """The unit in a message file; None when nothing can be had of it."""
@@ -145,7 +133,7 @@ class TreeReader(Reader):
         self._records[key] = record
         created = record.time.created if record.time else None
         folder = self._tree.parts / key
-        parts = tuple((part, *_stamp(folder / part)) for part in _names(folder, self._trouble))
+        parts = tuple((part, *_stamp(folder / part)) for part in names_in(folder, self._trouble))
         return Unit(key, "file", created, (stamp, parts))
 
     def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
@@ -165,7 +153,7 @@ class TreeReader(Reader):
     def parts(self, unit: Unit) -> list[PartRecord]:
         """The parts of a message, in the order of their ids."""
         folder = self._tree.parts / unit.id
-        names = [name for name in _names(folder, self._trouble) if name.endswith(".json")]
+        names = [name for name in names_in(folder, self._trouble) if name.endswith(".json")]
         parts = (self._load(folder / name, PART.one) for name in names)
         return [part for part in parts if part is not None]
 

@@ -91,3 +91,11 @@ LINE_DAMAGE: st.SearchStrategy[Callable[[bytes], bytes]] = st.one_of(
     st.just(lambda data: b"\x00" * len(data)),
 )  # fmt: skip
 """Something done to the bytes of a file of JSON."""
+
+
+def spoil_page(path: Path, text: bytes) -> None:
+    """Overwrite the head of the page on which `text` first stands."""
+    content = bytearray(path.read_bytes())
+    page = content.index(text) // _PAGE * _PAGE
+    content[page : page + 8] = b"\xff" * 8
+    path.write_bytes(content)

@@ -21,6 +21,7 @@ from session_adapters.model import Problem
 from session_adapters.registry import BUILT_IN, adapter_class
 
 Stored = Callable[..., Path]
+Statements = list[tuple[str, list[str]]]
 
 
 @pytest.fixture
@@ -198,32 +199,8 @@ def test_an_id_in_two_databases_is_two_sessions(tmp_path: Path, problems: list[P
 # Cost of reading ---------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def statements() -> Iterator[list[str]]:
-    """Every statement that any connection runs, with the steps of its plan."""
-    ran: list[str] = []
-
-    def hook(connection: apsw.Connection) -> None:
-        def trace(cursor: object, query: str, bindings: Any) -> bool:
-            if query.startswith("SELECT") and "pragma_table_info" not in query:
-                ran.append(query)
-                plan: Any = connection.execute("EXPLAIN QUERY PLAN " + query, bindings)
-                plans.extend((query, row[3]) for row in plan)
-            return True
-
-        connection.exec_trace = trace
-
-    plans.clear()
-    apsw.connection_hooks.append(hook)
-    yield ran
-    apsw.connection_hooks.remove(hook)
-
-
-plans: list[tuple[str, str]] = []
-
-
 def test_a_list_of_a_large_database_reads_only_first_prompts(
-    own: Store, statements: list[str], monkeypatch: pytest.MonkeyPatch
+    own: Store, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tally, "FULL_SIZE", 1000)
     for number in range(30):
@@ -235,7 +212,7 @@ def test_a_list_of_a_large_database_reads_only_first_prompts(
     assert all(summary.partial for _, summary in glances)
     assert [summary.title for _, summary in glances] == [f"prompt {number}-0" for number in range(30)]
     assert {(summary.message_count, summary.turn_count) for _, summary in glances} == {(10, 5)}
-    reading = [query for query in statements if "CAST" in query.split("FROM")[0] and '"message_json"' in query]
+    reading = [query for query, _ in statements if "CAST" in query.split("FROM")[0] and '"message_json"' in query]
     rows_read = [query for query in reading if "octet_length" not in query]
     assert len(rows_read) == 30, "one row for each session, and no other text"
     source = glances[0][0]
@@ -246,27 +223,27 @@ def test_a_list_of_a_large_database_reads_only_first_prompts(
     ]
 
 
-def test_a_list_takes_few_statements(own: Store, statements: list[str]) -> None:
+def test_a_list_takes_few_statements(own: Store, statements: Statements) -> None:
     for number in range(150):
         own.session(f"s{number}")
         own.say(f"s{number}", "USER", "prompt")
     assert len(everything(own.adapter)) == 150
-    marking = [query for query in statements if "octet_length" in query]
+    marking = [query for query, _ in statements if "octet_length" in query]
     assert len(marking) == 1, "all sessions of a batch at once"
 
 
-def test_one_session_is_read_without_the_others(own: Store, statements: list[str]) -> None:
+def test_one_session_is_read_without_the_others(own: Store, statements: Statements) -> None:
     for number in range(50):
         own.session(f"s{number}")
         own.say(f"s{number}", "USER", "x")
     own.get("s7")
     own.open("s7").refresh()
-    touching = [step for _, step in plans if "session_messages" in step or "sessions" in step]
+    touching = [step for _, plan in statements for step in plan if "session_messages" in step or "sessions" in step]
     assert touching
     assert [step for step in touching if step.startswith("SCAN")] == []
 
 
-def test_v2_reads_one_session_without_the_others(tmp_path: Path, statements: list[str]) -> None:
+def test_v2_reads_one_session_without_the_others(tmp_path: Path, statements: Statements) -> None:
     made = Store(tmp_path, ".hector/hector.db", V2_SCHEMA)
     with closing(made.connection):
         for number in range(50):
@@ -274,7 +251,7 @@ def test_v2_reads_one_session_without_the_others(tmp_path: Path, statements: lis
             made.insert("sessions", {**key, "id": f"s{number}", "updated_at": key["created_at"]})
             made.insert("session_events", {**key, "id": f"e{number}", "session_id": f"s{number}", "sequence_num": 1})
         assert len(get(made.adapter, "a/u/s7").messages) == 1
-    touching = [step for _, step in plans if "session_events" in step or "sessions" in step]
+    touching = [step for _, plan in statements for step in plan if "session_events" in step or "sessions" in step]
     assert touching
     assert [step for step in touching if step.startswith("SCAN")] == []
 

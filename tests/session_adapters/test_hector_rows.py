@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from following import swap_spoil_remove
 from hector_store import V2_SCHEMA, Store, get, listed
 from session_adapters.base import SessionMissing
 from session_adapters.files import Line
@@ -442,17 +443,7 @@ def test_a_replaced_or_removed_database_is_noticed(own: Store, tmp_path: Path) -
     other.say("s", "USER", "new")
     for made in (own, other):
         made.connection.close()
-    other.path.replace(own.path)
-    assert transcript.refresh() == Change(first=0, rewritten=True)
-    assert [message.content for message in transcript.messages] == ["new"]
-    own.path.write_bytes(b"rubbish" * 1000)
-    assert transcript.refresh() == Change()
-    assert "not an SQLite database" in transcript.problems[0].reason
-    assert transcript.refresh() == Change()
-    assert len(transcript.problems) == 1
-    own.path.unlink()
-    assert transcript.refresh() == Change(gone=True)
-    assert [message.content for message in transcript.messages] == ["new"]
+    swap_spoil_remove(transcript, own.path, other.path)
 
 
 WRITER = """

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from damage import flipped, kept, shuffled, truncated
+from damage import flipped, kept, shuffled, spoil_page, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
 from hermes_store import Store, adapter_for, everything, get
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
@@ -195,11 +195,7 @@ def test_one_damaged_page_of_messages_costs_only_its_rows(tmp_path: Path) -> Non
             made.say(f"s{number}", "user" if turn % 2 == 0 else "assistant", f"{number}-{turn} " + "x" * 300)
     made.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     made.connection.close()
-    content = bytearray(made.path.read_bytes())
-    at = content.index(b"100-2 xxx")
-    page = at // 4096 * 4096
-    content[page : page + 8] = b"\xff" * 8
-    made.path.write_bytes(content)
+    spoil_page(made.path, b"100-2 xxx")
     found, problems = survey(made.adapter)
     assert len(found) == 200
     assert all(summary.partial for _, summary in found)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from damage import flipped, kept, shuffled, truncated
+from damage import flipped, kept, shuffled, spoil_page, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
 from opencode_store import LAYOUTS, Store, adapter_for, everything, get
 from plain_opencode import data_folder
@@ -273,10 +273,7 @@ def test_one_damaged_page_of_parts_costs_only_its_rows(tmp_path: Path) -> None:
             made.say(f"ses_{number}", "user" if turn % 2 == 0 else "assistant", f"{number}-{turn} " + "x" * 300)
     made.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     made.connection.close()
-    content = bytearray(made.path.read_bytes())
-    page = content.index(b"50-2 xxx") // 4096 * 4096
-    content[page : page + 8] = b"\xff" * 8
-    made.path.write_bytes(content)
+    spoil_page(made.path, b"50-2 xxx")
     problems: list[Problem] = []
     found = made.adapter.summaries(made.source(), problems.append, exact=True)
     assert len(found) == 100

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import select
 import signal
-import sys
 import termios
 import threading
 from collections.abc import Callable
@@ -86,12 +85,13 @@ class Guard:
         """The event loop may be stuck in a write that nobody takes: wait, then end without it."""
         if self._over.wait(_PATIENCE):
             return
-        if self._mode is not None:
-            try:
+        try:
+            if self._mode is not None:
                 termios.tcsetattr(self._fd, termios.TCSANOW, self._mode)
-            except (termios.error, OSError) as error:
-                print(f"hermes-tui: the terminal's mode could not be put back: {error}", file=sys.__stdout__)
-        os._exit(code)
+        except (termios.error, OSError):
+            pass  # a terminal that is gone has no mode, and nobody to be told
+        finally:
+            os._exit(code)
 
     def _watch_terminal(self) -> None:
         """A terminal that is closed without SIGHUP shows only in `poll`. It has a thread of its own because the

@@ -6,22 +6,22 @@ import pytest
 from rich.console import Console
 from rich.style import Style
 
-from hermes_tui.widgets.transcript_markdown import LONGEST, MarkdownRows
-from hermes_tui.widgets.transcript_style import markdown_for
+from hermes_tui.widgets.transcript_markdown import LONGEST
+from hermes_tui.widgets.transcript_style import LazyMarkdown, markdown_for
 
 
 @pytest.fixture
-def markdown() -> MarkdownRows:
+def markdown() -> LazyMarkdown:
     return markdown_for(lambda name: Style(bold=name == "heading", dim=name == "meta"), dark=True, ansi=False)
 
 
-def _text(markdown: MarkdownRows, source: str, width: int = 60) -> list[str]:
+def _text(markdown: LazyMarkdown, source: str, width: int = 60) -> list[str]:
     rows = markdown.render(source, width)
     assert rows is not None
     return ["".join(text for text, _, _ in row).rstrip() for row in rows]
 
 
-def test_blocks(markdown: MarkdownRows) -> None:
+def test_blocks(markdown: LazyMarkdown) -> None:
     assert _text(markdown, "# Title\n\n- one\n- two\n\n1. a\n2. b") == [
         "Title",
         "",
@@ -35,17 +35,17 @@ def test_blocks(markdown: MarkdownRows) -> None:
     assert _text(markdown, "> quoted") == ["▌ quoted"]
 
 
-def test_line_breaks_stay_where_they_were_typed(markdown: MarkdownRows) -> None:
+def test_line_breaks_stay_where_they_were_typed(markdown: LazyMarkdown) -> None:
     assert _text(markdown, "first\nsecond") == ["first", "second"]
 
 
-def test_links_and_images_are_text_in_place(markdown: MarkdownRows) -> None:
+def test_links_and_images_are_text_in_place(markdown: LazyMarkdown) -> None:
     assert _text(markdown, "see [the docs](http://a.b) or ![a chart](http://c.d/e.png) here", 90) == [
         "see the docs (http://a.b) or [image: a chart] (http://c.d/e.png) here"
     ]
 
 
-def test_html_is_shown(markdown: MarkdownRows) -> None:
+def test_html_is_shown(markdown: LazyMarkdown) -> None:
     assert _text(markdown, "<task-notification>\ndone\n</task-notification>") == [
         "<task-notification>",
         "done",
@@ -53,12 +53,12 @@ def test_html_is_shown(markdown: MarkdownRows) -> None:
     ]
 
 
-def test_long_words_in_tables_fold(markdown: MarkdownRows) -> None:
+def test_long_words_in_tables_fold(markdown: LazyMarkdown) -> None:
     rows = _text(markdown, "| a | b |\n|---|---|\n| " + "x" * 70 + " | y |", 40)
     assert sum(row.count("x") for row in rows) == 70
 
 
-def test_code_has_colours_and_no_background(markdown: MarkdownRows) -> None:
+def test_code_has_colours_and_no_background(markdown: LazyMarkdown) -> None:
     rows = markdown.render("```python\ndef f(): return 'x'\n```", 60)
     assert rows is not None
     styles = [style for row in rows for _, style, _ in row if style is not None]
@@ -75,12 +75,12 @@ def test_code_has_colours_and_no_background(markdown: MarkdownRows) -> None:
         "- item\n" * 2000,
     ],
 )
-def test_what_would_lose_or_cost_too_much_is_left_to_plain_text(markdown: MarkdownRows, source: str) -> None:
+def test_what_would_lose_or_cost_too_much_is_left_to_plain_text(markdown: LazyMarkdown, source: str) -> None:
     assert markdown.render(source, 60) is None
     assert markdown.count == 0
 
 
-def test_a_renderer_that_fails_is_no_reason_to_fail(markdown: MarkdownRows, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renderer_that_fails_is_no_reason_to_fail(markdown: LazyMarkdown, monkeypatch: pytest.MonkeyPatch) -> None:
     def trip(*args: object, **more: object) -> None:
         raise AssertionError("a bug in a highlighter")
 

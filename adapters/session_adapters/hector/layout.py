@@ -151,9 +151,9 @@ class Layout(ABC):
         return f"SELECT {reader.place(self.key)}, {reader.size(texts)}, {named} FROM {self.table}"  # noqa: S608
 
     def _mark(self, row: Sequence[Any]) -> tuple[Owner, Mark]:
-        place, size, *rest = row
-        texts = [as_text(value) for value in rest]
         width = len(self.owners)
+        place, size, *rest = row
+        texts = list(map(as_text, rest))
         key, role, author, time = texts[width:]
         if isinstance(place, bytes):
             place = as_text(place)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -28,9 +29,10 @@ _DOCUMENTED = "Summary:"
 """How the guide says that one begins."""
 
 
-def role_of(role: object) -> Role:
+@lru_cache(maxsize=64)
+def role_of(role: str) -> Role:
     """The normalised role; what is neither a human, an agent nor a tool is the program."""
-    return _ROLES.get(str(role).lower().removeprefix("role_"), "system")
+    return _ROLES.get(role.lower().removeprefix("role_"), "system")
 
 
 def is_true(value: str) -> bool:
@@ -189,12 +191,12 @@ def messages_of_row(row: MessageRow, row_id: str, when: datetime | None) -> list
     parts = _Parts(row_id)
     for key in ("content", "parts"):
         parts.add_all(value.get(key))
-    native = row.role or value.get("role") or "ROLE_UNSPECIFIED"
+    native = str(row.role or value.get("role") or "ROLE_UNSPECIFIED")
     role = role_of(native)
     text = parts.text
     kind: MessageKind = "message"
     if role == "system":
-        unspecified = str(native).lower() in ("role_unspecified", "unspecified", "0")
+        unspecified = native.lower() in ("role_unspecified", "unspecified", "0")
         marked = any(mark in text for mark in _CHECKPOINTS) or text.startswith(_DOCUMENTED)
         kind = "compaction" if unspecified and marked else "notice"
     return _messages(parts, text, role, kind, row_id, when)

@@ -7,6 +7,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, tzinfo
+from functools import lru_cache
 from typing import Any, TypeVar
 
 import apsw
@@ -72,14 +73,20 @@ def keys_json(keys: Iterable[tuple[Any, ...]]) -> str:
 
 def moment(text: str | None, zone: tzinfo | None) -> datetime | None:
     """A time as Hector's drivers write it; one without a zone is in `zone`, or in this machine's. Year 1 is none."""
-    found = from_iso(text)
-    if found is None or text is None or _ZONED.search(text.strip()):
+    found, bare = _parsed(text) if text else (None, False)
+    if found is None or not bare:
         return found
-    bare = found.replace(tzinfo=None)
+    local = found.replace(tzinfo=None)
     try:
-        return (bare if zone is None else bare.replace(tzinfo=zone)).astimezone(UTC)
+        return (local if zone is None else local.replace(tzinfo=zone)).astimezone(UTC)
     except (OverflowError, ValueError, OSError):
         return None
+
+
+@lru_cache(maxsize=4096)  # the rows of a turn share one
+def _parsed(text: str) -> tuple[datetime | None, bool]:
+    """The time, as if it were UTC where no zone stands behind it; and whether none does."""
+    return from_iso(text), _ZONED.search(text.strip()) is None
 
 
 class Database(ABC):

@@ -87,13 +87,27 @@ DATABASES = {
 """Databases of the sample, and the sessions that are in them."""
 
 
+def silently_gone(path: Path) -> set[str]:
+    """The editor's conversations that plain SQL does not find either, without an error: a page was taken for another
+    whole one."""
+    if path.suffix != ".vscdb":
+        return set()
+    try:
+        with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
+            query = "SELECT key FROM cursorDiskKV WHERE key > 'composerData:' AND key < 'composerData;'"
+            keys = {key for (key,) in connection.execute(query)}
+    except sqlite3.Error:
+        return set()
+    return {one for one in next(reversed(DATABASES.values())) if f"composerData:{one}" not in keys}
+
+
 def damaged(home: Path, path: Path, content: bytes, inside: set[str]) -> None:
     path.write_bytes(content)
     before = tree(home)
     found, problems = survey(adapter_for(home))
     ids = {summary.session_id for _, summary in found}
     assert len(ids - inside) == SESSIONS - len(inside), "its neighbours are listed all the same"
-    if not inside <= ids:
+    if inside - ids - silently_gone(path):
         assert str(path) in {problem.path for problem in problems}
     assert {Path(problem.path).name for problem in problems} <= {path.name, "state.vscdb"}
     assert tree(home) == before

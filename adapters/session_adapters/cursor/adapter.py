@@ -42,7 +42,7 @@ __all__ = ["CursorAdapter"]
 
 _PAGE = 200
 _REPORTED = 10
-"""Damaged records of one session that are reported one by one."""
+"""Damaged records of one source that are reported one by one."""
 _UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
 Note = Callable[[Lost], None]
 
@@ -73,22 +73,28 @@ class CursorAdapter(Adapter):
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
 
-        def note(lost: Lost) -> None:
-            report(_problem(source, lost.place, lost.reason))
-
+        lost: list[Lost] = []
+        found: list[SessionSummary] = []
         try:
-            if source.layout == places.EDITOR:
-                return editor_summaries(source.path, source.root, source.size, note, exact=exact)
-            if source.layout == places.DOCUMENT:
-                return document_summaries(source.path, source.size, note, exact=exact)
-            if source.layout == places.CHAT:
-                return self._chat_summary(source, note, exact)
-            return _transcript_summary(source, note, exact)
+            found = self._summaries(source, lost.append, exact)
         except (DatabaseMissing, FileNotFoundError):
-            return []
+            pass
         except _UNREADABLE as error:
-            note(Lost("", _reason(error)))
-        return []
+            lost.append(Lost("", _reason(error)))
+        for one in lost[:_REPORTED]:
+            report(_problem(source, one.place, one.reason))
+        if len(lost) > _REPORTED:
+            report(_problem(source, "", f"{len(lost) - _REPORTED} more records are damaged"))
+        return found
+
+    def _summaries(self, source: Source, note: Note, exact: bool) -> list[SessionSummary]:
+        if source.layout == places.EDITOR:
+            return editor_summaries(source.path, source.root, source.size, note, exact=exact)
+        if source.layout == places.DOCUMENT:
+            return document_summaries(source.path, source.size, note, exact=exact)
+        if source.layout == places.CHAT:
+            return self._chat_summary(source, note, exact)
+        return _transcript_summary(source, note, exact)
 
     def _chat_summary(self, source: Source, note: Note, exact: bool) -> list[SessionSummary]:
         """A chat; where nothing of it can be read what was said stands in its transcript."""
@@ -110,7 +116,7 @@ class CursorAdapter(Adapter):
             lost = [Lost("", _reason(error))]
         else:
             beside = self._beside(source) if found is None or not found.message_count else None
-        for one in lost[:_REPORTED]:
+        for one in lost:
             note(one)
         return _transcript_summary(beside, note, exact) if beside else [found] if found else []
 
@@ -286,10 +292,8 @@ def _transcript_summary(source: Source, note: Note, exact: bool) -> list[Session
     else:
         tally, broken = tally_lines(source, exact=exact)
         damaged = [Lost(f"byte {at}", reason) for at, reason in broken]
-    for one in damaged[:_REPORTED]:
+    for one in damaged:
         note(one)
-    if len(damaged) > _REPORTED:
-        note(Lost("", f"{len(damaged) - _REPORTED} more records are damaged"))
     tally.warnings = len(damaged)
     return [_file_summary(source, tally)] if tally.messages else []
 

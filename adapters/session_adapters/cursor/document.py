@@ -239,7 +239,7 @@ def document_summaries(path: str, size: int, note: Callable[[Lost], None], *, ex
             tally.messages += len(units) - len(seen)
             tally.partial = len(seen) < len(units)
             tally.warnings = len(reader.lost)
-            lost += [one for one in reader.lost if one.place.startswith("table ") and one not in lost]
+            lost += [one for one in reader.lost if one not in lost]
             found.append(tally.summary(facts, path))
         return found, lost
 

@@ -78,8 +78,12 @@ def editor_summaries(
                 facts = facts._replace(cwd=reader.directory)
             if reader.missing and not tally.partial:
                 facts = facts._replace(raw={**facts.raw, "missingMessages": reader.missing})
+            lost += reader.lost
             found.append(tally.summary(facts, path))
-        found += [tally_tab(tab).summary(tab.facts, path) for tab in tabs_of(state, folder_of(path), keep)]
+        for tab in tabs_of(state, folder_of(path), keep):
+            counts = tally_tab(tab)
+            lost += tab.lost
+            found.append(counts.summary(tab.facts, path))
         return found, lost
 
     found, lost = read_database(path, read, timeout=_TIMEOUT)

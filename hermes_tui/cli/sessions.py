@@ -75,6 +75,8 @@ def list_(
 def _mention_the_rest(manager: SessionManager, agent: str | None, shown: int, options: dict[str, Any]) -> None:
     """Say on standard error what the table does not show (law 4)."""
     snapshot = manager.catalogue.snapshot
+    if not snapshot.sessions:
+        narration.say("hermes-tui: no agent has a session here; `hermes-tui doctor` says where was looked")
     if shown == options["limit"]:
         narration.say(f"hermes-tui: the first {shown} are shown; --limit N for more")
     problems = sum(agent in (None, problem.agent) for problem in snapshot.problems)

@@ -164,7 +164,7 @@ class SessionList(ScrollView, can_focus=True):
         self._day = self._clock.local(self._clock.now()).date()
         self._rows = self._forest.rows(self._clock, self._unfolded, self._words)
         found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
-        self._cursor = found if found >= 0 else self._near(index)
+        self._cursor = found if found >= 0 else self._first_match() if top else self._near(index)
         height = len(self._rows)
         if not self.size:
             # Before the first layout: with its scrollbar from the beginning it is laid out once.
@@ -181,6 +181,11 @@ class SessionList(ScrollView, can_focus=True):
         after = self.highlighted
         if after is not before:
             self.post_message(self.HighlightChanged(after))
+
+    def _first_match(self) -> int:
+        """The first row that matches the filter itself, not only by something below it; -1 when there is none."""
+        rows = enumerate(row.conversation for row in self._rows)
+        return next((at for at, one in rows if one is not None and one.matches(self._words)), -1)
 
     def _near(self, index: int) -> int:
         """The row with a conversation at `index` or nearest to it; -1 when there is none."""

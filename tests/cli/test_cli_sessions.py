@@ -177,7 +177,9 @@ def test_a_monstrous_id_widens_no_other_row(tiny_home: TinyHome, cli: Cli, monke
 
 
 def test_an_empty_table_says_so(cli: Cli) -> None:
-    assert cli("sessions", "list", "tiny").out == "(no sessions)\n"
+    answer = cli("sessions", "list", "tiny")
+    assert answer.out == "(no sessions)\n"
+    assert "hermes-tui doctor" in answer.err
 
 
 def test_what_the_table_does_not_show_is_said_on_standard_error(tiny_home: TinyHome, cli: Cli) -> None:

@@ -289,6 +289,18 @@ async def test_filter_and_back_to_exactly_where_one_was() -> None:
         assert (app.here, app.list.cursor, app.list.scroll_y) == before
 
 
+async def test_the_cursor_stands_on_what_matches_not_on_what_leads_there() -> None:
+    app = ListApp()
+    async with app.run_test(size=(60, 11)) as pilot:
+        kid = session("kid", 35, kind="fork", parent_id="s00030", title="Only the fork says zebra")
+        app.list.set_forest(Forest([*many(40), kid]))
+        await pilot.pause()
+        app.list.set_filter("zebra")
+        await pilot.pause()
+        assert app.here == "kid"
+        assert app.list.cursor > 1  # its parent and a heading are above
+
+
 async def test_words_of_the_filter_are_lit() -> None:
     app = ListApp()
     async with app.run_test(size=(60, 5)) as pilot:

@@ -8,12 +8,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.model import Problem
 from support import STORES
 from tiny_home import TinyHome
+
+# On a machine that decides about a change, the same examples each time; elsewhere new ones, to find what is left.
+settings.register_profile("ci", derandomize=True, print_blob=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "HERMES_TUI_SHARED", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
 

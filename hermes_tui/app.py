@@ -12,7 +12,7 @@ from textual import constants, on
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
-from hermes_tui import paths
+from hermes_tui import collector, paths
 from hermes_tui.clock import Clock
 from hermes_tui.errors import ValidationError
 from hermes_tui.keymap import bindings, validate_keymap
@@ -53,9 +53,10 @@ class HermesApp(App[None], inherit_bindings=False):
         clock: Clock | None = None,
         theme: str | None = None,
         keymap: Mapping[str, str] | None = None,
+        painted: Callable[[], None] | None = None,
     ) -> None:
         """`theme` None or unknown: the usual one. `keymap`: binding id → keys; one with mistakes is not used, and
-        a toast says what they are."""
+        a toast says what they are. `painted` is called once, when the first frame is there."""
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
         super().__init__(ansi_color=True if self.no_colour else None)
@@ -67,6 +68,7 @@ class HermesApp(App[None], inherit_bindings=False):
         for one in THEMES:
             self.register_theme(one)
         self.theme = theme_for(theme, no_colour=self.no_colour)
+        self._painted = painted
         self._closing = False
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread)
@@ -110,7 +112,14 @@ class HermesApp(App[None], inherit_bindings=False):
 
     @on(MainScreen.Painted)
     def _begin(self) -> None:
+        if self._painted is not None:
+            self._painted()
         self.watch_thread.start()
+
+    def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:
+        """Leave. The watch ends while the screen is taken down, so that nobody waits for it."""
+        self.watch_thread.stop()
+        super().exit(result, return_code, message)
 
     def on_unmount(self) -> None:
         """Stop reading; waits for nothing that may take long."""
@@ -234,7 +243,7 @@ def run_app(
     """
     _check_colours(theme)
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
-    app = HermesApp(SessionManager(environment), clock=Clock(static_now), theme=theme)
+    app = HermesApp(SessionManager(environment), clock=Clock(static_now), theme=theme, painted=collector.settle)
     guard = Guard(app.leave_soon)
     guard.install()
     try:

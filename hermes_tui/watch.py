@@ -30,7 +30,7 @@ _SHARE = 20
 """A look that took one second is followed by at least so many without one."""
 _TURN = 5.0
 """Seconds of reading in full between two looks."""
-_STEP = 200
+_STEP = 100
 """Milliseconds between two looks at what the system has notified."""
 
 

@@ -9,11 +9,16 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
+from hermes_tui import collector
+
 __all__ = ["run"]
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line with `arguments` (those of the process if None). Never returns."""
+    collector.hurry()
     from hermes_tui.cli.edge import execute
 
-    sys.exit(execute(sys.argv[1:] if arguments is None else list(arguments)))
+    code = execute(sys.argv[1:] if arguments is None else list(arguments))
+    collector.leave()
+    sys.exit(code)

@@ -1,0 +1,90 @@
+"""The first frame: painted once, with the list of the last run in it, and without any adapter."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual._compositor import LayoutUpdate
+from textual.app import App
+
+from claude_lines import ClaudeHome
+from hermes_tui.sessions.manager import SessionManager
+from pilots import screen_text, until
+from session_adapters.base import Environment
+from support import REPOSITORY
+
+PROGRAM = """
+import json, sys
+from pathlib import Path
+from hermes_tui.cli.tui import _import_asyncio
+_import_asyncio()
+from hermes_tui.app import HermesApp
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.base import Environment
+manager = SessionManager(Environment(home=Path(sys.argv[1])), cache_dir=Path(sys.argv[2]))
+app = HermesApp(manager)
+found = {}
+def painted():
+    found["modules"] = sorted(sys.modules)
+    found["titles"] = [row.conversation.title for row in app.main.sessions.rows if row.conversation]
+    app.exit()
+app._painted = painted
+app.run(headless=True, size=(160, 45))
+print(json.dumps(found), file=sys.stderr)
+"""
+
+
+def test_it_needs_no_adapter_no_entry_points_no_markdown_and_no_tls(claude_home: ClaudeHome, tmp_path: Path) -> None:
+    claude_home.session("Mend the build")
+    SessionManager(Environment(home=claude_home.home), cache_dir=tmp_path / "cache").catalogue.refresh()
+    search = os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))
+    ran = subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(claude_home.home), str(tmp_path / "cache")],
+        env={**os.environ, "PYTHONPATH": search},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    found = json.loads(ran.stderr.splitlines()[-1])
+    assert found["titles"] == ["Mend the build"]
+    readers = {f"session_adapters.{name}" for name in ("base", "model", "registry", "files", "text", "times")}
+    loaded = {name for name in found["modules"] if name.startswith("session_adapters.")}
+    assert loaded <= {*readers, "session_adapters.transcript"}
+    unwanted = {"apsw", "watchfiles", "markdown_it", "importlib.metadata", "ssl", "sqlite3"}
+    assert unwanted.isdisjoint(found["modules"])
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 48)])
+async def test_it_is_painted_once_and_what_is_read_then_changes_nothing(
+    claude_home: ClaudeHome, tmp_path: Path, program: Any, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    for number in range(30):
+        claude_home.session(f"Session number {number}")
+    SessionManager(Environment(home=claude_home.home), cache_dir=tmp_path / "cache").catalogue.refresh()
+    full: list[str] = []
+    drawn: list[int] = []
+    display = App._display
+
+    def count(app: Any, screen: Any, renderable: Any) -> None:
+        if isinstance(renderable, LayoutUpdate):
+            full.append("".join(segment.text for strip in renderable.strips for segment in strip))
+        display(app, screen, renderable)
+
+    monkeypatch.setattr(App, "_display", count)
+    async with program(claude_home.home, size=size) as pilot:
+        assert len(full) == 1
+        assert "Session number 29" in full[0]
+        assert "30 sessions" in full[0]
+        await until(pilot, lambda: pilot.app.query_one("#sessions").has_focus)
+        sessions = pilot.app.query_one("#sessions")
+        monkeypatch.setattr(sessions, "refresh_line", drawn.append)
+        pilot.app.main.apply(pilot.app.main.snapshot, pilot.app.main.sessions._forest)
+        assert drawn == []
+        assert "Session number 29" in screen_text(pilot)

@@ -37,10 +37,18 @@ class Tool(NamedTuple):
     scratch: Path
 
     def environment(self, home: Path) -> dict[str, str]:
-        """A machine with only that home; the tool's own files go to its scratch directory."""
+        """A machine with only that home; the tool's own files go to its scratch directory. Bytecode is kept beside
+        it, as an installed program has it."""
         ours = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
         places = {name: str(self.scratch / name) for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME")}
-        return {**ours, **places, "XDG_STATE_HOME": str(self.scratch / "state"), "HOME": str(home)}
+        places["XDG_STATE_HOME"] = str(self.scratch / "state")
+        places["PYTHONPYCACHEPREFIX"] = str(self.scratch.with_name("bytecode"))
+        return {**ours, **places, "HOME": str(home)}
+
+    def compile(self, home: Path) -> None:
+        """Have the bytecode of everything made: by one run that is not measured."""
+        _first_paint(self, home)
+        _list(self, home)
 
     def forget(self) -> None:
         """Back to a machine on which the tool never ran."""
@@ -72,6 +80,8 @@ def start_and_keys(ours: Tool, theirs: Tool | None, home: Path, runs: int) -> It
         return _first_paint(tool, home)
 
     pairs = [tool for tool in (ours, theirs) if tool is not None]
+    for tool in pairs:
+        tool.compile(home)
     values = [_median(runs, partial(cold, tool)) for tool in pairs]
     yield _row("first paint, cold (no cache of its own)", "ms", values, "≤ 700")
     for tool in pairs:
@@ -80,22 +90,41 @@ def start_and_keys(ours: Tool, theirs: Tool | None, home: Path, runs: int) -> It
     yield _row("first paint, warm", "ms", values, "≤ 300")
     costs = [_keys(tool, home) for tool in pairs]
     yield _row("a step down: bytes", "B", [cost[0] for cost in costs])
-    yield _row("a step down: to the last byte", "ms", [cost[1] for cost in costs], "≤ 35")
+    yield _row("a step down: to the last of them", "ms", [cost[1] for cost in costs], "≤ 35")
+    yield _row("what is beside it then: bytes", "B", [cost[2] for cost in costs])
+    yield _row("what is beside it then: to the last of them", "ms", [cost[3] for cost in costs])
+    yield _row("quit", "ms", [_median(runs, partial(_quit, tool, home)) for tool in pairs], "< 300")
 
 
-def _keys(tool: Tool, home: Path) -> tuple[float, float]:
-    """Bytes written and milliseconds to the last of them, medians over steps inside the list."""
+def _quit(tool: Tool, home: Path) -> float:
+    """Milliseconds from the key to the end of the process."""
+    with Terminal(tool.screen, tool.environment(home)) as terminal:
+        terminal.until(_full)
+        terminal.silence()
+        start = time.perf_counter()
+        terminal.send(b"\x11" if tool.name == "hermes-tui" else b"\x03")
+        while not terminal.ended and time.perf_counter() - start < 10:
+            terminal.read(0.05)
+        return (time.perf_counter() - start) * 1000
+
+
+def _keys(tool: Tool, home: Path) -> tuple[float, float, float, float]:
+    """Medians over steps inside the list: bytes written at once and milliseconds to the last of them, then the same
+    for what follows a pause: the session beside the list is opened only when the cursor rests."""
     with Terminal(tool.screen, tool.environment(home)) as terminal:
         terminal.until(_full)
         terminal.silence(1.0)
-        sizes, times = [], []
+        found: list[tuple[float, float, float, float]] = []
         for _ in range(15):
             before, start = terminal.received, time.perf_counter()
             terminal.send(b"\x1b[B")
-            last = terminal.silence(0.3)
-            sizes.append(terminal.received - before)
-            times.append((last - start) * 1000)
-        return statistics.median(sizes), statistics.median(times)
+            at_once = terminal.silence(0.08)
+            step = terminal.received - before
+            last = terminal.silence(0.4)
+            rest = terminal.received - before - step
+            found.append((step, (at_once - start) * 1000, rest, (last - start) * 1000 if rest else 0.0))
+        first, second, third, fourth = (statistics.median(column) for column in zip(*found, strict=True))
+        return first, second, third, fourth
 
 
 def listing(ours: Tool, theirs: Tool | None, home: Path, runs: int) -> Iterator[Row]:
@@ -106,6 +135,8 @@ def listing(ours: Tool, theirs: Tool | None, home: Path, runs: int) -> Iterator[
         return _list(tool, home)
 
     pairs = [tool for tool in (ours, theirs) if tool is not None]
+    for tool in pairs:
+        _list(tool, home)  # makes the bytecode
     yield _row("list of all as JSON, cold", "s", [_median(max(1, runs - 2), partial(cold, tool)) for tool in pairs])
     yield _row("list of all as JSON, warm", "s", [_median(runs, partial(_list, tool, home)) for tool in pairs])
 

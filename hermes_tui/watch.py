@@ -30,8 +30,9 @@ _SHARE = 20
 """A look that took one second is followed by at least so many without one."""
 _TURN = 5.0
 """Seconds of reading in full between two looks."""
-_STEP = 100
-"""Milliseconds between two looks at what the system has notified."""
+_STEP = 0.5
+"""Seconds between two looks at what the system has notified. Waiting is done here, not in the native watcher, which
+nothing could wake before its time."""
 
 
 class Catalogue(Protocol):
@@ -85,10 +86,11 @@ class Watch:
         self._failed = failed
         self._over = threading.Event()
         self._wanted = threading.Event()
-        self._notified = False
         self._version = -1
         self._thread: threading.Thread | None = None
         self._in_notify = False
+        self.notified = False
+        """Whether the system tells of changes; else they are looked for."""
 
     def start(self) -> None:
         """Begin, with a first look at once."""
@@ -108,7 +110,7 @@ class Watch:
         """After `stop`: wait for the native watcher, which must not be left running while the interpreter ends;
         not for a read that is under way."""
         if self._thread is not None and self._in_notify:
-            self._thread.join(_STEP / 1000 + 0.05)
+            self._thread.join(0.1)
 
     def _run(self) -> None:
         watcher: Iterator[bool] | None = None
@@ -177,9 +179,12 @@ class Watch:
             try:
                 changed = next(watcher) or changed
             except (StopIteration, OSError, RuntimeError):
+                self.notified = False
                 return self._over.is_set()
             finally:
                 self._in_notify = False
+            self.notified = True
+            self._wanted.wait(_STEP)
         return True
 
     def _look_for_processes(self) -> None:
@@ -189,8 +194,8 @@ class Watch:
             self._failed(_bug(error))
 
     def _notifications(self, places: tuple[Path, ...]) -> Iterator[bool] | None:
-        """Yields at least once a second, True when something was written below `places`; None when the system
-        notifies of nothing."""
+        """Yields at once, each time it is asked, True when something was written below `places` since; None when
+        the system notifies of nothing."""
         if not places:
             return None
         from watchfiles import Change, watch
@@ -203,10 +208,10 @@ class Watch:
             for changes in watch(
                 *places,
                 watch_filter=counts,
-                debounce=1000,
-                step=_STEP,
+                debounce=100,
+                step=1,
                 stop_event=self._over,
-                rust_timeout=1000,
+                rust_timeout=1,
                 yield_on_timeout=True,
                 raise_interrupt=False,
                 ignore_permission_denied=True,

@@ -74,7 +74,7 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path) -> N
     watch = Watch(looked, lambda snapshot: None, nothing)
     watch.start()
     try:
-        wait(lambda: looked.count >= 1 and watch._in_notify)
+        wait(lambda: looked.count >= 1 and watch.notified)
         time.sleep(1.5)  # the shortest pause is over, and nothing has changed
         before = looked.count
         assert before == 1

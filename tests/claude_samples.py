@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from session_adapters.base import Environment
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from support import STORES
 

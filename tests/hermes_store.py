@@ -6,8 +6,8 @@ import sqlite3
 from pathlib import Path
 
 from session_adapters.base import Environment, Source
-from session_adapters.hermes import HermesAdapter
-from session_adapters.hermes_transcript import HermesTranscript
+from session_adapters.hermes.adapter import HermesAdapter
+from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.model import Problem, Session, SessionSummary
 
 __all__ = ["Store", "adapter_for", "everything", "get", "listed"]

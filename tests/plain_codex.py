@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from session_adapters.base import Environment
-from session_adapters.codex import CodexAdapter
+from session_adapters.codex.adapter import CodexAdapter
 from session_adapters.model import Problem, Session, SessionSummary
 from support import STORES
 

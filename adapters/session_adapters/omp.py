@@ -16,8 +16,8 @@ from msgspec.structs import replace
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source, unique
 from session_adapters.files import read_small
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.tree_adapter import DOCUMENT, TreeAdapter
-from session_adapters.tree_live import Process, newest_by_directory, process
+from session_adapters.tree.adapter import DOCUMENT, TreeAdapter
+from session_adapters.tree.live import Process, newest_by_directory, process
 
 __all__ = ["OmpAdapter"]
 
@@ -114,7 +114,7 @@ class OmpAdapter(TreeAdapter):
     # Running -----------------------------------------------------------------------------------------------
 
     def live(self) -> Mapping[str, Liveness]:
-        """A client file of a process that still runs; which session it has open is inferred (`tree_live`)."""
+        """A client file of a process that still runs; which session it has open is inferred (`tree.live`)."""
         return newest_by_directory(self._clients(), self._own_sources, self.header_of)
 
     def _own_sources(self) -> Iterator[Source]:

@@ -13,8 +13,8 @@ from pathlib import Path
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source
 from session_adapters.files import read_small
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.tree_adapter import DOCUMENT, TreeAdapter
-from session_adapters.tree_live import Process, newest_by_directory, processes
+from session_adapters.tree.adapter import DOCUMENT, TreeAdapter
+from session_adapters.tree.live import Process, newest_by_directory, processes
 
 __all__ = ["PiAdapter"]
 
@@ -66,7 +66,7 @@ class PiAdapter(TreeAdapter):
         return chosen if isinstance(chosen, str) and "\x00" not in chosen else ""
 
     def live(self) -> Mapping[str, Liveness]:
-        """A process titled exactly `pi`; which session it has open is inferred (`tree_live`)."""
+        """A process titled exactly `pi`; which session it has open is inferred (`tree.live`)."""
 
         def is_pi(one: Process) -> bool:
             return one.words == ("pi",)

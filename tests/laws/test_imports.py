@@ -106,5 +106,5 @@ def test_help_loads_no_adapter_and_no_manager(code: str, isolated_home: Path) ->
 
 def test_one_agent_loads_one_adapter(isolated_home: Path) -> None:
     added = loaded_after(command("sessions", "list", "claude"), isolated_home)
-    assert "session_adapters.claude" in added
-    assert not added & {"session_adapters.hermes", "session_adapters.codex", "apsw", "sqlite3"}
+    assert "session_adapters.claude.adapter" in added
+    assert not added & {"session_adapters.hermes.adapter", "session_adapters.codex.adapter", "apsw", "sqlite3"}

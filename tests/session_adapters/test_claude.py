@@ -21,7 +21,7 @@ from claude_samples import (
     raw_lines,
     turns,
 )
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import TokenUsage
 from session_adapters.registry import adapter_class
 from support import STORES

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.files import LINE_LIMIT
 from session_adapters.model import Message, Problem, SessionSummary
 from support import STORES

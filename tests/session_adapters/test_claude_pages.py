@@ -20,7 +20,7 @@ from claude_samples import (
     prompt,
     reply,
 )
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.files import METER
 
 COUNTS = {

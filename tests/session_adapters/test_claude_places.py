@@ -24,7 +24,7 @@ from claude_samples import (
     reply,
 )
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable, Source
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.files import METER
 
 

@@ -22,7 +22,7 @@ from claude_samples import (
     result,
     turns,
 )
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Session, TokenUsage
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from plain_codex import FORK_ID, OLD_FORK_ID, ROLLOUTS, ROOT_ID, STORE, adapter, both, ident, no_report
 from session_adapters.base import SessionMissing, Source
-from session_adapters.codex import CodexAdapter
+from session_adapters.codex.adapter import CodexAdapter
 from session_adapters.files import METER
 from session_adapters.model import Message
 

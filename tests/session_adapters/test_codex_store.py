@@ -15,7 +15,7 @@ import pytest
 
 from plain_codex import FORK_ID, HOMES, ROOT_ID, STORE, adapter, both, meta, no_report, turn, uuid, write
 from session_adapters.base import Adapter, NativeCommand, SessionMissing
-from session_adapters.codex import CodexAdapter
+from session_adapters.codex.adapter import CodexAdapter
 from session_adapters.files import METER
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.registry import adapter_class

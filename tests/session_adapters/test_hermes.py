@@ -14,8 +14,8 @@ import pytest
 
 from databases import tree
 from hermes_store import adapter_for, everything, get, listed
-from session_adapters.hermes import HermesAdapter
-from session_adapters.hermes_transcript import HermesTranscript
+from session_adapters.hermes.adapter import HermesAdapter
+from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.model import Message, SessionSummary, TokenUsage
 from session_adapters.transcript import Change, Transcript
 

@@ -17,7 +17,7 @@ from damage import flipped, kept, shuffled, spoil_page, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
 from hermes_store import Store, adapter_for, everything, get
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
-from session_adapters.hermes import HermesAdapter
+from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.model import Problem, SessionSummary
 
 Stored = Callable[..., Path]
@@ -284,7 +284,7 @@ def test_directories_that_may_not_be_read_are_named() -> None:
 import sys
 from pathlib import Path
 from session_adapters.base import Environment
-from session_adapters.hermes import HermesAdapter
+from session_adapters.hermes.adapter import HermesAdapter
 problems = []
 adapter = HermesAdapter(Environment(home=Path(sys.argv[1])))
 for source in adapter.sources(problems.append):

@@ -14,7 +14,7 @@ import pytest
 from databases import open_descriptors, run_python
 from hermes_store import Store, adapter_for, everything, get, listed
 from session_adapters.base import Environment
-from session_adapters.hermes import HermesAdapter
+from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.model import SessionSummary
 
 Stored = Callable[..., Path]
@@ -202,7 +202,7 @@ opened = []
 sys.addaudithook(lambda event, arguments: opened.append((event, str(arguments[0]))) if event in
                  ("open", "sqlite3.connect") else None)
 from session_adapters.base import Environment
-from session_adapters.hermes import HermesAdapter
+from session_adapters.hermes.adapter import HermesAdapter
 adapter = HermesAdapter(Environment(home=Path(sys.argv[1])))
 count = 0
 for source in adapter.sources(lambda problem: None):

@@ -14,7 +14,7 @@ import pytest
 from following import swap_spoil_remove
 from hermes_store import Store
 from session_adapters.base import SessionMissing
-from session_adapters.hermes_transcript import HermesTranscript
+from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.model import Problem
 from session_adapters.transcript import Change
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hermes_store import Store, listed
-from session_adapters.hermes_lineage import Relations
-from session_adapters.hermes_records import SessionRow
+from session_adapters.hermes.lineage import Relations
+from session_adapters.hermes.records import SessionRow
 from session_adapters.model import Problem
 
 
@@ -116,7 +116,7 @@ def test_text_that_is_none_does_not_lose_its_row(own: Store) -> None:
 
 
 def test_a_huge_message_is_named_and_not_held(own: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("session_adapters.hermes_queries.CONTENT_LIMIT", 1000)
+    monkeypatch.setattr("session_adapters.hermes.queries.CONTENT_LIMIT", 1000)
     own.session("s")
     own.say("s", "user", "a" * 1001)
     own.say("s", "assistant", "b" * 1000)

@@ -16,7 +16,7 @@ from session_adapters.files import LINE_LIMIT
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.omp import OmpAdapter
 from session_adapters.pi import PiAdapter
-from session_adapters.tree_adapter import TreeAdapter
+from session_adapters.tree.adapter import TreeAdapter
 from support import STORES
 
 _TARGETS = {

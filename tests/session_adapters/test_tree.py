@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_adapters.tree import Node, Tree, common_prefix
+from session_adapters.tree.paths import Node, Tree, common_prefix
 
 _IDS = st.sampled_from("abcdefgh")
 _TANGLES = st.lists(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from session_adapters.base import Environment
-from session_adapters.claude import ClaudeAdapter
+from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Attachment, Message, Problem, ToolCall, ToolResult
 from transcripts import GrowingTranscript, PaneApp, rows_of, said, screen_of, settle, summary, talk
 

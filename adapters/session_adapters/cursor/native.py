@@ -11,7 +11,7 @@ from session_adapters.base import Environment, Liveness, NativeCommand, Source
 from session_adapters.locks import open_files
 from session_adapters.model import SessionSummary
 from session_adapters.text import scrub
-from session_adapters.tree_live import Process, newest_by_directory, processes
+from session_adapters.tree.live import Process, newest_by_directory, processes
 
 __all__ = ["live_sessions", "resume_command"]
 

@@ -44,8 +44,8 @@ from session_adapters.openclaw.shelves import DatabaseShelf, DocumentShelf, Pack
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
-from session_adapters.tree_file import TreeStore
-from session_adapters.tree_transcript import TreeTranscript
+from session_adapters.tree.file import TreeStore
+from session_adapters.tree.transcript import TreeTranscript
 
 __all__ = ["OpenClawAdapter"]
 

@@ -25,11 +25,11 @@ from session_adapters.openclaw.shelves import (
     unpacked_archive,
     unpacked_event,
 )
-from session_adapters.pi_records import ENTRIES
 from session_adapters.sqlite import read_database
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
-from session_adapters.tree_adapter import gather
+from session_adapters.tree.adapter import gather
+from session_adapters.tree.records import ENTRIES
 
 __all__ = ["NoSession", "Note", "database_summaries", "file_summary"]
 

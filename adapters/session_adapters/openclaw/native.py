@@ -13,7 +13,7 @@ from session_adapters.openclaw.keys import Key
 from session_adapters.openclaw.places import DATABASE, StateDir
 from session_adapters.openclaw.records import LOCK, Lock
 from session_adapters.times import parse_time
-from session_adapters.tree_live import Process, process, processes
+from session_adapters.tree.live import Process, process, processes
 
 __all__ = ["fork_command", "gateway", "locked", "resume_command"]
 

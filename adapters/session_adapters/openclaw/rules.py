@@ -14,13 +14,13 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.model import Message, SessionSummary
-from session_adapters.pi_messages import entry_time
-from session_adapters.pi_records import SPOKEN, Entry
 from session_adapters.text import one_line
 from session_adapters.times import parse_time
-from session_adapters.tree import Node
-from session_adapters.tree_file import Shown, TreeFile, TreeShape
-from session_adapters.tree_tally import Tally
+from session_adapters.tree.file import Shown, TreeFile, TreeShape
+from session_adapters.tree.messages import entry_time
+from session_adapters.tree.paths import Node
+from session_adapters.tree.records import SPOKEN, Entry
+from session_adapters.tree.tally import Tally
 
 __all__ = ["ClawFile", "ClawShape", "ClawTally", "asked"]
 

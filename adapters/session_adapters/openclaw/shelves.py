@@ -19,9 +19,9 @@ from session_adapters.openclaw.events import Archive, Mark, Schema, archive_of, 
 from session_adapters.openclaw.records import DOCUMENT, Document
 from session_adapters.openclaw.rules import ClawShape
 from session_adapters.openclaw.zstd import ZstdError, decompress
-from session_adapters.pi_records import ENTRIES, SHAPES
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.tree_file import Shown, Spot, TreeStore
+from session_adapters.tree.file import Shown, Spot, TreeStore
+from session_adapters.tree.records import ENTRIES, SHAPES
 
 __all__ = [
     "DatabaseShelf",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from session_adapters.base import Environment, Liveness, NativeCommand, Source
 from session_adapters.model import SessionSummary
-from session_adapters.tree_live import Process, newest_by_directory, processes
+from session_adapters.tree.live import Process, newest_by_directory, processes
 
 __all__ = ["fork_command", "live_sessions", "resume_command"]
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.codex_messages import CodexBuilder
+from session_adapters.codex.messages import CodexBuilder
 from session_adapters.files import Decoder, Line, file_stamp, read_small
 from session_adapters.model import Problem
 from session_adapters.transcript import Change, Transcript

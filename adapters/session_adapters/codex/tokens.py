@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from session_adapters.codex_records import Payload, TokenInfo, Usage, normalised
+from session_adapters.codex.records import Payload, TokenInfo, Usage, normalised
 from session_adapters.model import Message, TokenUsage
 from session_adapters.transcript import Builder
 

@@ -6,8 +6,8 @@ import re
 from datetime import datetime
 from typing import Any
 
-from session_adapters.claude_builder import add_costs
-from session_adapters.claude_records import (
+from session_adapters.claude.builder import add_costs
+from session_adapters.claude.records import (
     CONVERSATION,
     Brief,
     BriefBlock,

@@ -16,12 +16,12 @@ from pathlib import Path
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
 from session_adapters.files import Line, file_stamp, lines, open_file, read_ends
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.pi_records import ENTRIES
 from session_adapters.transcript import PAGE
-from session_adapters.tree_file import is_record
-from session_adapters.tree_relations import relate_files
-from session_adapters.tree_tally import Tally
-from session_adapters.tree_transcript import TreeTranscript
+from session_adapters.tree.file import is_record
+from session_adapters.tree.records import ENTRIES
+from session_adapters.tree.relations import relate_files
+from session_adapters.tree.tally import Tally
+from session_adapters.tree.transcript import TreeTranscript
 
 __all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter", "gather"]
 

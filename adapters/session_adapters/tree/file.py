@@ -12,10 +12,10 @@ from typing import Any, ClassVar, NamedTuple
 
 from session_adapters.files import Line, lines, open_file, read_at
 from session_adapters.model import Message
-from session_adapters.pi_messages import messages_of
-from session_adapters.pi_records import ENTRIES, SHAPES, SPOKEN, Entry, Shape
 from session_adapters.times import parse_time
-from session_adapters.tree import Node, Tree
+from session_adapters.tree.messages import messages_of
+from session_adapters.tree.paths import Node, Tree
+from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Entry, Shape
 
 __all__ = ["Shown", "Spot", "TreeFile", "TreeShape", "TreeStore", "is_record"]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_adapters.hermes_lineage import Relations
-from session_adapters.hermes_queries import Census, Tally
-from session_adapters.hermes_records import SessionRow, UsageRow
+from session_adapters.hermes.lineage import Relations
+from session_adapters.hermes.queries import Census, Tally
+from session_adapters.hermes.records import SessionRow, UsageRow
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch

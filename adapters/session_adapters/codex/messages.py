@@ -14,8 +14,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.codex_pages import is_summary_call, prompt_of, settle
-from session_adapters.codex_records import (
+from session_adapters.codex.pages import is_summary_call, prompt_of, settle
+from session_adapters.codex.records import (
     LINE,
     Payload,
     attachments_of,
@@ -24,8 +24,8 @@ from session_adapters.codex_records import (
     read_output,
     text_of,
 )
-from session_adapters.codex_records import Line as Record
-from session_adapters.codex_tokens import TokenBuilder
+from session_adapters.codex.records import Line as Record
+from session_adapters.codex.tokens import TokenBuilder
 from session_adapters.files import Line
 from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
 from session_adapters.times import from_iso

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.hermes_messages import BEGINNINGS, JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
-from session_adapters.hermes_records import MESSAGES, SESSIONS, USAGE, MessageRow, SessionRow, UsageRow
+from session_adapters.hermes.messages import BEGINNINGS, JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
+from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, MessageRow, SessionRow, UsageRow
 from session_adapters.sqlite import DatabaseUnreadable
 from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
 

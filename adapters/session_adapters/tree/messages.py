@@ -8,9 +8,9 @@ from datetime import datetime
 from typing import Any, Literal
 
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall, ToolResult
-from session_adapters.pi_records import CostRecord, Entry, MessageRecord, UsageRecord
 from session_adapters.text import scrub
 from session_adapters.times import parse_time
+from session_adapters.tree.records import CostRecord, Entry, MessageRecord, UsageRecord
 
 __all__ = ["entry_time", "messages_of", "price", "tokens", "usage_key"]
 

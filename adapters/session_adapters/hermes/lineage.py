@@ -16,7 +16,7 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from session_adapters.hermes_records import SessionRow
+from session_adapters.hermes.records import SessionRow
 from session_adapters.model import SessionKind
 
 __all__ = ["Relation", "Relations"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from session_adapters.codex_messages import CodexBuilder
+from session_adapters.codex.messages import CodexBuilder
 from session_adapters.files import Line, lines, open_file
 from session_adapters.model import Message, Problem
 from session_adapters.transcript import PAGE, Builder, JsonlTranscript

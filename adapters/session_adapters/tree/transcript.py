@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.files import Line
 from session_adapters.model import Message, Problem
-from session_adapters.pi_messages import messages_of
-from session_adapters.pi_records import ENTRIES
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript
-from session_adapters.tree import common_prefix
-from session_adapters.tree_file import TreeFile, TreeStore
+from session_adapters.tree.file import TreeFile, TreeStore
+from session_adapters.tree.messages import messages_of
+from session_adapters.tree.paths import common_prefix
+from session_adapters.tree.records import ENTRIES
 
 __all__ = ["TreeBuilder", "TreeTranscript"]
 

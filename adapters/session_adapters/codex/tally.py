@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
-from session_adapters.codex_messages import CodexBuilder
-from session_adapters.codex_records import Usage, normalised
-from session_adapters.codex_rollout import Head, relation_of
-from session_adapters.codex_tokens import minus
+from session_adapters.codex.messages import CodexBuilder
+from session_adapters.codex.records import Usage, normalised
+from session_adapters.codex.rollout import Head, relation_of
+from session_adapters.codex.tokens import minus
 from session_adapters.model import EPOCH, Message, TokenUsage
 from session_adapters.text import one_line
 from session_adapters.times import from_iso

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from session_adapters.base import Environment, Report, Root, Source
-from session_adapters.codex_rollout import is_rollout, name_id
+from session_adapters.codex.rollout import is_rollout, name_id
 from session_adapters.files import Decoder, file_stamp, lines, open_file
 from session_adapters.model import Problem
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from session_adapters.hermes_records import MessageRow
+from session_adapters.hermes.records import MessageRow
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult, Visibility
 from session_adapters.text import scrub, scrub_json
 from session_adapters.times import from_epoch

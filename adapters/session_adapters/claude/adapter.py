@@ -31,9 +31,9 @@ from session_adapters.base import (
     Source,
     unique,
 )
-from session_adapters.claude_builder import ClaudeBuilder
-from session_adapters.claude_ends import Part, ends, feed_all
-from session_adapters.claude_paths import (
+from session_adapters.claude.builder import ClaudeBuilder
+from session_adapters.claude.ends import Part, ends, feed_all
+from session_adapters.claude.paths import (
     config_roots,
     custom_title,
     helper_meta,
@@ -43,8 +43,8 @@ from session_adapters.claude_paths import (
     parent_folder,
     printable,
 )
-from session_adapters.claude_relate import relate
-from session_adapters.claude_scan import Tally
+from session_adapters.claude.relate import relate
+from session_adapters.claude.scan import Tally
 from session_adapters.files import Line, open_file
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript

@@ -1,9 +1,5 @@
 """Hermes: one `state.db` per profile (spec 000, spec 004 §4.2.10; facts: hermes.md 1, 2 and 4.4).
 
-The rooms: `hermes_records` the rows, `hermes_queries` what is asked, `hermes_lineage` how sessions hang together,
-`hermes_summaries` and `hermes_messages` what becomes of it, `hermes_transcript` a conversation to follow,
-`hermes_leftovers` the files from before the database.
-
 Hermes writes memory entries to text files, and no version has a table of them, so none are read here.
 """
 
@@ -30,17 +26,17 @@ from session_adapters.base import (
     Source,
 )
 from session_adapters.files import read_small
-from session_adapters.hermes_leftovers import (
+from session_adapters.hermes.leftovers import (
     LAYOUT,
     leftover_sources,
     leftover_summary,
     messages_of,
     open_leftover,
 )
-from session_adapters.hermes_messages import Conversation
-from session_adapters.hermes_queries import ALL, Schema, exists, page_ids, read_rows, take_census
-from session_adapters.hermes_summaries import summaries_of
-from session_adapters.hermes_transcript import HermesTranscript
+from session_adapters.hermes.messages import Conversation
+from session_adapters.hermes.queries import ALL, Schema, exists, page_ids, read_rows, take_census
+from session_adapters.hermes.summaries import summaries_of
+from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub

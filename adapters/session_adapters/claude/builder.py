@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.claude_records import (
+from session_adapters.claude.records import (
     Block,
     Body,
     Record,

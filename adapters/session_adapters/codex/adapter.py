@@ -28,13 +28,13 @@ from session_adapters.base import (
     Source,
     unique,
 )
-from session_adapters.codex_document import DocumentTranscript, document_lines, is_document
-from session_adapters.codex_live import held_locks, open_rollouts
-from session_adapters.codex_rollout import Head, base_stop, identify, is_uuid, own_start
-from session_adapters.codex_splice import Base, CodexTranscript
-from session_adapters.codex_store import ARCHIVED, Names, codex_home, codex_roots, list_sources
-from session_adapters.codex_survey import Survey, survey_document, survey_rollout
-from session_adapters.codex_tally import Tally
+from session_adapters.codex.document import DocumentTranscript, document_lines, is_document
+from session_adapters.codex.live import held_locks, open_rollouts
+from session_adapters.codex.rollout import Head, base_stop, identify, is_uuid, own_start
+from session_adapters.codex.splice import Base, CodexTranscript
+from session_adapters.codex.store import ARCHIVED, Names, codex_home, codex_roots, list_sources
+from session_adapters.codex.survey import Survey, survey_document, survey_rollout
+from session_adapters.codex.tally import Tally
 from session_adapters.files import lines, open_file
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.text import one_line

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from session_adapters.model import EPOCH, Cost, Message, SessionSummary, TokenUsage
-from session_adapters.pi_messages import entry_time, price, tokens, usage_key
-from session_adapters.pi_records import Entry
 from session_adapters.text import one_line
-from session_adapters.tree_file import TreeShape
+from session_adapters.tree.file import TreeShape
+from session_adapters.tree.messages import entry_time, price, tokens, usage_key
+from session_adapters.tree.records import Entry
 
 __all__ = ["Tally"]
 

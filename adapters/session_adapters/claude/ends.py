@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from session_adapters.claude_records import Brief, forked_from
-from session_adapters.claude_scan import Tally, timed
+from session_adapters.claude.records import Brief, forked_from
+from session_adapters.claude.scan import Tally, timed
 from session_adapters.files import Line, is_whole, lines, read_at, read_ends
 
 __all__ = ["REACH", "Part", "ends", "feed_all"]

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from session_adapters.codex_document import document_lines
-from session_adapters.codex_messages import CodexBuilder
-from session_adapters.codex_rollout import Head, identify, own_start
-from session_adapters.codex_splice import TOO_LONG
-from session_adapters.codex_tally import Tally
+from session_adapters.codex.document import document_lines
+from session_adapters.codex.messages import CodexBuilder
+from session_adapters.codex.rollout import Head, identify, own_start
+from session_adapters.codex.splice import TOO_LONG
+from session_adapters.codex.tally import Tally
 from session_adapters.files import Ends, Line, is_whole, lines, open_file, read_ends
 from session_adapters.model import Message
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from session_adapters.codex_tokens import HIDDEN_CALL, PendingUsage
+from session_adapters.codex.tokens import HIDDEN_CALL, PendingUsage
 from session_adapters.model import Message
 
 if TYPE_CHECKING:
-    from session_adapters.codex_messages import CodexBuilder
+    from session_adapters.codex.messages import CodexBuilder
 
 __all__ = ["is_summary_call", "prompt_of", "settle"]
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from session_adapters.base import Liveness
-from session_adapters.codex_rollout import is_uuid, name_id
+from session_adapters.codex.rollout import is_uuid, name_id
 from session_adapters.locks import flocks, open_files
 
 __all__ = ["held_locks", "open_rollouts"]

@@ -1,0 +1,10 @@
+"""Hermes (spec 000, spec 004 §4.2.10; facts: hermes.md 1, 2 and 4.4).
+
+The rooms: `records` the rows, `queries` what is asked, `lineage` how sessions hang together, `summaries` and
+`messages` what becomes of it, `transcript` a conversation to follow, `leftovers` the files from before the database,
+`adapter` the whole.
+"""
+
+from session_adapters.hermes.adapter import HermesAdapter
+
+__all__ = ["HermesAdapter"]

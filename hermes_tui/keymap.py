@@ -123,7 +123,7 @@ def bindings(context: str) -> list[BindingType]:
 
 def all_keys() -> tuple[Key, ...]:
     """`KEYS` and those of the transcript."""
-    from hermes_tui.widgets.transcript import TranscriptPane
+    from hermes_tui.widgets.transcript.pane import TranscriptPane
 
     theirs: list[Key] = []
     for binding in TranscriptPane.BINDINGS:

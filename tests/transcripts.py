@@ -12,7 +12,7 @@ from textual.pilot import Pilot
 from hermes_tui.clock import Clock
 from hermes_tui.paths import styles_dir
 from hermes_tui.themes import THEMES
-from hermes_tui.widgets.transcript import TranscriptPane
+from hermes_tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import Message, Role, SessionSummary
 from session_adapters.transcript import Change, Transcript
 

@@ -26,7 +26,7 @@ from hermes_tui.widgets.page import Block, Page
 from hermes_tui.widgets.search_box import SearchBox
 from hermes_tui.widgets.session_list import SessionList
 from hermes_tui.widgets.session_rows import Conversation, Forest
-from hermes_tui.widgets.transcript import TranscriptPane
+from hermes_tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.transcript import Transcript
 
 __all__ = ["MainScreen"]

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from hermes_tui.widgets.transcript_text import compact, count_lines
+from hermes_tui.widgets.transcript.text import compact, count_lines
 from session_adapters.model import ToolCall
 
 __all__ = ["Edit", "arguments", "duration", "edits", "exit_code", "facts", "json_text", "output_text", "target"]

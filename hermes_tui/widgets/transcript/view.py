@@ -10,10 +10,10 @@ from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from hermes_tui.widgets.transcript_blocks import ALL, OPEN, SHUT, Layout
-from hermes_tui.widgets.transcript_context import context_of
-from hermes_tui.widgets.transcript_heights import Column, Entry
-from hermes_tui.widgets.transcript_pieces import NOTE, Piece, Place, Rendered
+from hermes_tui.widgets.transcript.blocks import ALL, OPEN, SHUT, Layout
+from hermes_tui.widgets.transcript.context import context_of
+from hermes_tui.widgets.transcript.heights import Column, Entry
+from hermes_tui.widgets.transcript.pieces import NOTE, Piece, Place, Rendered
 from session_adapters.model import Message
 
 __all__ = ["Position", "Row", "View"]

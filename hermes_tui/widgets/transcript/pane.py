@@ -16,11 +16,11 @@ from textual.message import Message as Event
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
-from hermes_tui.widgets.transcript_border import subtitle, title
-from hermes_tui.widgets.transcript_branches import branches_of, partings, place, switch
-from hermes_tui.widgets.transcript_canvas import TranscriptCanvas
-from hermes_tui.widgets.transcript_keys import BINDINGS
-from hermes_tui.widgets.transcript_view import Position
+from hermes_tui.widgets.transcript.border import subtitle, title
+from hermes_tui.widgets.transcript.branches import branches_of, partings, place, switch
+from hermes_tui.widgets.transcript.canvas import TranscriptCanvas
+from hermes_tui.widgets.transcript.keys import BINDINGS
+from hermes_tui.widgets.transcript.view import Position
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Branch, Change, Transcript
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.style import Style
 
-from hermes_tui.widgets.transcript_pieces import Palette
+from hermes_tui.widgets.transcript.pieces import Palette
 
 if TYPE_CHECKING:
-    from hermes_tui.widgets.transcript_markdown import MarkdownRows
+    from hermes_tui.widgets.transcript.markdown import MarkdownRows
 
 __all__ = ["COMPONENTS", "LazyMarkdown", "markdown_for", "palette_for"]
 
@@ -50,7 +50,7 @@ class LazyMarkdown:
     def render(self, text: str, width: int) -> list[list[Segment]] | None:
         """See `MarkdownRows.render`."""
         if self._rows is None:
-            from hermes_tui.widgets.transcript_markdown import MarkdownRows
+            from hermes_tui.widgets.transcript.markdown import MarkdownRows
 
             self._rows = MarkdownRows(*self._given)
         return self._rows.render(text, width)

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from hermes_tui.widgets.transcript_blocks import is_hidden
+from hermes_tui.widgets.transcript.blocks import is_hidden
 from session_adapters.model import Message
 
 __all__ = ["Column", "Entry", "estimate"]

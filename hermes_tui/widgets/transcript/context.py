@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hermes_tui.clock import Clock
-from hermes_tui.widgets.transcript_blocks import Context, is_hidden
-from hermes_tui.widgets.transcript_heights import Column
+from hermes_tui.widgets.transcript.blocks import Context, is_hidden
+from hermes_tui.widgets.transcript.heights import Column
 from session_adapters.model import Message
 
 __all__ = ["context_of"]

@@ -16,10 +16,10 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.themes import agent_colour
 from hermes_tui.widgets.cells import fit
-from hermes_tui.widgets.transcript_blocks import Layout
-from hermes_tui.widgets.transcript_pieces import Palette
-from hermes_tui.widgets.transcript_style import COMPONENTS, LazyMarkdown, markdown_for, palette_for
-from hermes_tui.widgets.transcript_view import Position, Row, View
+from hermes_tui.widgets.transcript.blocks import Layout
+from hermes_tui.widgets.transcript.pieces import Palette
+from hermes_tui.widgets.transcript.style import COMPONENTS, LazyMarkdown, markdown_for, palette_for
+from hermes_tui.widgets.transcript.view import Position, Row, View
 
 __all__ = ["TranscriptCanvas"]
 

@@ -12,14 +12,14 @@ from rich.style import Style
 from hermes_tui.clock import Clock
 from hermes_tui.display import count, money, safe, size
 from hermes_tui.widgets.cells import fit, width_of
-from hermes_tui.widgets.transcript_pieces import NOTE, Palette, Piece, Rendered
-from hermes_tui.widgets.transcript_text import compact, excerpt, fold, whole
-from hermes_tui.widgets.transcript_tools import arguments, edits, facts, output_text, target
+from hermes_tui.widgets.transcript.pieces import NOTE, Palette, Piece, Rendered
+from hermes_tui.widgets.transcript.text import compact, excerpt, fold, whole
+from hermes_tui.widgets.transcript.tools import arguments, edits, facts, output_text, target
 from session_adapters.model import Message, ToolCall
 
 if TYPE_CHECKING:
-    from hermes_tui.widgets.transcript_markdown import MarkdownRows
-    from hermes_tui.widgets.transcript_style import LazyMarkdown
+    from hermes_tui.widgets.transcript.markdown import MarkdownRows
+    from hermes_tui.widgets.transcript.style import LazyMarkdown
 
 __all__ = ["ALL", "OPEN", "SHUT", "Context", "Layout", "is_hidden"]
 

@@ -1,0 +1,104 @@
+"""The user's settings: one TOML file, read when the program starts and never written by it.
+
+`config.toml` in `paths.config_dir()`, or the file that `HERMES_TUI_CONFIG` or `--config` names. Without a file every
+setting has its default. A file with a mistake is refused as a whole, because half of somebody's wishes may be worse
+than none: whoever set `read_only` must not lose it to a misspelt theme.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct, ValidationError, convert, field
+
+from hermes_tui import errors, paths
+
+__all__ = ["Config", "Price", "Window", "config_file", "load"]
+
+_LIMIT = 1 << 20
+"""Bytes; a settings file longer than that is not one."""
+
+
+class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a model costs, in US dollars for a million tokens; for models that the price list does not know, or that
+    somebody pays another price for."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    """None: as `input`."""
+    cache_write: float | None = None
+    """None: as `input`."""
+
+
+class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much of a conversation an agent takes into its next call (spec 001), where its store does not say."""
+
+    strategy: Literal["summary_buffer", "buffer_window", "token_window"] | None = None
+    size: int | None = None
+    """Messages, for `buffer_window`."""
+    tokens: int | None = None
+    """Tokens, for `summary_buffer` and `token_window`."""
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All settings, with their defaults."""
+
+    read_only: bool = False
+    """No key or command that changes a gateway's lanes."""
+    theme: str | None = None
+    mouse: bool = True
+    index: bool = True
+    """Keep a search index; without it the raw files are searched each time."""
+    keymap: Mapping[str, str] = field(default_factory=dict)
+    """Binding id → keys, separated by commas (`?` shows the ids' actions)."""
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    """Model name → its price."""
+    context: Mapping[str, Window] = field(default_factory=dict)
+    """Agent name → its window."""
+    searches: Mapping[str, str] = field(default_factory=dict)
+    """Name → query: saved searches."""
+
+
+def config_file(variables: Mapping[str, str] | None = None) -> Path:
+    """Where the settings are, whether or not there are any."""
+    named = (os.environ if variables is None else variables).get("HERMES_TUI_CONFIG", "").strip()
+    return Path(named).expanduser() if named else paths.config_dir() / "config.toml"
+
+
+def load(path: Path | None = None) -> Config:
+    """The settings in `path` (None: the usual file, which need not exist). Raises `errors.ValidationError`, one
+    sentence, for a file that cannot be read, is no TOML or has a setting that there is not."""
+    file = config_file() if path is None else path
+    try:
+        with file.open("rb") as stream:
+            raw = stream.read(_LIMIT + 1)
+    except FileNotFoundError:
+        if path is None and not os.environ.get("HERMES_TUI_CONFIG", "").strip():
+            return Config()
+        raise _refused(file, "there is no such file") from None
+    except OSError as error:
+        raise _refused(file, error.strerror or str(error)) from error
+    if len(raw) > _LIMIT:
+        raise _refused(file, "it is longer than a megabyte")
+    return _decoded(file, raw)
+
+
+def _decoded(file: Path, raw: bytes) -> Config:
+    import tomllib
+
+    try:
+        return convert(tomllib.loads(raw.decode()), Config)
+    except UnicodeDecodeError:
+        raise _refused(file, "it is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        raise _refused(file, f"it is no TOML: {error}") from None
+    except ValidationError as error:
+        raise _refused(file, str(error).replace("Object contains unknown field", "there is no setting")) from None
+
+
+def _refused(file: Path, reason: str) -> errors.ValidationError:
+    return errors.ValidationError(f"settings {str(file)!r}: {reason}; correct the file or move it away")

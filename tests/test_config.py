@@ -1,0 +1,90 @@
+"""Settings: what they may be, and what is said of one that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hermes_tui import config
+from hermes_tui.errors import ValidationError
+
+
+def written(folder: Path, text: str) -> Path:
+    file = folder / "config.toml"
+    file.write_text(text)
+    return file
+
+
+def test_without_a_file_everything_has_its_default(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("HERMES_TUI_CONFIG", raising=False)
+    assert config.load() == config.Config()
+
+
+def test_every_setting_can_be_set(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        """
+        read_only = true
+        theme = "hermes-light"
+        mouse = false
+        index = false
+        [keymap]
+        "list.open" = "o"
+        [prices."my-model"]
+        input = 1.5
+        output = 6
+        cache_read = 0.15
+        [context.hector]
+        strategy = "buffer_window"
+        size = 20
+        [searches]
+        mine = "agent:claude is:error"
+        """,
+    )
+    found = config.load(file)
+    assert (found.read_only, found.theme, found.mouse, found.index) == (True, "hermes-light", False, False)
+    assert found.keymap == {"list.open": "o"}
+    assert found.prices["my-model"] == config.Price(input=1.5, output=6, cache_read=0.15)
+    assert found.context["hector"] == config.Window(strategy="buffer_window", size=20)
+    assert found.searches == {"mine": "agent:claude is:error"}
+
+
+def test_the_variable_names_another_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERMES_TUI_CONFIG", str(written(tmp_path, "read_only = true")))
+    assert config.load().read_only
+    monkeypatch.setenv("HERMES_TUI_CONFIG", str(tmp_path / "gone.toml"))
+    with pytest.raises(ValidationError, match=r"gone\.toml.*no such file"):
+        config.load()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("read_onyl = true", "read_onyl"),
+        ('read_only = "yes"', "read_only"),
+        ("read_only = ", "no TOML"),
+        ("[prices.m]\ninput = 1", "output"),
+        ('[context.hector]\nstrategy = "all"', "strategy"),
+    ],
+)
+def test_a_mistake_is_named_and_nothing_of_the_file_is_used(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        config.load(written(tmp_path, text))
+    assert said in str(caught.value)
+    assert "config.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(raw=st.binary(max_size=200))
+def test_any_bytes_are_settings_or_refused(tmp_path: Path, raw: bytes) -> None:
+    file = tmp_path / "config.toml"
+    file.write_bytes(raw)
+    try:
+        assert isinstance(config.load(file), config.Config)
+    except ValidationError as error:
+        assert str(file) in str(error)

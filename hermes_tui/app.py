@@ -14,6 +14,7 @@ from textual.screen import Screen
 
 from hermes_tui import collector, paths
 from hermes_tui.clock import Clock
+from hermes_tui.config import Config
 from hermes_tui.errors import ValidationError
 from hermes_tui.keymap import bindings, validate_keymap
 from hermes_tui.reader import Opened, Reader
@@ -49,25 +50,25 @@ class HermesApp(App[None], inherit_bindings=False):
     def __init__(
         self,
         manager: SessionManager,
+        config: Config | None = None,
         *,
         clock: Clock | None = None,
-        theme: str | None = None,
-        keymap: Mapping[str, str] | None = None,
         painted: Callable[[], None] | None = None,
     ) -> None:
-        """`theme` None or unknown: the usual one. `keymap`: binding id → keys; one with mistakes is not used, and
-        a toast says what they are. `painted` is called once, when the first frame is there."""
+        """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
+        toast says what they are. `painted` is called once, when the first frame is there."""
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
         super().__init__(ansi_color=True if self.no_colour else None)
         self.animation_level = "none"
         self.manager = manager
+        self.config = config = config or Config()
         self.clock = clock or Clock()
-        self.user_keymap = dict(keymap or {})
+        self.user_keymap = dict(config.keymap)
         self._keymap_errors = validate_keymap(self.user_keymap) if self.user_keymap else []
         for one in THEMES:
             self.register_theme(one)
-        self.theme = theme_for(theme, no_colour=self.no_colour)
+        self.theme = theme_for(config.theme, no_colour=self.no_colour)
         self._painted = painted
         self._closing = False
         self._running_loop: asyncio.AbstractEventLoop | None = None
@@ -229,25 +230,19 @@ class HermesApp(App[None], inherit_bindings=False):
         yield SystemCommand("Quit", "End the program; agents go on", self.exit)
 
 
-def run_app(
-    *,
-    environment: Environment | None = None,
-    mouse: bool = True,
-    theme: str | None = None,
-    static_now: datetime | None = None,
-) -> int:
-    """Run the program until it is left; its exit code.
+def run_app(config: Config, *, environment: Environment | None = None, static_now: datetime | None = None) -> int:
+    """Run the program as `config` says until it is left; its exit code.
 
-    `environment` None: this process's own. `mouse` False leaves the mouse to the terminal. `static_now` (aware)
-    makes time stand still there. Raises `ValidationError` for colours that there are not.
+    `environment` None: this process's own. `static_now` (aware) makes time stand still there. Raises
+    `ValidationError` for colours that there are not.
     """
-    _check_colours(theme)
+    _check_colours(config.theme)
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
-    app = HermesApp(SessionManager(environment), clock=Clock(static_now), theme=theme, painted=collector.settle)
+    app = HermesApp(SessionManager(environment), config, clock=Clock(static_now), painted=collector.settle)
     guard = Guard(app.leave_soon)
     guard.install()
     try:
-        app.run(mouse=mouse)
+        app.run(mouse=config.mouse)
     finally:
         app.watch_thread.join()
         guard.release()

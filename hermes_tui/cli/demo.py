@@ -31,5 +31,5 @@ def demo(context: click.Context, /, static: bool, home: Path | None, no_open: bo
         require_terminal()
     from hermes_tui.demo import run_demo
 
-    settings = context.find_root().obj
-    return run_demo(static=static, home=home, open_tui=not no_open, mouse=settings.mouse, theme=settings.theme)
+    config = context.find_root().obj.config()
+    return run_demo(config, static=static, home=home, open_tui=not no_open)

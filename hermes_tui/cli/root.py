@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
 from hermes_tui import __version__
+
+if TYPE_CHECKING:
+    from hermes_tui.config import Config
 
 __all__ = ["COMMANDS", "Place", "Settings", "root"]
 
@@ -27,6 +30,22 @@ class Settings(NamedTuple):
     home: Path | None
     mouse: bool
     theme: str | None
+    read_only: bool = False
+
+    def config(self) -> Config:
+        """The user's settings with these options on top. Raises `ValidationError` for a settings file that is
+        wrong; a command that needs none of them works all the same."""
+        from msgspec.structs import replace
+
+        from hermes_tui.config import load
+
+        kept = load()
+        return replace(
+            kept,
+            mouse=self.mouse and kept.mouse,
+            theme=self.theme or kept.theme,
+            read_only=self.read_only or kept.read_only,
+        )
 
 
 COMMANDS = {
@@ -69,13 +88,14 @@ class _Commands(click.Group):
 )
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, for selecting and copying.")
 @click.option("--theme", metavar="NAME", help="Colours: a theme by name; an unknown name lists them.")
+@click.option("--read-only", is_flag=True, help="Refuse every key and command that changes a gateway's lanes.")
 @click.pass_context
-def root(context: click.Context, home: Path | None, no_mouse: bool, theme: str | None) -> int:
+def root(context: click.Context, home: Path | None, no_mouse: bool, theme: str | None, read_only: bool) -> int:
     """See, read and search every session of every AI agent on this machine.
 
     Without a command the terminal program opens. Sessions are only ever read.
     """
-    context.obj = Settings(home, not no_mouse, theme)
+    context.obj = Settings(home, not no_mouse, theme, read_only)
     if context.invoked_subcommand is None:
         from hermes_tui.cli.tui import open_tui
 

@@ -20,10 +20,11 @@ def open_tui(settings: Settings) -> int:
     terminal."""
     require_terminal()
     environment = environment_of(settings.home)
+    config = settings.config()
     _import_asyncio()
     from hermes_tui.app import run_app
 
-    return run_app(environment=environment, mouse=settings.mouse, theme=settings.theme)
+    return run_app(config, environment=environment)
 
 
 def _import_asyncio() -> None:

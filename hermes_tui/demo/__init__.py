@@ -12,8 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hermes_tui.errors import HermesTuiError, ValidationError
+
+if TYPE_CHECKING:
+    from hermes_tui.config import Config
 
 __all__ = ["STATIC_NOW", "only_home", "run_demo"]
 
@@ -21,14 +25,7 @@ STATIC_NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
 """When `--static` takes place."""
 
 
-def run_demo(
-    *,
-    static: bool,
-    home: Path | None,
-    open_tui: bool = True,
-    mouse: bool = True,
-    theme: str | None = None,
-) -> int:
+def run_demo(config: Config, *, static: bool, home: Path | None, open_tui: bool = True) -> int:
     """Write a demo home and open the program on it; the exit code.
 
     Without `home` it is a temporary one that is removed at the end. With `static` nothing moves and it is always
@@ -44,15 +41,15 @@ def run_demo(
     try:
         if home is not None:
             prepare(home)
-            return _run(home, static=static, open_tui=open_tui, mouse=mouse, theme=theme)
+            return _run(config, home, static=static, open_tui=open_tui)
         with tempfile.TemporaryDirectory(prefix="hermes-tui-demo-", ignore_cleanup_errors=True) as temporary:
             prepare(Path(temporary))
-            return _run(Path(temporary), static=static, open_tui=open_tui, mouse=mouse, theme=theme)
+            return _run(config, Path(temporary), static=static, open_tui=open_tui)
     except OSError as error:
         raise HermesTuiError(f"cannot write the demo home {error.filename}: {error.strerror}") from error
 
 
-def _run(home: Path, *, static: bool, open_tui: bool, mouse: bool, theme: str | None) -> int:
+def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
     from hermes_tui.demo.home import environment_of, write_home
     from hermes_tui.demo.live import LiveWriter
 
@@ -67,9 +64,7 @@ def _run(home: Path, *, static: bool, open_tui: bool, mouse: bool, theme: str | 
         if writer is not None:
             writer.start()
         try:
-            return run_app(
-                environment=environment_of(home), mouse=mouse, theme=theme, static_now=now if static else None
-            )
+            return run_app(config, environment=environment_of(home), static_now=now if static else None)
         finally:
             if writer is not None:
                 writer.stop()

@@ -85,12 +85,13 @@ def normalised(picture: str) -> str:
 async def _taken(scene: Scene, home: Path) -> str:
     from hermes_tui.app import HermesApp
     from hermes_tui.clock import Clock
+    from hermes_tui.config import Config
     from hermes_tui.demo import STATIC_NOW
     from hermes_tui.demo.home import environment_of
     from hermes_tui.sessions.manager import SessionManager
 
     manager = SessionManager(environment_of(home))
-    app = HermesApp(manager, clock=Clock(STATIC_NOW), theme=scene.theme)
+    app = HermesApp(manager, Config(theme=scene.theme), clock=Clock(STATIC_NOW))
     try:
         async with app.run_test(size=scene.size) as pilot:
             await _until(pilot, lambda: bool(app.main.snapshot.places) and not app.main.snapshot.partial)

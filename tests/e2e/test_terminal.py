@@ -164,7 +164,8 @@ def refresh(self, agents=None):
     return first(self, agents)
 Catalogue.refresh = refresh
 from hermes_tui.app import run_app
-sys.exit(run_app())
+from hermes_tui.config import Config
+sys.exit(run_app(Config()))
 """
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from hermes_tui import SessionManager, __version__
+from hermes_tui.config import Config, Price, Window
 from hermes_tui.keymap import all_keys, key_label
 from hermes_tui.themes import NO_COLOUR_THEME, THEMES
 from session_adapters import registry
@@ -30,6 +31,12 @@ def test_the_readme_has_every_key() -> None:
 def test_the_readme_has_every_theme() -> None:
     for theme in THEMES:
         assert theme.name == NO_COLOUR_THEME or f"`{theme.name}`" in README
+
+
+def test_the_readme_has_every_setting() -> None:
+    table = README.split("## Settings")[1].split("\n## ")[0]
+    for name in (*Config.__struct_fields__, *Price.__struct_fields__, *Window.__struct_fields__):
+        assert re.search(rf"`\[?{name}\b", table), name
 
 
 def test_every_make_target_is_explained() -> None:

@@ -13,6 +13,7 @@ from textual.pilot import Pilot
 from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
+from hermes_tui.config import Config
 from hermes_tui.sessions.manager import SessionManager
 from pilots import until
 from session_adapters.base import Environment
@@ -41,7 +42,7 @@ def program(tmp_path: Path) -> Program:
         wait: bool = True,
     ) -> AsyncIterator[Pilot[None]]:
         manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache")
-        app = HermesApp(manager, clock=Clock(now), theme=theme, keymap=keymap)
+        app = HermesApp(manager, Config(theme=theme, keymap=keymap or {}), clock=Clock(now))
         async with app.run_test(size=size, notifications=True) as pilot:
             if wait:
                 await until(pilot, lambda: app.main.snapshot.places)

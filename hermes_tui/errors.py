@@ -4,6 +4,7 @@
     ├── AgentNotFound       AGENT_NOT_FOUND     exit 3   no adapter of that name
     ├── SessionNotFound     SESSION_NOT_FOUND   exit 8   the agent has no such session (any more)
     ├── ParseError          PARSE_ERROR         exit 1   the session is there and cannot be read
+    │   └── EntryError      PARSE_ERROR         exit 1   a field of a gateway's lane is not what it must be
     └── ValidationError     VALIDATION_ERROR    exit 2   an option or argument makes no sense
 
 Codes are those of spec 004 §8.1; exit codes those of the program that the document describes. The text of each is
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["AgentNotFound", "HermesTuiError", "ParseError", "SessionNotFound", "ValidationError"]
+__all__ = ["AgentNotFound", "EntryError", "HermesTuiError", "ParseError", "SessionNotFound", "ValidationError"]
 
 
 class HermesTuiError(Exception):
@@ -45,6 +46,16 @@ class ParseError(HermesTuiError):
 
     code = "PARSE_ERROR"
     exit_code = 1
+
+
+class EntryError(ParseError):
+    """What Hermes keeps for a lane cannot be understood, and is therefore not touched."""
+
+    def __init__(self, field: str, reason: str) -> None:
+        """`field` is the member's name (`origin.chat_id`), empty where the whole is meant."""
+        super().__init__(f"{field} {reason}" if field else reason)
+        self.field = field
+        self.reason = reason
 
 
 class ValidationError(HermesTuiError):

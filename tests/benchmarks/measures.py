@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -56,9 +57,13 @@ class Tool(NamedTuple):
         self.scratch.mkdir(parents=True)
 
 
+_ROW = re.compile(r"\w.*\s\d{1,3}(s|m|h|d|w|mo|y)\b")
+"""Words and, after them, an age: how both tools show a session. Frames, headings and empty tables are none."""
+
+
 def _full(lines: list[str]) -> bool:
-    """A list stands on the screen."""
-    return sum(len(line) > 20 for line in lines) > 20
+    """A list of sessions fills the screen (45 lines; fast-resume's has room for 36 of them, ours for 40)."""
+    return sum(_ROW.search(line) is not None for line in lines) > 32
 
 
 def _median(runs: int, measure: Callable[[], float]) -> float:
@@ -103,8 +108,7 @@ def _quit(tool: Tool, home: Path) -> float:
         terminal.silence()
         start = time.perf_counter()
         terminal.send(b"\x11" if tool.name == "hermes-tui" else b"\x03")
-        while not terminal.ended and time.perf_counter() - start < 10:
-            terminal.read(0.05)
+        terminal.wait(10)
         return (time.perf_counter() - start) * 1000
 
 
@@ -180,8 +184,7 @@ def _wait(tool: Tool, home: Path, seconds: float) -> tuple[float, float, float]:
         terminal.until(_full)
         _settle(terminal)
         bytes_before, used_before, start = terminal.received, terminal.processor_seconds(), time.perf_counter()
-        while time.perf_counter() - start < seconds:
-            terminal.read(1.0)
+        terminal.wait(seconds)
         passed = time.perf_counter() - start
         used = terminal.processor_seconds() - used_before
         return (terminal.received - bytes_before) / passed, used / passed * 100, terminal.resident_megabytes()

@@ -1,4 +1,8 @@
-"""A program in a pseudo-terminal of ours: what it shows, when, and at what cost. Linux only (reads /proc)."""
+"""A program in a pseudo-terminal of ours: what it shows, when, and at what cost. Linux only (reads /proc).
+
+What the program writes is taken, dated and answered in a thread that does nothing else, and turned into a screen only
+while the program is silent: a terminal that falls behind would hold back the program that is measured.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,9 @@ import select
 import signal
 import struct
 import termios
+import threading
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -21,17 +27,22 @@ import pyte
 __all__ = ["Terminal"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_QUERIES: tuple[tuple[bytes, bytes], ...] = (
-    (rb"\x1b\[0?c", b"\x1b[?62;22c"),
-    (rb"\x1b\[5n", b"\x1b[0n"),
-    (rb"\x1b\[6n", b"\x1b[1;1R"),
-    (rb"\x1b\]10;\?", b"\x1b]10;rgb:e0e0/e0e0/e0e0\x1b\\"),
-    (rb"\x1b\]11;\?", b"\x1b]11;rgb:1010/1010/1010\x1b\\"),
-    (rb"\x1b\[\?u", b"\x1b[?0u"),
-    (rb"\x1b\[14t", b"\x1b[4;720;1280t"),
-    (rb"\x1b\[16t", b"\x1b[6;16;8t"),
+_QUIET = 0.25
+"""Seconds without a byte after which the screen is looked at."""
+_LOOK = 3.0
+"""Seconds after which it is looked at although the program goes on writing."""
+_QUERIES: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
+    (re.compile(rb"\x1b\[0?c"), b"\x1b[?62;22c"),
+    (re.compile(rb"\x1b\[5n"), b"\x1b[0n"),
+    (re.compile(rb"\x1b\[6n"), b"\x1b[1;1R"),
+    (re.compile(rb"\x1b\]10;\?"), b"\x1b]10;rgb:e0e0/e0e0/e0e0\x1b\\"),
+    (re.compile(rb"\x1b\]11;\?"), b"\x1b]11;rgb:1010/1010/1010\x1b\\"),
+    (re.compile(rb"\x1b\[\?u"), b"\x1b[?0u"),
+    (re.compile(rb"\x1b\[14t"), b"\x1b[4;720;1280t"),
+    (re.compile(rb"\x1b\[16t"), b"\x1b[6;16;8t"),
 )
 """What programs ask a terminal, and an ordinary one's answers, so that none waits for a timeout."""
+_MODE = re.compile(rb"\x1b\[\?(\d+)\$p")
 
 
 class Terminal:
@@ -42,16 +53,22 @@ class Terminal:
     ) -> None:
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
+        self._chunks: deque[tuple[float, bytes]] = deque()
+        self._news = threading.Condition()
+        self._leaving = False
         self.received = 0
         """Bytes the program wrote so far."""
-        self.began = time.perf_counter()
+        self.last = self.began = time.perf_counter()
+        """When it wrote the last of them."""
         self.ended = False
+        size = struct.pack("HHHH", rows, columns, columns * 8, rows * 16)
         self.pid, self._fd = pty.fork()
         if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, size)
             terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
             os.execvpe(command[0], list(command), {**environment, **terminal})
-        size = struct.pack("HHHH", rows, columns, columns * 8, rows * 16)
-        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, size)
+        self._thread = threading.Thread(target=self._take, name="terminal", daemon=True)
+        self._thread.start()
 
     def __enter__(self) -> Terminal:
         return self
@@ -65,59 +82,87 @@ class Terminal:
         while os.waitpid(self.pid, os.WNOHANG)[0] == 0:
             if time.perf_counter() > end:
                 os.kill(self.pid, signal.SIGKILL)
-            self.read(0.05)
+            time.sleep(0.02)
+        self._leaving = True
+        self._thread.join()
         os.close(self._fd)
+
+    # The thread --------------------------------------------------------------------------------------------
+
+    def _take(self) -> None:
+        while not self._leaving:
+            if not select.select([self._fd], [], [], 0.5)[0]:
+                continue
+            try:
+                data = os.read(self._fd, 1 << 16)
+            except OSError:
+                data = b""
+            with self._news:
+                if data:
+                    self.last = time.perf_counter()
+                    self.received += len(data)
+                    self._chunks.append((self.last, data))
+                else:
+                    self.ended = True
+                self._news.notify_all()
+            if not data:
+                return
+            self._answer(data)
+
+    def _answer(self, data: bytes) -> None:
+        answers = [answer for query, answer in _QUERIES if query.search(data)]
+        answers += [b"\x1b[?" + mode + b";0$y" for mode in _MODE.findall(data)]
+        if answers:
+            with suppress(OSError):  # it ended meanwhile
+                os.write(self._fd, b"".join(answers))
+
+    # For the one who measures ------------------------------------------------------------------------------
 
     @property
     def lines(self) -> list[str]:
-        """The screen as text."""
+        """The screen as text, as far as it was looked at."""
         return [line.rstrip() for line in self._screen.display]
 
     def send(self, keys: bytes) -> None:
         """Type."""
         os.write(self._fd, keys)
 
-    def read(self, timeout: float) -> float | None:
-        """Take what the program wrote; when that was, or None after `timeout` seconds of silence."""
-        if self.ended or not select.select([self._fd], [], [], timeout)[0]:
-            return None
-        try:
-            data = os.read(self._fd, 1 << 16)
-        except OSError:
-            data = b""
-        if not data:
-            self.ended = True
-            return None
-        moment = time.perf_counter()
-        self.received += len(data)
-        self._answer(data)
-        self._stream.feed(data)
-        return moment
-
-    def _answer(self, data: bytes) -> None:
-        answers = [answer for query, answer in _QUERIES if re.search(query, data)]
-        answers += [b"\x1b[?" + mode + b";0$y" for mode in re.findall(rb"\x1b\[\?(\d+)\$p", data)]
-        if answers:
-            self.send(b"".join(answers))
-
-    def until(self, shows: Callable[[list[str]], bool], limit: float = 60.0) -> float:
-        """Wait until the screen is as wanted; the moment of it. Raises `TimeoutError` with the screen's text."""
-        end = time.perf_counter() + limit
-        while not self.ended and time.perf_counter() < end:
-            moment = self.read(0.05)
-            if moment is not None and shows(self.lines):
-                return moment
-        raise TimeoutError("\n".join(self.lines))
+    def wait(self, seconds: float) -> None:
+        """Let so much time pass, or less if the program ends."""
+        end = time.perf_counter() + seconds
+        with self._news:
+            self._news.wait_for(lambda: self.ended, max(end - time.perf_counter(), 0))
 
     def silence(self, seconds: float = 0.4, limit: float = 60.0) -> float:
-        """Wait for so long a silence; the moment of the last byte before it."""
-        last, end = time.perf_counter(), time.perf_counter() + limit
-        while time.perf_counter() < end:
-            moment = self.read(seconds)
-            if moment is None:
-                break
-            last = moment
-        return last
+        """Wait for so long a silence, `limit` seconds at most; the moment of the last byte before it, or of the
+        call where there was none."""
+        called = time.perf_counter()
+        with self._news:
+            while not self.ended:
+                now = time.perf_counter()
+                left = min(max(self.last, called) + seconds, called + limit) - now
+                if left <= 0:
+                    break
+                self._news.wait(left)
+            return max(self.last, called)
+
+    def until(self, shows: Callable[[list[str]], bool], limit: float = 60.0) -> float:
+        """Wait until the screen is as wanted; when the program had written what makes it so. Raises `TimeoutError`
+        with the screen's text."""
+        end = time.perf_counter() + limit
+        while True:
+            over = self.ended or time.perf_counter() > end
+            while self._chunks:
+                moment, data = self._chunks.popleft()
+                self._stream.feed(data)
+                if shows(self.lines):
+                    return moment
+            if over:
+                raise TimeoutError("\n".join(self.lines))
+            with self._news:
+                if not self._chunks and not self.ended:
+                    self._news.wait(1.0)
+            self.silence(_QUIET, _LOOK)
 
     def processor_seconds(self) -> float:
         """CPU time of the program and its children so far."""

@@ -1,0 +1,72 @@
+"""The one name of a person whom WhatsApp's bridge calls by several (phone number, LID, device).
+
+The bridge leaves files `lid-mapping-<identifier>.json` and `lid-mapping-<identifier>_reverse.json`, each holding
+another identifier of the same person as a JSON text. Hermes takes the shortest of all that are connected, so the
+name may be the LID: it is no E.164 number, whatever spec 002 section 4 says.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from session_adapters.files import read_small
+
+__all__ = ["WhatsAppAliases", "normalize_whatsapp_identifier"]
+
+_SAFE = re.compile(r"[A-Za-z0-9@.+-]+\n?")
+"""What may be part of a mapping file's name."""
+_LIMIT = 1 << 16
+"""Bytes; a mapping is a few dozen."""
+
+
+def normalize_whatsapp_identifier(value: object) -> str:
+    """`+60123:47@s.whatsapp.net` → `60123`: without plus, device and domain. Empty for nothing."""
+    return str(value or "").strip().replace("+", "", 1).split(":", 1)[0].split("@", 1)[0]
+
+
+class WhatsAppAliases:
+    """The mappings in one Hermes home, read anew at each question: the bridge adds to them at any time."""
+
+    def __init__(self, home: Path) -> None:
+        """`home` is the Hermes home of the gateway whose keys are to be made."""
+        self._home = home
+
+    def canonical(self, identifier: object) -> str:
+        """The shortest of all names of that person, the first in the alphabet among equals; empty for nothing. An
+        identifier that no file can be named after is only normalised."""
+        normalized = normalize_whatsapp_identifier(identifier)
+        return min(self.all_of(normalized) or {normalized}, key=lambda name: (len(name), name))
+
+    def all_of(self, identifier: object) -> set[str]:
+        """Every name of that person that the mappings lead to, the normalised one included."""
+        folder = self._folder()
+        found: set[str] = set()
+        waiting = [normalize_whatsapp_identifier(identifier)]
+        while waiting:
+            current = waiting.pop()
+            if current in found or not _SAFE.fullmatch(current):
+                continue
+            found.add(current)
+            names = (f"lid-mapping-{current}.json", f"lid-mapping-{current}_reverse.json")
+            waiting.extend(_mapped(folder / name) for name in names)
+        return found
+
+    def _folder(self) -> Path:
+        """The old place as long as anything is in it, as Hermes has it."""
+        old = self._home / "whatsapp" / "session"
+        try:
+            if next(old.iterdir(), None) is not None:
+                return old
+        except OSError:
+            pass  # the usual case: there is no old place
+        return self._home / "platforms" / "whatsapp" / "session"
+
+
+def _mapped(path: Path) -> str:
+    """The other name in a mapping file; empty where there is no such file or nothing in it can be understood."""
+    try:
+        return normalize_whatsapp_identifier(json.loads(read_small(path, limit=_LIMIT).decode()))
+    except (OSError, ValueError, RecursionError):
+        return ""

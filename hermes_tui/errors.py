@@ -5,7 +5,9 @@
     ├── SessionNotFound     SESSION_NOT_FOUND   exit 8   the agent has no such session (any more)
     ├── ParseError          PARSE_ERROR         exit 1   the session is there and cannot be read
     │   └── EntryError      PARSE_ERROR         exit 1   a field of a gateway's lane is not what it must be
-    └── ValidationError     VALIDATION_ERROR    exit 2   an option or argument makes no sense
+    ├── ValidationError     VALIDATION_ERROR    exit 2   an option or argument makes no sense
+    └── StoreError          STORE_ERROR         exit 1   a store that is to be written cannot be, or was not
+        └── StoreBusy       STORE_BUSY          exit 1   another process kept it locked: nothing was written
 
 Codes are those of spec 004 §8.1; exit codes those of the program that the document describes. The text of each is
 one sentence that says what, where, why and, if anything can be done, what to do.
@@ -63,3 +65,17 @@ class ValidationError(HermesTuiError):
 
     code = "VALIDATION_ERROR"
     exit_code = 2
+
+
+class StoreError(HermesTuiError):
+    """A store that is to be written cannot be opened or written. What was asked for did not happen."""
+
+    code = "STORE_ERROR"
+    exit_code = 1
+
+
+class StoreBusy(StoreError):
+    """Another process kept the store locked for longer than is worth waiting."""
+
+    code = "STORE_BUSY"
+    exit_code = 1

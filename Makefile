@@ -63,5 +63,6 @@ $(STAMP): pyproject.toml
 		echo "$$python lacks the venv module; on Debian and Ubuntu: apt install python3-venv" >&2; exit 1; \
 	fi; \
 	[ -x $(BIN)/python ] || "$$python" -m venv $(VENV)
+	@echo "setting up $(VENV) (once; a minute or two) …" >&2
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	@touch $@

@@ -15,6 +15,7 @@ from textual.screen import Screen
 from hermes_tui import collector, paths
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
+from hermes_tui.display import safe
 from hermes_tui.errors import ValidationError
 from hermes_tui.keymap import bindings, validate_keymap
 from hermes_tui.reader import Opened, Reader
@@ -184,7 +185,9 @@ class HermesApp(App[None], inherit_bindings=False):
         from hermes_tui.screens.help import HelpScreen
 
         if isinstance(self.screen, MainScreen):
-            self.push_screen(HelpScreen(self.screen.contexts, self._used_keymap))
+            labels = self.manager.saved_labels.values()
+            agents = [(safe(one.badge), safe(one.label)) for one in labels]
+            self.push_screen(HelpScreen(self.screen.contexts, self._used_keymap, agents))
         elif not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(("page", "app"), self._used_keymap))
 

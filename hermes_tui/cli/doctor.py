@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 import click
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
     from session_adapters.model import Problem
 
 __all__ = ["doctor"]
+
+_PLACES = 3
+"""Damaged places of one file that are written out."""
 
 
 @click.command()
@@ -50,7 +54,7 @@ def _lines(report: DoctorReport, now: datetime) -> Iterator[str]:
         yield f"  {directory.purpose:14} {safe(directory.path)}{absent}{state}"
     if report.problems:
         yield ""
-        yield from map(_problem, report.problems)
+        yield from _problems(report.problems)
     yield ""
     yield _plural(report.problem_count, "problem") if report.problem_count else "No problems."
 
@@ -64,7 +68,7 @@ def _agent(health: AgentHealth, now: datetime) -> Iterator[str]:
         yield f"  {'found ' if place.exists else 'absent'}  {safe(place.path)}{f'  ({safe(note)})' if note else ''}"
     for gateway in health.gateways:
         yield f"  gateway: {_gateway(gateway, now)}  {safe(gateway.home)}"
-    yield from map(_problem, health.problems)
+    yield from _problems(health.problems)
 
 
 def _gateway(gateway: Gateway, now: datetime) -> str:
@@ -77,6 +81,16 @@ def _gateway(gateway: Gateway, now: datetime) -> str:
         since = gateway.since.astimezone().strftime("%Y-%m-%d %H:%M")
         details.append(f"since {since}, up {duration(now - gateway.since)}")
     return f"running ({', '.join(details)})" if details else "running"
+
+
+def _problems(problems: Sequence[Problem]) -> Iterator[str]:
+    """A line each; of a file with many damaged places the first few and how many more."""
+    for path, group in groupby(problems, key=lambda problem: problem.path):
+        found = list(group)
+        yield from map(_problem, found[:_PLACES])
+        if len(found) > _PLACES:
+            rest = _plural(len(found) - _PLACES, "more place")
+            yield f"  ! {safe(path)}: {rest} (all of them: --json)"
 
 
 def _problem(problem: Problem) -> str:

@@ -63,22 +63,27 @@ def list_(
 ) -> None:
     """List the sessions of AGENT, or of all agents, newest first."""
     manager = manager_of(context.find_root().obj.home)
-    found = manager.list(agent, tags=tags or None, sort_direction="asc" if asc else "desc", **options)
+    limit = options.pop("limit")
+    # One more than is shown tells whether there are more; a limit that is wrong is refused as it was given.
+    asked = limit + 1 if limit >= 0 else limit
+    found = manager.list(agent, tags=tags or None, sort_direction="asc" if asc else "desc", limit=asked, **options)
+    more = len(found) > limit
+    found = found[:limit]
     if as_json:
         output.write_json(found)
     else:
         lines = session_table(found, datetime.now(UTC), output.terminal_width())
         output.write("".join(f"{line}\n" for line in lines))
-        _mention_the_rest(manager, agent, len(found), options)
+        _mention_the_rest(manager, agent, len(found) if more else 0)
 
 
-def _mention_the_rest(manager: SessionManager, agent: str | None, shown: int, options: dict[str, Any]) -> None:
-    """Say on standard error what the table does not show (law 4)."""
+def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int) -> None:
+    """Say on standard error what the table does not show (law 4); `cut` is after how many rows it ends early."""
     snapshot = manager.catalogue.snapshot
     if not snapshot.sessions:
         narration.say("hermes-tui: no agent has a session here; `hermes-tui doctor` says where was looked")
-    if shown == options["limit"]:
-        narration.say(f"hermes-tui: the first {shown} are shown; --limit N for more")
+    if cut:
+        narration.say(f"hermes-tui: only the first {cut} are shown; --limit N for more")
     problems = sum(agent in (None, problem.agent) for problem in snapshot.problems)
     if problems:
         narration.say(f"hermes-tui: {problems} could not be read or only in part; `hermes-tui doctor` says why")

@@ -11,9 +11,10 @@ from session_adapters.model import SessionSummary
 
 __all__ = ["session_table"]
 
-_HEAD = ("AGENT", "SESSION", "AGE", "TURNS", "COST", "MODEL", "PROJECT", "TITLE")
-_RIGHT = {2, 3, 4}
-_MOST = (10, 44, 3, 6, 10, 22, 16, 0)
+_HEAD = ("AGENT", "SESSION", "AGE", "LAST", "TURNS", "COST", "MODEL", "PROJECT", "TITLE")
+"""`AGE` is since it was begun, which is the usual order; `LAST` since its newest message."""
+_RIGHT = {2, 3, 4, 5}
+_MOST = (10, 44, 3, 4, 6, 10, 22, 16, 0)
 """Cells per column at most; 0 takes the rest of the line."""
 _GAP = "  "
 _TITLE_LEAST = 20
@@ -48,6 +49,7 @@ def _row(one: SessionSummary, now: datetime) -> tuple[str, ...]:
     return (
         safe(one.agent),
         safe(one.session_id),
+        age(one.created_at, now),
         age(one.updated_at, now),
         f"{count(one.turn_count)}{mark}",
         money(one.cost),
@@ -60,7 +62,7 @@ def _row(one: SessionSummary, now: datetime) -> tuple[str, ...]:
 def _columns(widths: list[int], width: int) -> list[int]:
     """Which columns fit beside a readable title; sets the title's width to what is left."""
     columns = list(range(len(_HEAD)))
-    for optional in (None, 6, 5, 4, 3):
+    for optional in (None, 7, 6, 5, 4, 3):
         if optional is not None:
             columns.remove(optional)
         used = sum(widths[column] + len(_GAP) for column in columns[:-1])

@@ -1,14 +1,15 @@
-"""`?`: the keys that work where one is, as they are set now."""
+"""`?`: the keys that work where one is, as they are set now, and what the marks of the list mean."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from hermes_tui.keymap import CONTEXTS, all_keys, key_label
 from hermes_tui.screens.page import PageScreen
 from hermes_tui.widgets.page import Block
+from hermes_tui.widgets.states import MEANINGS
 
-__all__ = ["HelpScreen", "help_blocks"]
+__all__ = ["HelpScreen", "help_blocks", "legend"]
 
 _COLUMN = 18
 
@@ -29,8 +30,18 @@ def help_blocks(contexts: tuple[str, ...], keymap: Mapping[str, str]) -> list[Bl
     return blocks
 
 
-class HelpScreen(PageScreen):
-    """The keys of the place that it was called from."""
+def legend(agents: Iterable[tuple[str, str]]) -> list[Block]:
+    """What stands in the list; `agents` are badges and names, safe for a terminal."""
+    blocks = [Block(), Block("Marks in the list", style="heading")]
+    blocks += [Block(meaning, label=mark, indent=1, column=_COLUMN) for mark, meaning in MEANINGS]
+    blocks += [Block(name, label=badge, indent=1, column=_COLUMN) for badge, name in agents]
+    return blocks
 
-    def __init__(self, contexts: tuple[str, ...], keymap: Mapping[str, str]) -> None:
-        super().__init__("Keys", help_blocks(contexts, keymap))
+
+class HelpScreen(PageScreen):
+    """The keys of the place that it was called from, and the marks of the list."""
+
+    def __init__(
+        self, contexts: tuple[str, ...], keymap: Mapping[str, str], agents: Iterable[tuple[str, str]] = ()
+    ) -> None:
+        super().__init__("Keys", [*help_blocks(contexts, keymap), *legend(agents)])

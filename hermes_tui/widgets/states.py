@@ -7,7 +7,7 @@ from typing import NamedTuple
 from hermes_tui.display import count, money
 from session_adapters.model import Cost, SessionSummary
 
-__all__ = ["State", "narrow_money", "state_of"]
+__all__ = ["MEANINGS", "State", "narrow_money", "state_of"]
 
 
 class State(NamedTuple):
@@ -17,6 +17,18 @@ class State(NamedTuple):
     word: str
     style: str
     """Name of a purpose: `live`, `idle`, `error`, `faint`."""
+
+
+MEANINGS: tuple[tuple[str, str], ...] = (
+    ("●", "a process has it open now"),
+    ("○", "a process has it open and waits"),
+    ("✗", "its last call failed"),
+    ("▪", "archived"),
+    ("∅", "gone: its store no longer has it"),
+    ("~", "the cost is an estimate"),
+    ("+", "at least so many: only the ends of a large file were read so far"),
+)
+"""Every mark of the list, explained."""
 
 
 def narrow_money(cost: Cost | None, width: int) -> str:

@@ -188,5 +188,9 @@ def test_what_the_table_does_not_show_is_said_on_standard_error(tiny_home: TinyH
     (tiny_home.store / "bad.jsonl").write_text("junk\n")
     ran = cli("sessions", "list", "tiny", "--limit", "2")
     assert "first 2 are shown" in ran.err
+    assert len(ran.out.splitlines()) == 3
+    exact = cli("sessions", "list", "tiny", "--limit", "5")
+    assert "are shown" not in exact.err
+    assert len(exact.out.splitlines()) == 6
     assert "1 could not be read" in ran.err
     assert cli("sessions", "list", "tiny", "--limit", "2", "--json").err == ""

@@ -49,6 +49,14 @@ def test_damage_in_the_middle_of_a_large_file_is_found(tiny_home: TinyHome, cli:
     assert (tiny["messages"], tiny["incomplete"]) == (999, 0)
 
 
+def test_many_damaged_places_of_one_file_take_a_few_lines(tiny_home: TinyHome, cli: Cli) -> None:
+    (tiny_home.store / "bad.jsonl").write_text("{}\n" + "junk\n" * 9)
+    text = cli("doctor").out.split("Tiny Agent (tiny)")[1].split("\n\n")[0]
+    assert text.count("bad.jsonl, byte") == 3
+    assert f"  ! {tiny_home.store / 'bad.jsonl'}: 6 more places (all of them: --json)" in text
+    assert len(agent(json.loads(cli("doctor", "--json").out), "tiny")["problems"]) == 9
+
+
 def test_a_broken_adapter_is_named(tiny_home: TinyHome, cli: Cli) -> None:
     ran = cli("doctor")
     assert "  ! the adapter cannot be used (ModuleNotFoundError: No module named 'no_such_module')\n" in ran.out

@@ -17,7 +17,7 @@ import msgspec
 from session_adapters.files import read_small
 from session_adapters.times import from_epoch
 
-__all__ = ["Gateway", "gateway_of"]
+__all__ = ["Gateway", "gateway_for", "gateway_of"]
 
 
 class Gateway(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -30,12 +30,32 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     """When the process started."""
     reason: str = ""
     """Why the state is unknown."""
+    phase: str = ""
+    """What a running gateway says of itself: starting, running, draining, stopping."""
+    active_agents: int | None = None
+    """Turns in progress over all lanes, as it last wrote it down."""
+    serves: tuple[str, ...] = ()
+    """Other profiles that it serves from this home."""
+
+    @property
+    def draining(self) -> bool:
+        """It takes no new turns."""
+        return self.phase in ("draining", "stopping")
 
 
 class _PidRecord(msgspec.Struct):
     """The body of `gateway.pid` and `gateway.lock`."""
 
     pid: int
+
+
+class _StateRecord(msgspec.Struct):
+    """The body of `gateway_state.json`; it stays behind when the gateway is gone."""
+
+    pid: int | None = None
+    gateway_state: str = ""
+    active_agents: int | None = None
+    served_profiles: list[str] | None = None
 
 
 class _Held(NamedTuple):
@@ -65,8 +85,36 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
         # Overlay and btrfs show another device number there than `stat` gives: the pid then tells.
         if one.device == device or (one.pid > 0 and one.pid == named):
             pid = one.pid if one.pid > 0 else named  # 0: a process of another pid namespace
-            return Gateway(home=str(home), state="running", pid=pid, since=_started(proc, one.pid))
+            said = _said(home, pid)
+            return Gateway(
+                home=str(home),
+                state="running",
+                pid=pid,
+                since=_started(proc, one.pid),
+                phase=said.gateway_state,
+                active_agents=said.active_agents,
+                serves=tuple(said.served_profiles or ()),
+            )
     return Gateway(home=str(home), state="stopped")
+
+
+def gateway_for(home: Path, profile: str, root: Path | None, proc: Path = Path("/proc")) -> Gateway:
+    """The gateway that the lanes in `home` belong to: its own, else the one at `root` (the default profile's home)
+    where that serves this profile too."""
+    own = gateway_of(home, proc)
+    if own.state != "stopped" or root is None:
+        return own
+    shared = gateway_of(root, proc)
+    return shared if shared.state == "unknown" or profile in shared.serves else own
+
+
+def _said(home: Path, pid: int | None) -> _StateRecord:
+    """What the process with that pid wrote of itself; nothing where the file is another's or cannot be read."""
+    try:
+        said = msgspec.json.decode(read_small(home / "gateway_state.json", limit=1 << 20), type=_StateRecord)
+    except (OSError, ValueError):
+        return _StateRecord()
+    return said if said.pid == pid else _StateRecord()
 
 
 def _held(locks: Path, inode: int) -> list[_Held]:

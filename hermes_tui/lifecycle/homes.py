@@ -1,0 +1,68 @@
+"""Hermes homes: the default profile's directory and one for each other profile (facts on Hermes, section 1).
+
+Each is complete in itself: a database, an index of lanes, a gateway.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+
+from hermes_tui.errors import ValidationError
+from session_adapters.base import Environment
+from session_adapters.hermes.adapter import DATABASE, HermesAdapter
+
+__all__ = ["DEFAULT_PROFILE", "HermesHome", "hermes_homes", "home_of"]
+
+DEFAULT_PROFILE = "default"
+
+
+class HermesHome(msgspec.Struct, frozen=True):
+    """One profile's directory."""
+
+    path: Path
+    profile: str = DEFAULT_PROFILE
+    root: Path | None = None
+    """The default profile's directory, where this is another's: its gateway may serve this profile too."""
+
+    @property
+    def database(self) -> Path:
+        """`state.db`."""
+        return self.path / DATABASE
+
+    @property
+    def sessions_dir(self) -> Path:
+        """Where the index is, and the directory whose resolved path is the scope of its rows in the database."""
+        return self.path / "sessions"
+
+    @property
+    def index_file(self) -> Path:
+        """`sessions.json`: the index up to Hermes 0.18.0, its mirror since."""
+        return self.sessions_dir / "sessions.json"
+
+    @property
+    def scope(self) -> str:
+        """The name of this home's rows in `gateway_routing`."""
+        return str(self.sessions_dir.resolve())
+
+
+def hermes_homes(environment: Environment) -> tuple[HermesHome, ...]:
+    """Every profile that there is, the default one first."""
+    found: dict[Path, HermesHome] = {}
+    for root in HermesAdapter(environment).roots():
+        if root.exists:
+            above = root.path.parent.parent if root.path.parent.name == "profiles" else None
+            home = HermesHome(root.path, root.profile or DEFAULT_PROFILE, above if root.profile else None)
+            found.setdefault(root.path.resolve(), home)
+    return tuple(found.values())
+
+
+def home_of(environment: Environment, profile: str) -> HermesHome:
+    """The home of that profile. Raises `ValidationError`."""
+    homes = hermes_homes(environment)
+    for home in homes:
+        if home.profile == profile:
+            return home
+    known = ", ".join(home.profile for home in homes) or "none: no Hermes home was found"
+    raise ValidationError(f"there is no Hermes profile {profile!r}; known are {known}")

@@ -1,0 +1,111 @@
+"""`sessions/sessions.json`: the index of lanes up to Hermes 0.18.0, the mirror of the table `gateway_routing` since.
+
+An object of session key → entry; members that begin with `_` are notes for people (spec 002 section 3, "Storage
+Layout"; facts on Hermes, section 3.1). What is not understood is kept; what cannot be kept is not written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from hermes_tui.errors import EntryError
+from hermes_tui.lifecycle.fields import decode_object
+from session_adapters.files import read_small
+
+__all__ = ["README", "IndexFile", "encode_index", "read_index", "write_index"]
+
+LIMIT = 64 << 20
+"""Bytes; an index longer than that is not read."""
+README = (
+    "LEGACY MIRROR of the gateway routing index (the primary copy lives in the gateway_routing table in "
+    "~/.hermes/state.db). Maps messaging session keys (agent:main:<platform>:...) to active session IDs. This is NOT "
+    "the session list. ALL sessions (CLI, TUI, and gateway) live in ~/.hermes/state.db and are shown by `hermes "
+    "sessions list` and `/sessions`. Disable this file with `gateway.write_sessions_json: false` in config.yaml."
+)
+"""The note that Hermes writes at the head of the file, word for word, so that our mirror equals its."""
+
+
+class IndexFile(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands in the file."""
+
+    exists: bool = False
+    members: Mapping[str, Any] = {}
+    """All of it, in its order, notes included; empty where it could not be read."""
+    fault: str = ""
+    """Why it may not be rewritten, without a full stop: it is torn, or has the same key twice."""
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """Session key → what stands there, of whatever type."""
+        return {key: value for key, value in self.members.items() if not key.startswith("_")}
+
+
+def read_index(path: Path) -> IndexFile:
+    """The file at `path`. Raises nothing: what is wrong with it is its `fault`."""
+    try:
+        raw = read_small(path, LIMIT)
+    except (FileNotFoundError, NotADirectoryError):
+        return IndexFile()
+    except OSError as error:
+        return IndexFile(exists=True, fault=f"it cannot be read: {error.strerror or error}")
+    if not raw.strip():
+        return IndexFile(exists=True, fault="it is empty")
+    try:
+        return IndexFile(exists=True, members=decode_object(raw))
+    except EntryError as error:
+        return _as_hermes_reads(raw, str(error))
+
+
+def _as_hermes_reads(raw: bytes, fault: str) -> IndexFile:
+    """Hermes takes NaN, and of two equal keys the last; those entries can be shown, not written."""
+    try:
+        members = json.loads(raw)
+    except (ValueError, RecursionError):
+        return IndexFile(exists=True, fault=fault)
+    return IndexFile(exists=True, members=members if isinstance(members, dict) else {}, fault=fault)
+
+
+def encode_index(members: Mapping[str, Any]) -> bytes:
+    """The bytes of the file, laid out as Hermes does."""
+    return json.dumps(members, indent=2).encode()
+
+
+def write_index(path: Path, members: Mapping[str, Any]) -> None:
+    """Replace the file at once, keeping its mode (0600 where there was none) and a link that leads to it. Whoever
+    reads it meanwhile sees all of the old or all of the new one. Raises `OSError`; the old one is untouched then."""
+    target = path.resolve()
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode)
+    except FileNotFoundError:
+        mode = 0o600
+    number, draft = tempfile.mkstemp(prefix=".sessions_", suffix=".tmp", dir=target.parent)
+    try:
+        with os.fdopen(number, "wb") as file:
+            file.write(encode_index(members))
+            file.flush()
+            os.fchmod(number, mode)
+            os.fsync(number)
+        os.replace(draft, target)  # noqa: PTH105 - both in one directory, and atomic
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(draft)  # noqa: PTH108
+        raise
+    _sync_directory(target.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    """So that the new name survives a power failure too."""
+    number = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(number)
+    finally:
+        os.close(number)

@@ -1,0 +1,214 @@
+"""The rows of `state.db` that decide about lanes: the routing table, and sessions with the peer they talk to.
+
+Everything here takes a connection and reads; what is not there in an older schema is None (law 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import apsw
+import msgspec
+
+from hermes_tui.lifecycle.source import SessionSource
+
+__all__ = ["RECOVERABLE", "Peer", "RoutingRow", "Rows", "SessionRow"]
+
+RECOVERABLE = ("agent_close", "ws_orphan_reap")
+"""Ends that Hermes takes for accidents: it reopens such a session when it looks for a lane's conversation."""
+_MANY = 400
+"""Ids in one statement."""
+
+
+class RoutingRow(msgspec.Struct, frozen=True):
+    """One row of `gateway_routing`."""
+
+    scope: str
+    key: str
+    entry_json: str
+    updated_at: float | None = None
+    """When the gateway (or we) last wrote it; seconds since the epoch."""
+
+
+class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+    """What of a session's row is looked at here. Times are seconds since the epoch."""
+
+    id: str
+    source: str | None = None
+    user_id: str | None = None
+    session_key: str | None = None
+    chat_id: str | None = None
+    chat_type: str | None = None
+    thread_id: str | None = None
+    display_name: str | None = None
+    origin_json: str | None = None
+    title: str | None = None
+    model: str | None = None
+    parent_session_id: str | None = None
+    started_at: float | None = None
+    ended_at: float | None = None
+    end_reason: str | None = None
+    message_count: int | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    expiry_finalized: int | None = None
+
+    @property
+    def open(self) -> bool:
+        """Hermes would go on with it as it is."""
+        return self.end_reason is None
+
+    @property
+    def recoverable(self) -> bool:
+        """Hermes would bring it back, given a message in it."""
+        return self.ended_at is None or self.end_reason in RECOVERABLE
+
+
+class Peer(msgspec.Struct, frozen=True):
+    """Whom a session talks to, as its row says it."""
+
+    source: str
+    user_id: str | None
+    chat_id: str | None
+    chat_type: str | None
+    thread_id: str | None
+
+    @classmethod
+    def of(cls, source: SessionSource) -> Peer:
+        """The peer of messages from there."""
+        return cls(source.platform, source.user_id, source.chat_id, source.chat_type, source.thread_id)
+
+
+class Rows:
+    """One connection's view. Raises `apsw.Error`."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self.connection = connection
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """Of `sessions`."""
+        return self.columns_of("sessions")
+
+    def columns_of(self, table: str) -> frozenset[str]:
+        """Of a table whose name is ours; empty if there is none."""
+        return frozenset(name for _, name, *_ in self._all(f"PRAGMA table_info({table})"))
+
+    @property
+    def schema(self) -> int | None:
+        """The version that the database gives itself. For telling programs apart, never columns."""
+        if not self.columns_of("schema_version"):
+            return None
+        found = self._all("SELECT version FROM schema_version LIMIT 1")
+        return int(found[0][0]) if found and isinstance(found[0][0], int) else None
+
+    @property
+    def has_routing(self) -> bool:
+        """Whether the table that replaced `sessions.json` is there."""
+        return {"scope", "session_key", "entry_json"} <= self.columns_of("gateway_routing")
+
+    def routing(self) -> list[RoutingRow]:
+        """Every row of the routing table, of whatever scope, in its order."""
+        if not self.has_routing:
+            return []
+        found = self._all("SELECT scope, session_key, entry_json, updated_at FROM gateway_routing")
+        return [
+            RoutingRow(str(scope), str(key), _text(entry), updated if isinstance(updated, int | float) else None)
+            for scope, key, entry, updated in found
+        ]
+
+    def session(self, session_id: str) -> SessionRow | None:
+        """One session's row."""
+        return next(iter(self.sessions_where("id = ?", (session_id,))), None)
+
+    def sessions(self, ids: Iterable[str]) -> dict[str, SessionRow]:
+        """Those of them that there are."""
+        wanted = list(dict.fromkeys(ids))
+        found: dict[str, SessionRow] = {}
+        for start in range(0, len(wanted), _MANY):
+            part = wanted[start : start + _MANY]
+            for row in self.sessions_where(f"id IN ({', '.join('?' * len(part))})", part):
+                found[row.id] = row
+        return found
+
+    def of_lane(self, key: str, limit: int = 50) -> list[SessionRow]:
+        """The sessions that were last recorded as the lane's, newest first."""
+        if "session_key" not in self.columns:
+            return []
+        return self.sessions_where("session_key = ? ORDER BY started_at DESC, id DESC LIMIT ?", (key, limit))
+
+    def recoverable(self, key: str, peer: Peer | None, anybody: bool = False) -> list[SessionRow]:
+        """Every session that Hermes may take up when the lane has none: not ended, or by accident, and recorded
+        with the lane's key or with the very same peer (`anybody`: with its chat and thread, whoever wrote, as in a
+        lane that several people share). Newest first: with messages in it the first of the lane's own is the one."""
+        if "session_key" not in self.columns or peer is None:
+            return []
+        ended = f"(ended_at IS NULL OR end_reason IN ({', '.join('?' * len(RECOVERABLE))}))"
+        own = "session_key = ? AND source = ?"
+        same = " AND ".join(
+            f"COALESCE({name}, '') = COALESCE(?, '')"
+            for name in ("user_id", "chat_id", "chat_type", "thread_id")
+            if not (anybody and name == "user_id")
+        )
+        values = [None if anybody else peer.user_id, peer.chat_id, peer.chat_type, peer.thread_id]
+        return self.sessions_where(
+            f"{ended} AND (({own}) OR (source = ? AND {same}))"
+            " ORDER BY (session_key IS NOT ?) , started_at DESC, id DESC",
+            [*RECOVERABLE, key, peer.source, peer.source, *(values[1:] if anybody else values), key],
+        )
+
+    def has_messages(self, row: SessionRow) -> bool:
+        """An empty session is not brought back."""
+        if row.message_count:
+            return True
+        return bool(self._all("SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", (row.id,)))
+
+    def last_usage(self) -> float | None:
+        """When the use of a lane's session was last recorded in `session_model_usage`, which no Hermes before 0.19
+        writes."""
+        if "last_seen" not in self.columns_of("session_model_usage") or "session_key" not in self.columns:
+            return None
+        found = self._all(
+            "SELECT MAX(u.last_seen) FROM session_model_usage u JOIN sessions s ON s.id = u.session_id"
+            " WHERE s.session_key IS NOT NULL"
+        )
+        return found[0][0] if found and isinstance(found[0][0], int | float) else None
+
+    def topic_bindings(self, session_id: str) -> int:
+        """How many topics of Telegram's private chats are bound to the session for good."""
+        if "session_id" not in self.columns_of("telegram_dm_topic_bindings"):
+            return 0
+        found = self._all("SELECT COUNT(*) FROM telegram_dm_topic_bindings WHERE session_id = ?", (session_id,))
+        return int(found[0][0])
+
+    def sessions_where(self, condition: str, values: Sequence[Any]) -> list[SessionRow]:
+        """Rows by a condition that is ours."""
+        names = SessionRow.__struct_fields__
+        if "id" not in self.columns:
+            return []
+        chosen = ", ".join(name if name in self.columns else f"NULL AS {name}" for name in names)
+        found = self._all(f"SELECT {chosen} FROM sessions WHERE {condition}", values)
+        return list(_rows(names, found))
+
+    def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        return list(self.connection.execute(sql, tuple(values)))
+
+
+def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[SessionRow]:
+    """SQLite keeps any type in any column: what is of another than it should be counts as text or as nothing."""
+    for values in found:
+        row = dict(zip(names, values, strict=True))
+        for name in ("started_at", "ended_at"):
+            row[name] = float(row[name]) if isinstance(row[name], int | float) else None
+        for name in ("message_count", "input_tokens", "output_tokens", "expiry_finalized"):
+            row[name] = row[name] if isinstance(row[name], int) else None
+        for name, value in row.items():
+            if isinstance(value, bytes):
+                row[name] = _text(value)
+        yield SessionRow(**row)
+
+
+def _text(value: Any) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)

@@ -6,6 +6,7 @@ safe depends on the files that lie there (facts: stores2.md section 2; every lin
 * no `-wal`, or an empty one, and no journal → `immutable=1`; the files are looked at again afterwards and the
   read is repeated when one of them moved;
 * `-wal` and `-shm` → `mode=ro` with `readonly_shm`, which does not even write to the shared memory;
+* a database that this process itself is writing (`hold_locks`) → the same, whatever lies there;
 * anything else (`-wal` without `-shm`, a journal, a directory that may not be written) → a private copy, made by
   a child process: opening and closing the file here would drop the locks that other connections of this process
   hold on it.
@@ -158,6 +159,8 @@ def database_source(
 _gate = threading.Condition()
 _holders: dict[tuple[int, ...], tuple[str, int]] = {}
 """(device, inode) → which kind of connection this process has to it, and how many."""
+_written: dict[tuple[int, ...], int] = {}
+"""(device, inode) → how many connections this process has to write to it. They stay open for long."""
 
 
 @contextmanager
@@ -165,7 +168,10 @@ def _hold(inode: tuple[int, ...], kind: Literal["locking", "lockless"]) -> Itera
     """Keep connections that hold locks and connections that do not apart: when one of the latter closes its
     file, POSIX takes away every lock that this process has on it."""
     with _gate:
-        _gate.wait_for(lambda: _holders.get(inode, (kind, 0))[0] == kind)
+        lockless = kind == "lockless"
+        _gate.wait_for(lambda: _holders.get(inode, (kind, 0))[0] == kind or (lockless and inode in _written))
+        if lockless and inode in _written:
+            raise _Moved  # there is another way in, and the writer may stay for hours
         _holders[inode] = (kind, _holders.get(inode, (kind, 0))[1] + 1)
     try:
         yield
@@ -181,10 +187,21 @@ def _hold(inode: tuple[int, ...], kind: Literal["locking", "lockless"]) -> Itera
 
 @contextmanager
 def hold_locks(path: str | Path) -> Iterator[None]:
-    """For code that writes to a database with a connection of its own: no read of this process will drop the
-    locks of that connection meanwhile. Raises `OSError`."""
-    with _hold(_stat(os.path.realpath(path))[:2], "locking"):
-        yield
+    """For code that writes to a database with a connection of its own, for as long as that is open: no read of this
+    process will drop its locks meanwhile. The connection must have read something, so that its shared memory is
+    there, before anything else of this process reads. Raises `OSError`."""
+    inode = _stat(os.path.realpath(path))[:2]
+    with _hold(inode, "locking"):
+        with _gate:
+            _written[inode] = _written.get(inode, 0) + 1
+            _gate.notify_all()
+        try:
+            yield
+        finally:
+            with _gate:
+                _written[inode] -= 1
+                if not _written[inode]:
+                    del _written[inode]
 
 
 # The ladder --------------------------------------------------------------------------------------------------
@@ -211,6 +228,15 @@ def read_database(path: str | Path, read: Callable[[apsw.Connection], T], *, tim
 
 
 def _read_once(path: str, files: _Files, read: Callable[[apsw.Connection], T], deadline: float) -> T:
+    inode = files.database[:2]
+    if inode in _written:
+        with _hold(inode, "locking"):
+            if inode not in _written:
+                raise _Moved
+            try:
+                return _run(_uri(path, "mode=ro&readonly_shm=1"), read, deadline)
+            except _Refused:
+                raise _Moved from None  # the writer is just being opened or closed
     if not files.has_wal and not files.has_journal:
         with _hold(files.database[:2], "lockless"):
             if _look(path) != files:

@@ -273,25 +273,55 @@ def test_a_lock_keeps_nobody_from_reading_what_is_committed(mode: str, statement
         assert names(tmp_path) == there
 
 
-def test_closing_a_lockless_connection_does_not_drop_the_locks_of_another(tmp_path: Path) -> None:
+@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
+def test_reading_beside_a_writer_of_the_same_process_neither_waits_nor_drops_its_locks(
+    mode: str, tmp_path: Path
+) -> None:
     """POSIX takes a process's locks on a file when any of its descriptors of that file is closed."""
-    path = make(tmp_path / "state.db", "DELETE")
+    path = make(tmp_path / "state.db", mode)
     take = (
         "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1], timeout=0, isolation_level=None)\n"
         "try: c.execute('BEGIN IMMEDIATE'); print('free')\nexcept sqlite3.OperationalError: print('locked')"
     )
     with hold_locks(path):
         own = apsw.Connection(str(path))
+        assert count(own) == 10
+        assert read_database(path, count) == 10
         own.execute("BEGIN IMMEDIATE")
-        reader = threading.Thread(target=read_database, args=(path, count))
-        reader.start()
-        reader.join(0.2)
+        own.execute("DELETE FROM t")
+        for _ in range(3):
+            assert read_database(path, count) == 10
         assert run_python(take, path).stdout == "locked\n"
-        assert reader.is_alive(), "it waits until the locks are given back"
         own.execute("ROLLBACK")
         own.close()
-    reader.join()
     assert run_python(take, path).stdout == "free\n"
+
+
+def test_a_writer_of_the_same_process_waits_for_a_lockless_read_to_end(tmp_path: Path) -> None:
+    path = make(tmp_path / "state.db")
+    reading, go_on = threading.Event(), threading.Event()
+
+    def slow(connection: apsw.Connection) -> int:
+        reading.set()
+        assert go_on.wait(30)
+        return count(connection)
+
+    reader = threading.Thread(target=read_database, args=(path, slow))
+    reader.start()
+    assert reading.wait(30)
+    held = threading.Event()
+
+    def write() -> None:
+        with hold_locks(path):
+            held.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert not held.wait(0.1), "the writer waits until the lockless connection is closed"
+    go_on.set()
+    assert held.wait(30)
+    reader.join()
+    writer.join()
 
 
 def test_a_read_is_repeated_when_the_file_moved_under_it(tmp_path: Path) -> None:

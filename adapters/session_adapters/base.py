@@ -20,6 +20,7 @@ import msgspec
 from session_adapters.model import Problem, Session, SessionSummary
 
 if TYPE_CHECKING:
+    from session_adapters.searchable import Text
     from session_adapters.transcript import Transcript
 
 __all__ = [
@@ -188,6 +189,28 @@ class Adapter(ABC):
     def session(self, source: Source, session_id: str) -> Session:
         """Everything. Raises `SessionMissing` or `SessionUnreadable`; some damaged records among good ones are
         no error but counted in `warnings`."""
+
+    # Searching ---------------------------------------------------------------------------------------------
+
+    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
+        """What can be searched in every message of `source` (of one session in it, where one is named), each
+        session in one run and in conversation order: exactly the texts of what `session` gives. Reads everything,
+        a session at a time; what cannot be read is reported and passed over."""
+        from session_adapters.searchable import texts_of
+
+        wanted = [session_id] if session_id is not None else self._ids(source, report)
+        for one in wanted:
+            try:
+                messages = self.session(source, one).messages
+            except SessionMissing:
+                continue
+            except SessionUnreadable as error:
+                report(Problem(agent=self.name, path=source.path, reason=str(error), session_id=one))
+                continue
+            yield from texts_of(one, messages)
+
+    def _ids(self, source: Source, report: Report) -> Sequence[str]:
+        return [summary.session_id for summary in self.summaries(source, report)]
 
     # Native commands ---------------------------------------------------------------------------------------
 

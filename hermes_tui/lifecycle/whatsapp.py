@@ -54,14 +54,14 @@ class WhatsAppAliases:
         return found
 
     def _folder(self) -> Path:
-        """The old place as long as anything is in it, as Hermes has it."""
+        """The old place as long as anything is in it, or as nobody can tell, as Hermes has it."""
         old = self._home / "whatsapp" / "session"
         try:
-            if next(old.iterdir(), None) is not None:
-                return old
+            if not old.exists() or (old.is_dir() and next(old.iterdir(), None) is None):
+                return self._home / "platforms" / "whatsapp" / "session"
         except OSError:
-            pass  # the usual case: there is no old place
-        return self._home / "platforms" / "whatsapp" / "session"
+            pass  # there, but not to be looked into
+        return old
 
 
 def _mapped(path: Path) -> str:

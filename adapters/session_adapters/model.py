@@ -82,6 +82,8 @@ class TokenUsage(_Record, frozen=True):
     cache_write_tokens: int = 0
     """Input written to a cache. «ours»"""
     thinking_tokens: int = 0
+    cache_write_hour_tokens: int = 0
+    """The part of `cache_write_tokens` that is kept for an hour rather than for minutes, which costs more. «ours»"""
 
     def __add__(self, other: TokenUsage) -> TokenUsage:
         return TokenUsage(
@@ -90,6 +92,7 @@ class TokenUsage(_Record, frozen=True):
             cached_tokens=self.cached_tokens + other.cached_tokens,
             cache_write_tokens=self.cache_write_tokens + other.cache_write_tokens,
             thinking_tokens=self.thinking_tokens + other.thinking_tokens,
+            cache_write_hour_tokens=self.cache_write_hour_tokens + other.cache_write_hour_tokens,
         )
 
     @property

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import chain
 from typing import Any, ClassVar
@@ -45,9 +45,11 @@ from session_adapters.claude.paths import (
 )
 from session_adapters.claude.relate import relate
 from session_adapters.claude.scan import Tally
+from session_adapters.claude.usage import read_usage
 from session_adapters.files import Line, open_file
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
+from session_adapters.usage import Usage, session_usage
 
 __all__ = ["ClaudeAdapter"]
 
@@ -140,6 +142,21 @@ class ClaudeAdapter(Adapter):
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
         summary = _summary(source, tally, transcript.size, "whole")
         return Session(**_fields(summary), messages=tuple(transcript.messages))
+
+    def usage(
+        self, source: Source, report: Report, session_ids: Collection[str] | None = None
+    ) -> Iterator[Usage]:
+        """See `Adapter.usage`. Ids of replies are the same in every copy, so that inherited ones can be told."""
+        if session_ids is not None and source.session_id not in session_ids:
+            return iter(())
+        try:
+            found = read_usage(source.path, source.session_id)
+        except FileNotFoundError:
+            return iter(())
+        except OSError as error:
+            report(_problem(source, f"cannot be read: {error.strerror or error}"))
+            return iter(())
+        return session_usage(self, source) if found is None else iter(found)
 
     # Native commands ---------------------------------------------------------------------------------------
 

@@ -51,6 +51,12 @@ class OutputDetails(Struct):
     thinking_tokens: Count = None
 
 
+class CacheCreation(Struct):
+    """`usage.cache_creation`: how long what was written to the cache is kept."""
+
+    ephemeral_1h_input_tokens: Count = None
+
+
 class Usage(Struct):
     """`message.usage`: `input_tokens` is what neither came from a cache nor went into one."""
 
@@ -58,6 +64,7 @@ class Usage(Struct):
     output_tokens: Count = None
     cache_creation_input_tokens: Count = None
     cache_read_input_tokens: Count = None
+    cache_creation: CacheCreation | None = None
     output_tokens_details: OutputDetails | None = None
 
 
@@ -320,12 +327,15 @@ def token_usage(usage: Usage | None) -> TokenUsage | None:
     if usage is None:
         return None
     details = usage.output_tokens_details
+    written = usage.cache_creation_input_tokens or 0
+    for_an_hour = (usage.cache_creation.ephemeral_1h_input_tokens or 0) if usage.cache_creation else 0
     tokens = TokenUsage(
         input_tokens=usage.input_tokens or 0,
         output_tokens=usage.output_tokens or 0,
         cached_tokens=usage.cache_read_input_tokens or 0,
-        cache_write_tokens=usage.cache_creation_input_tokens or 0,
+        cache_write_tokens=written,
         thinking_tokens=(details.thinking_tokens or 0) if details else 0,
+        cache_write_hour_tokens=min(for_an_hour, written),
     )
     return tokens if tokens.total else None
 

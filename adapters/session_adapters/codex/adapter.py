@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, ClassVar
 
@@ -35,10 +35,12 @@ from session_adapters.codex.splice import Base, CodexTranscript
 from session_adapters.codex.store import ARCHIVED, Names, codex_home, codex_roots, list_sources
 from session_adapters.codex.survey import Survey, survey_document, survey_rollout
 from session_adapters.codex.tally import Tally
+from session_adapters.codex.usage import read_usage
 from session_adapters.files import lines, open_file
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.text import one_line
 from session_adapters.transcript import PAGE, Transcript
+from session_adapters.usage import Usage, session_usage
 
 __all__ = ["CodexAdapter"]
 
@@ -229,6 +231,21 @@ class CodexAdapter(Adapter):
             if other is None or rank > _rank(other.size, other.layout == ARCHIVED, other.path):
                 found[source.session_id] = source
         return found
+
+    def usage(
+        self, source: Source, report: Report, session_ids: Collection[str] | None = None
+    ) -> Iterator[Usage]:
+        """See `Adapter.usage`. A fork that begins with a copy of its parent is read in full."""
+        if session_ids is not None and source.session_id and source.session_id not in session_ids:
+            return iter(())
+        try:
+            found = None if is_document(source.path) else read_usage(source.path)
+        except FileNotFoundError:
+            return iter(())
+        except OSError as error:
+            report(_problem(source, f"cannot be read: {error.strerror or error}"))
+            return iter(())
+        return session_usage(self, source, session_ids) if found is None else iter(found)
 
     # Native commands ---------------------------------------------------------------------------------------
 

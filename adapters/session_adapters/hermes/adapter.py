@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,12 @@ from session_adapters.hermes.messages import Conversation
 from session_adapters.hermes.queries import ALL, Schema, exists, page_ids, read_rows, take_census
 from session_adapters.hermes.summaries import summaries_of
 from session_adapters.hermes.transcript import HermesTranscript
+from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
+from session_adapters.usage import Usage, session_usage
 
 __all__ = ["HermesAdapter"]
 
@@ -254,6 +256,20 @@ class HermesAdapter(Adapter):
         except OSError as error:
             raise SessionMissing(f"{source.path} is not there any more") from error
         return _session(summary, tuple(messages), damaged)
+
+    def usage(
+        self, source: Source, report: Report, session_ids: Collection[str] | None = None
+    ) -> Iterator[Usage]:
+        """See `Adapter.usage`. Sums by session and model, for that is what Hermes keeps."""
+        if source.layout == LAYOUT:
+            return session_usage(self, source, session_ids)
+        try:
+            return iter(read_database(source.path, lambda connection: read_usage(connection, session_ids)))
+        except DatabaseMissing:
+            return iter(())
+        except (DatabaseUnreadable, OSError) as error:
+            self._report(report, source.path, str(error))
+            return iter(())
 
     # Native commands ---------------------------------------------------------------------------------------
 

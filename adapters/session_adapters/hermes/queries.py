@@ -16,7 +16,7 @@ from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, MessageRo
 from session_adapters.sqlite import DatabaseUnreadable
 from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
-__all__ = ["ALL", "CONTENT_LIMIT", "Census", "Mark", "Schema", "take_census"]
+__all__ = ["ALL", "CONTENT_LIMIT", "Census", "Mark", "Schema", "money_rows", "take_census"]
 
 CONTENT_LIMIT = 32 << 20
 """Bytes. A longer message is listed without its text, which is never held in memory."""
@@ -270,6 +270,17 @@ def _usage(
     except DAMAGE as error:
         note("table session_model_usage", f"a part of it is damaged, tokens may be too low ({error})")
     return found
+
+
+def money_rows(
+    connection: apsw.Connection, schema: Schema
+) -> tuple[dict[str, SessionRow], dict[str, list[UsageRow]]]:
+    """The sessions by id, and what each used by model, without their messages. Damage is reported by
+    `take_census`."""
+
+    def quiet(place: str, reason: str) -> None: ...
+
+    return _sessions(connection, schema, None, quiet), _usage(connection, schema, None, quiet)
 
 
 # One conversation --------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 
-__all__ = ["PREVIEW_LENGTH", "summaries_of"]
+__all__ = ["PREVIEW_LENGTH", "recorded_cost", "summaries_of"]
 
 PREVIEW_LENGTH = 200
 """Characters."""
@@ -136,12 +136,7 @@ def _models(row: SessionRow, usage: list[UsageRow]) -> tuple[str, ...]:
 def _cost(row: SessionRow, usage: list[UsageRow], tokens: TokenUsage | None) -> Cost | None:
     """What Hermes recorded, the actual amount before its own estimate; None while it knows neither."""
     helpers = sum(line.actual_cost_usd or line.estimated_cost_usd for line in usage if line.task)
-    if row.cost_status == "actual" or (row.actual_cost_usd or 0) > 0:
-        amount, estimated = row.actual_cost_usd, False
-    else:
-        amount, estimated = row.estimated_cost_usd, row.cost_status != "included"
-        if row.cost_status not in ("estimated", "included") and not amount:
-            amount = None
+    amount, estimated = recorded_cost(row)
     if amount is None and not helpers:
         return None
     counted = tokens or TokenUsage()
@@ -153,6 +148,17 @@ def _cost(row: SessionRow, usage: list[UsageRow], tokens: TokenUsage | None) -> 
         cached_tokens=counted.cached_tokens,
         estimated=estimated or bool(helpers),
     )
+
+
+def recorded_cost(row: SessionRow) -> tuple[float | None, bool]:
+    """What the session's row says the conversation cost, in US dollars (None: it knows nothing), and whether that
+    is an estimate."""
+    if row.cost_status == "actual" or (row.actual_cost_usd or 0) > 0:
+        return row.actual_cost_usd, False
+    amount = row.estimated_cost_usd
+    if row.cost_status not in ("estimated", "included") and not amount:
+        amount = None
+    return amount, row.cost_status != "included"
 
 
 def _raw(row: SessionRow, tally: Tally, tip: str) -> dict[str, Any]:

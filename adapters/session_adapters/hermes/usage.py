@@ -1,0 +1,78 @@
+"""What Hermes' model calls used: sums for each session and model, for that is all it keeps (hermes.md 2.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+import apsw
+
+from session_adapters.hermes.queries import Schema, money_rows
+from session_adapters.hermes.records import SessionRow, UsageRow
+from session_adapters.hermes.summaries import recorded_cost
+from session_adapters.usage import Usage
+
+__all__ = ["read_usage"]
+
+_CENT = 0.01
+
+
+def read_usage(connection: apsw.Connection, session_ids: Collection[str] | None) -> list[Usage]:
+    """The sums of the sessions in a database, or of those named; no message is read. Raises `DatabaseUnreadable`."""
+    rows, usage = money_rows(connection, Schema.of(connection))
+    wanted = rows.keys() if session_ids is None else rows.keys() & set(session_ids)
+    return [one for key in sorted(wanted) for one in _of_session(rows[key], usage.get(key, []))]
+
+
+def _of_session(row: SessionRow, usage: list[UsageRow]) -> Iterator[Usage]:
+    """The conversation's own calls stand in the session's row, and by model in the usage table too, which is taken
+    where the two agree. Calls beside the conversation stand in the usage table alone."""
+    own = [line for line in usage if not line.task]
+    amount, estimated = recorded_cost(row)
+    whole = Usage(
+        row.id,
+        "",
+        row.ended_at or max((line.last_seen for line in own), default=0.0) or row.started_at,
+        row.model or next((line.model for line in own), None),
+        row.input_tokens,
+        row.output_tokens,
+        row.cache_read_tokens,
+        row.cache_write_tokens,
+        row.reasoning_tokens,
+        usd=amount,
+        estimated=estimated,
+        calls=max(1, row.api_call_count or sum(line.api_call_count for line in own)),
+        provider=row.billing_provider or None,
+    )
+    by_model = [_line(row, line) for line in own]
+    if _adds_up(whole, by_model) or (by_model and not whole.tokens.total and not amount):
+        yield from by_model
+    elif whole.tokens.total or amount is not None:
+        yield whole
+    yield from (_line(row, line) for line in usage if line.task)
+
+
+def _adds_up(whole: Usage, parts: list[Usage]) -> bool:
+    """Whether the usage table says of the conversation what the session's row says."""
+    tokens = sum(part.tokens.total for part in parts)
+    usd = sum(part.usd or 0.0 for part in parts)
+    return bool(parts) and tokens == whole.tokens.total and abs(usd - (whole.usd or 0.0)) < _CENT
+
+
+def _line(row: SessionRow, line: UsageRow) -> Usage:
+    amount = line.actual_cost_usd or line.estimated_cost_usd
+    included = row.cost_status == "included" and not line.task
+    return Usage(
+        row.id,
+        "",
+        line.last_seen or row.ended_at or row.started_at,
+        line.model or row.model,
+        line.input_tokens,
+        line.output_tokens,
+        line.cache_read_tokens,
+        line.cache_write_tokens,
+        line.reasoning_tokens,
+        usd=amount if amount or included else None,
+        estimated=not line.actual_cost_usd and not included,
+        calls=max(1, line.api_call_count),
+        provider=row.billing_provider or None,
+    )

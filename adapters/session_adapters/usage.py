@@ -1,0 +1,138 @@
+"""What model calls used, without the conversation: what costs are worked out from.
+
+An adapter yields one `Usage` for each model call of its own record (`Adapter.usage`). The same call may stand in
+several files, since forks and resumed sessions copy their history: whoever adds up counts each `key` once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from session_adapters.model import Message, Session, TokenUsage
+
+if TYPE_CHECKING:
+    from session_adapters.base import Adapter, Source
+
+__all__ = ["Usage", "session_usage", "usage_of"]
+
+
+class Usage(Struct, frozen=True, array_like=True, gc=False):
+    """One model call, or several of one model that the agent recorded as a sum. Tokens as in `TokenUsage`."""
+
+    session_id: str
+    """Native id of the session that spent them."""
+    key: str = ""
+    """Identity of the call over all files (`Message.usage_key`); empty where there is none."""
+    time: float | None = None
+    """Seconds since the epoch."""
+    model: str | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    thinking_tokens: int = 0
+    cache_write_hour_tokens: int = 0
+    usd: float | None = None
+    """Recorded by the agent, in US dollars; None where it recorded nothing."""
+    estimated: bool = False
+    """`usd` is the agent's own estimate."""
+    calls: int = 1
+    """How many model calls this stands for."""
+    inherited: bool = False
+    """Copied from another session's record: counts only where that one is not there any more."""
+    provider: str | None = None
+    """Who served the model, as the agent names it."""
+
+    @property
+    def tokens(self) -> TokenUsage:
+        """The tokens alone."""
+        return TokenUsage(
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cached_tokens=self.cached_tokens,
+            cache_write_tokens=self.cache_write_tokens,
+            thinking_tokens=self.thinking_tokens,
+            cache_write_hour_tokens=self.cache_write_hour_tokens,
+        )
+
+
+def usage_of(
+    session_id: str, message: Message, *, model: str | None = None, inherited: bool = False
+) -> Usage:
+    """The usage of a message that has tokens or a recorded cost; `model` stands in where it names none."""
+    tokens = message.token_usage or TokenUsage()
+    cost = message.cost
+    return Usage(
+        session_id,
+        message.usage_key,
+        message.timestamp.timestamp() if message.timestamp is not None else None,
+        message.model or model,
+        tokens.input_tokens,
+        tokens.output_tokens,
+        tokens.cached_tokens,
+        tokens.cache_write_tokens,
+        tokens.thinking_tokens,
+        tokens.cache_write_hour_tokens,
+        cost.total_usd if cost is not None else None,
+        cost.estimated if cost is not None else False,
+        1,
+        inherited,
+    )
+
+
+def session_usage(
+    adapter: Adapter, source: Source, session_ids: Collection[str] | None = None
+) -> Iterator[Usage]:
+    """What `Adapter.usage` yields unless an adapter knows a faster way: out of the messages of each session."""
+    from session_adapters.base import SessionMissing, SessionUnreadable
+
+    for summary in adapter.summaries(source, lambda problem: None):
+        if session_ids is not None and summary.session_id not in session_ids:
+            continue
+        try:
+            session = adapter.session(source, summary.session_id)
+        except (SessionMissing, SessionUnreadable):
+            continue  # another source holds it, or the list reports it
+        yield from messages_usage(session)
+
+
+def messages_usage(session: Session) -> Iterator[Usage]:
+    """The calls in a session's own messages, each once. One that was recorded for the session as a whole comes
+    when no message has any."""
+    found = False
+    seen: set[str] = set()
+    for message in session.messages:
+        if message.inherited or (message.token_usage is None and message.cost is None):
+            continue
+        if message.usage_key in seen:
+            continue
+        if message.usage_key:
+            seen.add(message.usage_key)
+        found = True
+        yield usage_of(session.session_id, message, model=session.model)
+    if not found and (session.cost is not None or session.tokens is not None):
+        yield whole_session(session)
+
+
+def whole_session(session: Session) -> Usage:
+    """The sums that an agent keeps for a session without saying which call they belong to."""
+    tokens = session.tokens or TokenUsage()
+    cost = session.cost
+    return Usage(
+        session.session_id,
+        "",
+        session.updated_at.timestamp(),
+        session.model,
+        tokens.input_tokens,
+        tokens.output_tokens,
+        tokens.cached_tokens,
+        tokens.cache_write_tokens,
+        tokens.thinking_tokens,
+        tokens.cache_write_hour_tokens,
+        cost.total_usd if cost is not None else None,
+        cost.estimated if cost is not None else False,
+        max(1, session.turn_count),
+    )

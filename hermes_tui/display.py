@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from session_adapters.model import EPOCH, Cost
 
-__all__ = ["age", "cell_width", "count", "duration", "fit", "money", "safe", "size"]
+__all__ = ["age", "cell_width", "compact", "count", "count_lines", "duration", "fit", "money", "safe", "size"]
 
 _COLOUR = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
 _NEWLINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -78,6 +78,18 @@ def safe(text: str, *, keep_newlines: bool = False) -> str:
             return text.translate(_PICTURES)
         text = _UNSAFE.sub(_made_safe, text)
     return _TOO_MANY_MARKS.sub(r"\1", text)
+
+
+def count_lines(text: str) -> int:
+    """Lines of `text`; a newline at its end starts no further one."""
+    if not text:
+        return 0
+    return text.count("\n") + (not text.endswith("\n"))
+
+
+def compact(text: str, length: int = 400) -> str:
+    """The beginning of `text` on one safe line, white space collapsed."""
+    return safe(" ".join(text[: length * 4].split()))[:length]
 
 
 # Figures ---------------------------------------------------------------------------------------------------------

@@ -14,7 +14,8 @@ from markdown_it import MarkdownIt
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.export import export
-from hermes_tui.sessions.prose import contained
+from hermes_tui.sessions.export.plain import plain
+from hermes_tui.sessions.export.prose import contained
 from session_adapters.model import Attachment, Cost, Message, Session, TokenUsage, ToolCall, ToolResult
 from session_adapters.text import scrub
 
@@ -152,8 +153,25 @@ def test_e_6_any_text_exports_and_control_characters_are_escaped(text: str) -> N
         assert not {char for char in written if unicodedata.category(char) in ("Cc", "Cs") and char != "\n"}
         assert not {char for char in written if unicodedata.bidirectional(char) in BIDI}
     document = whole(session, "markdown")
-    acting = {char for char in document if unicodedata.category(char) in ("Cc", "Cs") and char != "\n"}
+    acting = {char for char in document if unicodedata.category(char) in ("Cc", "Cs") and char not in "\n\t"}
     assert acting == set()
+    assert not {char for char in document if unicodedata.bidirectional(char) in BIDI}
+
+
+def test_e_6_a_document_keeps_what_is_no_danger() -> None:
+    flag = "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
+    family, indented = "👩\u200d👩\u200d👧 ❤\ufe0f", "all:\n\tcc x.c"
+    hebrew = "שלום \u200fabc\u200f soft\xadhyphen"
+    for text in (family, flag, indented, hebrew):
+        assert text in whole(rich_session(text), "markdown")
+        assert plain(text) == text
+
+
+def test_e_6_what_is_dangerous_is_shown() -> None:
+    assert plain("\x1b[1;31mred\x1b[0m \x1b]0;x\x07 \x00 \x9b2J \x7f") == "red ␛]0;x␇ ␀ [U+009B]2J ␡"
+    assert plain("a\u202eb\u2066c") == "a[U+202E]b[U+2066]c"
+    assert plain("hi\U000e0068\U000e0069") == "hi[U+E0068][U+E0069]"
+    assert plain("a\r\nb\rc\x85d\u2028e\ud800") == "a\nb\nc\nd\ne\ufffd"
 
 
 def test_json_escapes_what_a_terminal_acts_on_and_reads_back_the_same() -> None:

@@ -11,10 +11,10 @@ from rich.style import Style
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import count, money, safe, size
+from hermes_tui.sessions.calls import arguments, edits, facts, output_text, target
 from hermes_tui.widgets.cells import fit, width_of
 from hermes_tui.widgets.transcript.pieces import NOTE, Palette, Piece, Rendered
 from hermes_tui.widgets.transcript.text import compact, excerpt, fold, whole
-from hermes_tui.widgets.transcript.tools import arguments, edits, facts, output_text, target
 from session_adapters.model import Message, ToolCall
 
 if TYPE_CHECKING:

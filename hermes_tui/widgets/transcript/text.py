@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells
 
-from hermes_tui.display import safe
+from hermes_tui.display import compact, count_lines, safe
 
 __all__ = ["CUT_LINES", "LINE_LENGTH", "Excerpt", "compact", "count_lines", "excerpt", "fold", "whole"]
 
@@ -35,13 +35,6 @@ class Excerpt(NamedTuple):
 
 def _clean(line: str) -> str:
     return safe(line.expandtabs(_TAB) if "\t" in line else line)
-
-
-def count_lines(text: str) -> int:
-    """Lines of `text`; a newline at its end starts no further one."""
-    if not text:
-        return 0
-    return text.count("\n") + (not text.endswith("\n"))
 
 
 def excerpt(text: str, lines: int = CUT_LINES) -> Excerpt:
@@ -106,8 +99,3 @@ def _fitting(text: str, width: int) -> str:
     """The longest beginning of `text` that fits; never empty."""
     chopped = chop_cells(text, width)
     return next((piece for piece in chopped if piece), text)
-
-
-def compact(text: str, length: int = 400) -> str:
-    """The beginning of `text` on one safe line, white space collapsed."""
-    return safe(" ".join(text[: length * 4].split()))[:length]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.widgets.transcript.tools import duration, edits, exit_code, facts, output_text, target
+from hermes_tui.sessions.calls import duration, edits, exit_code, facts, output_text, target
 from session_adapters.model import ToolCall
 
 

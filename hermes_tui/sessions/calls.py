@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from hermes_tui.widgets.transcript.text import compact, count_lines
+from hermes_tui.display import compact, count_lines
 from session_adapters.model import ToolCall
 
 __all__ = ["Edit", "arguments", "duration", "edits", "exit_code", "facts", "json_text", "output_text", "target"]
@@ -86,6 +86,11 @@ class Edit(NamedTuple):
     """A change of a file, as a call asked for it."""
 
     lines: list[tuple[Literal["+", "-", " "], str]]
+
+    def tells(self, value: str) -> bool:
+        """Whether every line of an argument stands in it, so that the argument need not be shown, too."""
+        there = {line for _, line in self.lines} | {mark + line for mark, line in self.lines}
+        return all(line in there for line in value.splitlines())
 
     @property
     def added(self) -> int:

@@ -25,10 +25,11 @@ class _Open(NamedTuple):
 
 
 def contained(text: str) -> str:
-    """`text` such that the line after it is not part of it. Newlines are `\\n` and there are no tabs."""
+    """`text` such that the line after it is not part of it. Newlines are `\\n`."""
     fence: _Open | None = None
     lines: list[str] = []
-    for line in text.split("\n"):
+    for written in text.split("\n"):
+        line = written.expandtabs(4)  # as Markdown itself looks at it
         fence_line = _FENCE.match(line)
         if fence is not None:
             if line.strip() and len(line) - len(line.lstrip(" ")) < fence.indent:
@@ -40,8 +41,8 @@ def contained(text: str) -> str:
         elif _RUN.search(line):
             return _quoted(text)
         elif _HTML.match(line):
-            line = line.replace("<", "\\<", 1)
-        lines.append(line)
+            written = written.replace("<", "\\<", 1)
+        lines.append(written)
     if fence is None:
         return "\n".join(lines)
     return "\n".join([*lines, fence.mark]) if fence.indent == 0 else _quoted(text)
@@ -53,4 +54,4 @@ def _closes(line: re.Match[str], fence: _Open) -> bool:
 
 
 def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.split("\n"))
+    return "\n".join(f"> {line}" if line else ">" for line in text.split("\n"))

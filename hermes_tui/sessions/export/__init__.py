@@ -1,0 +1,77 @@
+"""Sessions as documents: for other programs (`json`, `jsonl`) and for people (`markdown`, `html`); spec 004 §6.5.
+
+Every form is written piece by piece, so that beside the session itself only one message is held in memory; sessions
+of a lineage are read one after the other, as they are written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Literal, get_args
+
+from hermes_tui.errors import ValidationError
+from hermes_tui.redact import Redactor
+from session_adapters.model import Session
+
+__all__ = ["SUFFIXES", "ExportFormat", "export", "export_lineage"]
+
+ExportFormat = Literal["json", "jsonl", "markdown", "html"]
+
+SUFFIXES: dict[str, str] = {"json": ".json", "jsonl": ".jsonl", "markdown": ".md", "html": ".html"}
+"""How the file of each format ends."""
+
+
+def export(session: Session, form: str, *, redactor: Redactor | None = None) -> Iterator[bytes]:
+    """The session in parts, UTF-8: `json`, the whole object with an indent of two; `jsonl`, a line of the session's
+    own fields, then one message per line; `markdown` and `html`, for reading. With a `redactor` secrets are masked;
+    it knows how many once the last part is there. Raises `ValidationError` for another format."""
+    _check(form)
+    if redactor is not None:
+        session = redactor.record(session)
+    if form == "json":
+        return _json(session)
+    return _documents((session,), form, redactor)
+
+
+def export_lineage(sessions: Iterable[Session], form: str, *, redactor: Redactor | None = None) -> Iterator[bytes]:
+    """Several sessions in one document, as `export` writes one: `json` as an array of objects, `jsonl` header and
+    messages of each after the other, `markdown` and `html` as chapters. `sessions` is consumed as it is written."""
+    _check(form)
+    if redactor is not None:
+        sessions = map(redactor.record, sessions)
+    if form == "json":
+        from hermes_tui.sessions.export.structured import json_array
+
+        return json_array(sessions)
+    return _documents(sessions, form, redactor)
+
+
+def _check(form: str) -> None:
+    if form not in get_args(ExportFormat):
+        raise ValidationError(f"format must be one of {', '.join(get_args(ExportFormat))}, not {form!r}")
+
+
+def _json(session: Session) -> Iterator[bytes]:
+    from hermes_tui.sessions.export.structured import json_object
+
+    yield from json_object(session)
+    yield b"\n"
+
+
+def _documents(sessions: Iterable[Session], form: str, redactor: Redactor | None) -> Iterator[bytes]:
+    if form == "jsonl":
+        from hermes_tui.sessions.export.structured import json_lines
+
+        for session in sessions:
+            yield from json_lines(session)
+    elif form == "markdown":
+        from hermes_tui.sessions.export.markdown import to_markdown
+
+        for number, session in enumerate(sessions):
+            if number:
+                yield b"\n\n---\n\n"
+            yield from (part.encode("utf-8", "replace") for part in to_markdown(session))
+    else:
+        from hermes_tui.sessions.export.html import to_html
+
+        yield from (part.encode("utf-8", "replace") for part in to_html(sessions, redactor))

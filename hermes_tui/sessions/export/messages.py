@@ -1,0 +1,127 @@
+"""One message as HTML: who, when, what was said; thinking, tool calls and notices folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from hermes_tui.display import compact, size
+from hermes_tui.sessions.calls import arguments, edits, facts, output_text, target
+from hermes_tui.sessions.export.elements import Html, element, join
+from hermes_tui.sessions.export.facts import cost_text, notes_of, tokens_text
+from hermes_tui.sessions.export.plain import line
+from hermes_tui.sessions.export.richtext import rich_text
+from session_adapters.model import Message, ToolCall
+
+__all__ = ["article", "is_shown_elsewhere"]
+
+_ASIDE = ("notice", "command", "summary", "compaction")
+
+
+def is_shown_elsewhere(message: Message) -> bool:
+    """A result that stands with its call."""
+    result = message.tool_result
+    return message.role == "tool" and result is not None and result.linked and not message.attachments
+
+
+def article(message: Message, before: Message | None, agent: str, number: int, anchor: str) -> Html:
+    """The message with its anchor; where nothing of it is shown here, the anchor alone. `before` is the message shown
+    above it."""
+    if is_shown_elsewhere(message):
+        return element("span", id=anchor)
+    parts = [_header(message, before, agent, number, anchor), *_body(message)]
+    if message.inherited is False and before is not None and before.inherited:
+        parts.insert(0, element("div", "above: copied from the parent session", class_="parted"))
+    classes = ["message", message.role]
+    if message.visibility != "live" or message.inherited:
+        classes.append("past")
+    if message.kind == "error":
+        classes.append("error")
+    return element("article", *parts, id=anchor, class_=" ".join(classes))
+
+
+def _header(message: Message, before: Message | None, agent: str, number: int, anchor: str) -> Html:
+    who = {"user": "User", "system": "System", "tool": "Tool", "assistant": line(agent) or "Assistant"}[message.role]
+    notes = list(notes_of(message))
+    if message.model and (before is None or before.model != message.model):
+        notes.append(line(message.model))
+    if message.token_usage is not None and message.token_usage.total:
+        notes.append(tokens_text(message.token_usage))
+    if message.cost is not None:
+        notes.append(cost_text(message.cost))
+    return element(
+        "header",
+        element("span", who, class_="who"),
+        *(element("span", note) for note in notes),
+        element("a", f"#{number}", href=f"#{anchor}", class_="anchor"),
+    )
+
+
+def _body(message: Message) -> Iterator[Html]:
+    if message.kind == "compaction":
+        yield element("div", "compacted here: the agent no longer sees what is above", class_="parted")
+    if message.thinking:
+        yield _folded(
+            element("summary", "thinking"), element("div", message.thinking, class_="thinking"), class_="thought"
+        )
+    if message.tool_result is not None:
+        result = message.tool_result
+        output = result.output if result.output is not None else message.content
+        yield _tool(
+            ToolCall(
+                tool_call_id=result.tool_call_id,
+                tool_name=result.tool_name or "result",
+                output=output,
+                is_error=result.is_error,
+            )
+        )
+    elif message.content:
+        yield _said(message)
+    for one in message.attachments:
+        known = [one.media_type, *([one.name] if one.name else []), *([size(one.size)] if one.size else [])]
+        yield element("p", f"[{', '.join(map(line, known))}]", class_="attachment")
+    for call in message.tool_calls:
+        yield _tool(call)
+
+
+def _said(message: Message) -> Html:
+    said = element("div", rich_text(message.content), class_="said", dir="auto")
+    if message.kind in _ASIDE or (message.role == "system" and message.kind == "message"):
+        first = compact(message.content, 120)
+        if len(first) < 100 and first == message.content.strip():
+            return said
+        return _folded(element("summary", first, "…" if len(first) == 120 else ""), said)
+    return said
+
+
+def _tool(call: ToolCall) -> Html:
+    """A call, or a result without one: what it was about in one line, arguments and output inside."""
+    heading = element(
+        "summary",
+        element("span", compact(call.tool_name, 60) or "tool", class_="name"),
+        " ",
+        element("span", compact(target(call), 200), class_="target"),
+        " ",
+        element("span", " · ".join(facts(call)), class_="outcome"),
+    )
+    inside: list[Html] = []
+    change = edits(call)
+    for key, value in arguments(call):
+        if change is None or not change.tells(value):
+            inside += [element("div", key or "input", class_="key"), element("pre", value)]
+    if change is not None:
+        rows = (_changed(mark, text) for mark, text in change.lines)
+        inside += [element("div", "change", class_="key"), element("pre", *rows)]
+    if call.subagent_id:
+        inside.append(element("div", f"session of the helper: {line(call.subagent_id)}", class_="key"))
+    if call.output is not None:
+        inside += [element("div", "output", class_="key"), element("pre", output_text(call.output))]
+    return _folded(heading, *inside, class_="tool failed" if call.is_error else "tool")
+
+
+def _changed(mark: str, text: str) -> Html:
+    row = f"{mark} {text}\n"
+    return join(row) if mark == " " else element("span", row, class_="add" if mark == "+" else "del")
+
+
+def _folded(heading: Html, *inside: Html, class_: str | None = None) -> Html:
+    return element("details", heading, element("div", *inside, class_="inside"), class_=class_)

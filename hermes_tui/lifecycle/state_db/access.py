@@ -1,0 +1,74 @@
+"""May this store be written by us? Asked before anything of it is opened for writing.
+
+Hermes runs under its own user; files that another one leaves beside its database lock it out (facts on Hermes,
+section 2.6). What cannot be read is left alone as well.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from pathlib import Path
+
+from hermes_tui.errors import StoreError
+from hermes_tui.lifecycle.state_db.schema import Schema
+from session_adapters.sqlite import DatabaseUnreadable, read_database
+
+__all__ = ["create_file", "examine"]
+
+
+def create_file(path: Path) -> None:
+    """Make the file and its folders, for the owner alone, where there are none. Raises `StoreError`."""
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        reason = error.strerror or error
+        raise StoreError(f"The session store {path} cannot be made: {reason}; choose another place.") from error
+
+
+def examine(path: Path, *, writing: bool) -> Schema:
+    """What is in the store, without touching it. Raises `StoreError` where it may not be used."""
+    try:
+        status = path.stat()
+    except OSError as error:
+        raise StoreError(_unreachable(path, error)) from error
+    if not stat.S_ISREG(status.st_mode):
+        raise StoreError(f"The session store {path} cannot be opened: it is not a regular file.")
+    if writing:
+        _check_writable(path, status)
+        if not status.st_size:
+            return Schema({}, frozenset(), None)
+    try:
+        schema = read_database(path, Schema.of)
+    except DatabaseUnreadable as error:
+        advice = "; nothing was changed, `hermes sessions repair --check-only` says more" if writing else ""
+        raise StoreError(f"The session store {path} cannot be read: {error}{advice}.") from error
+    if not schema.is_empty and not (schema.has("sessions", "id") and schema.has("messages", "id", "session_id")):
+        raise StoreError(f"{path} is a database, but not Hermes' session store: nothing in it was changed.")
+    return schema
+
+
+def _unreachable(path: Path, error: OSError) -> str:
+    if error.errno == errno.ENOENT:
+        return f"There is no session store {path}."
+    return f"The session store {path} cannot be reached: {error.strerror or error}."
+
+
+def _check_writable(path: Path, status: os.stat_result) -> None:
+    if status.st_uid != os.geteuid():
+        raise StoreError(
+            f"The session store {path} belongs to another user (uid {status.st_uid}, this is {os.geteuid()}) and is"
+            " not written, because files left beside it would lock that user out; run this as that user."
+        )
+    folder = path.parent
+    # Root may write anything; a mode without any write bit still says what the owner wants.
+    if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
+        raise StoreError(f"The session store {path} is read-only; make it writable first (chmod u+w).")
+    if not folder.stat().st_mode & 0o222 or not os.access(folder, os.W_OK):
+        raise StoreError(
+            f"The folder {folder} of the session store is read-only; make it writable first (chmod u+w)."
+        )

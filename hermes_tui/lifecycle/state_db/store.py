@@ -1,0 +1,316 @@
+"""The connection to a store: who may use it when, and what becomes of a write.
+
+Several processes share one database. Every write is one `BEGIN IMMEDIATE` transaction; a lock is waited for a second
+by SQLite and then, after a pause of random length, asked for again, so that waiting writers do not march in step
+(spec 000, "Write Contention Handling").
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import apsw
+
+from hermes_tui.errors import StoreBusy, StoreError
+from hermes_tui.lifecycle.state_db.access import create_file, examine
+from hermes_tui.lifecycle.state_db.migrations import bring_up, needs_work
+from hermes_tui.lifecycle.state_db.schema import Schema
+from session_adapters.sqlite import DatabaseUnreadable, hold_locks, read_database
+
+__all__ = ["Row", "Store"]
+
+T = TypeVar("T")
+Row = dict[str, Any]
+"""A row of a table by column, as it stands there."""
+
+BUSY_TIMEOUT = 1000
+"""Milliseconds that SQLite waits for a lock by itself."""
+MAX_TRIES = 15
+RETRY_PAUSE = (0.020, 0.150)
+"""Seconds between two tries, drawn at random between these."""
+CHECKPOINT_EVERY = 50
+"""Writes between two checkpoints."""
+
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_BUSY = (apsw.BusyError, apsw.LockedError)
+
+
+class Store:
+    """An open store. Threads may share it. Everything else of `SessionDB` is built on these few methods."""
+
+    def __init__(self, path: Path, *, read_only: bool, clock: Callable[[], float]) -> None:
+        """Raises `StoreError`."""
+        self.path = path
+        self.read_only = read_only
+        self._clock = clock
+        self._lock = threading.RLock()
+        self._depth = 0
+        self._writes = 0
+        self._closing = ExitStack()
+        self._connection: apsw.Connection | None = None
+        self._cookie: object = None
+        self._real = Path(os.path.realpath(path))
+        if read_only:
+            self._schema = examine(self._real, writing=False)
+        else:
+            self._open()
+
+    # Opening and closing -------------------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        create_file(self._real)
+        self._schema = examine(self._real, writing=True)
+        with ExitStack() as stack, self._told("opened"):
+            try:
+                stack.enter_context(hold_locks(self._real))
+                self._inode = self._real.stat().st_ino
+            except OSError as error:
+                raise StoreError(f"The session store {self.path} cannot be reached: {error.strerror}.") from error
+            connection = apsw.Connection(str(self._real), flags=apsw.SQLITE_OPEN_READWRITE)
+            stack.callback(connection.close, True)
+            self._connection = connection
+            self._prepare(connection)
+            if needs_work(self._schema):
+                with self.transaction():
+                    bring_up(connection)
+            self._closing = stack.pop_all()
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        connection.set_busy_timeout(BUSY_TIMEOUT)
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+        # Side files that a gateway has open are never removed from under it, whoever closes last.
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.execute("PRAGMA foreign_keys = 1")
+        connection.execute("PRAGMA temp_store = 2")
+        if self._schema.is_empty:
+            # One that is in use has the mode that its file system allows: Hermes has tried.
+            self._patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
+        self._patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master").fetchall())
+
+    def close(self) -> None:
+        """Give everything back. What is in the log is brought into the database as far as nobody is in the way."""
+        with self._lock:
+            if self._connection is not None:
+                self._checkpoint()
+            self._connection = None
+            self._closing.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    # Reading -------------------------------------------------------------------------------------------------
+
+    @property
+    def schema(self) -> Schema:
+        """What the store has now: another process may have brought it further since it was opened."""
+        if self._connection is not None:
+            with self._lock, self._told("read"):
+                self._look_again(self._connection)
+        return self._schema
+
+    def _look_again(self, connection: apsw.Connection) -> None:
+        cookie = self._patiently(lambda: connection.execute("PRAGMA schema_version").fetchall())[0][0]
+        if self._cookie != cookie:
+            self._schema = self._patiently(lambda: Schema.of(connection))
+            self._cookie = cookie
+
+    def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:
+        """What a SELECT finds. Within a transaction, as that has left it. Raises `StoreError`; `apsw.SQLError`
+        for a query that SQLite does not understand."""
+        clean = [_clean(value) for value in values]
+        try:
+            if self.read_only:
+                return read_database(self._real, lambda connection: _rows(connection, query, clean))
+            with self._lock, self._told("read"):
+                connection = self._writer()
+                return self._patiently(lambda: _rows(connection, query, clean))
+        except DatabaseUnreadable as error:
+            raise StoreError(f"The session store {self.path} cannot be read: {error}.") from error
+        except UnicodeDecodeError as error:
+            raise StoreError(
+                f"The session store {self.path} holds text that is no UTF-8 where it was read."
+            ) from error
+
+    def row(self, query: str, values: Sequence[object] = ()) -> Row | None:
+        """The first row that a SELECT finds."""
+        return next(iter(self.rows(query, values)), None)
+
+    def value(self, query: str, values: Sequence[object] = ()) -> Any:
+        """The first column of the first row; None when there is none."""
+        return next(iter((self.row(query, values) or {}).values()), None)
+
+    # Writing -------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All writes within are one: done when the block ends, undone when it raises. One within another is undone
+        alone when it raises. Raises `StoreBusy` when the lock could not be had, before anything was written."""
+        with self._lock:  # whoever gets it within a transaction is the thread that began it
+            within = self._depth > 0
+        with self._told("written"), self._nested() if within else self._outermost():
+            self._depth += 1
+            try:
+                yield
+            finally:
+                self._depth -= 1
+
+    @contextmanager
+    def _outermost(self) -> Iterator[None]:
+        connection = self._begin()
+        try:
+            yield
+            self._patiently(lambda: connection.execute("COMMIT"))
+        except BaseException:
+            if connection.in_transaction:  # SQLite itself may have rolled it back
+                connection.execute("ROLLBACK")
+            raise
+        finally:
+            self._lock.release()
+        self._writes += 1
+        if self._writes % CHECKPOINT_EVERY == 0:
+            self._checkpoint()
+
+    def _begin(self) -> apsw.Connection:
+        """Begin a transaction and keep the lock of this object; while waiting, other threads may use it."""
+        for tried in range(1, MAX_TRIES + 1):
+            self._lock.acquire()
+            try:
+                connection = self._writer()
+                connection.execute("BEGIN IMMEDIATE")
+                return connection
+            except _BUSY:
+                self._lock.release()
+                if tried == MAX_TRIES:
+                    raise
+            except BaseException:
+                self._lock.release()
+                raise
+            _pause()
+        raise AssertionError("not reached")
+
+    @contextmanager
+    def _nested(self) -> Iterator[None]:
+        connection = self._writer()
+        name = f"nested_{self._depth}"
+        connection.execute(f"SAVEPOINT {name}")
+        try:
+            yield
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute(f"ROLLBACK TO {name}")
+                connection.execute(f"RELEASE {name}")
+            raise
+        connection.execute(f"RELEASE {name}")
+
+    def execute(self, statement: str, values: Sequence[object] = ()) -> int:
+        """Run a statement within a transaction; how many rows it changed."""
+        with self._lock:
+            if not self._depth:
+                raise RuntimeError("a statement that writes belongs into a transaction")
+            connection = self._writer()
+            connection.execute(statement, [_clean(value) for value in values])
+            return connection.changes()
+
+    def insert(self, table: str, row: Row, *, otherwise: str = "") -> int:
+        """Insert a row within a transaction, leaving out what the store has no column for; its rowid. `otherwise` is
+        the clause ON CONFLICT."""
+        names = self.schema.only(table, row)
+        columns, marks = ", ".join(f'"{name}"' for name in names), ", ".join("?" * len(names))
+        statement = f"INSERT INTO {table} ({columns}) VALUES ({marks}) {otherwise}"  # noqa: S608 - names of our own
+        self.execute(statement, [row[name] for name in names])
+        return self._writer().last_insert_rowid()
+
+    def _writer(self) -> apsw.Connection:
+        if self.read_only:
+            raise StoreError(f"The session store {self.path} was opened for reading only.")
+        if self._connection is None:
+            raise StoreError(f"The session store {self.path} was closed.")
+        if not self._depth and not self._is_same_file():
+            raise StoreError(f"The session store {self.path} was replaced or removed meanwhile: open it again.")
+        return self._connection
+
+    def _is_same_file(self) -> bool:
+        try:
+            return self._real.stat().st_ino == self._inode
+        except OSError:
+            return False
+
+    def _patiently(self, work: Callable[[], T]) -> T:
+        """`work()`, tried again while another process is in the way."""
+        for _ in range(MAX_TRIES - 1):
+            try:
+                return work()
+            except _BUSY:
+                _pause()
+        return work()
+
+    def _checkpoint(self) -> None:
+        """Bring what is in the log into the database, as far as that keeps nobody waiting. A failure loses nothing:
+        what was committed stands in the log, and the next checkpoint takes it along."""
+        try:
+            with self._lock:
+                if self._connection is not None:
+                    self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+        except (apsw.Error, StoreError):
+            return
+
+    @contextmanager
+    def _told(self, done: str) -> Iterator[None]:
+        """SQLite's errors as ours. Broken constraints and odd queries are left to the caller, who knows why."""
+        try:
+            yield
+        except _BUSY as error:
+            raise StoreBusy(
+                f"The session store {self.path} could not be {done}: another process kept it locked; try again."
+            ) from error
+        except (apsw.ConstraintError, apsw.SQLError):
+            raise
+        except apsw.Error as error:
+            raise StoreError(f"The session store {self.path} could not be {done}: {_reason(error)}.") from error
+
+
+def _rows(connection: apsw.Connection, query: str, values: Sequence[object]) -> list[Row]:
+    cursor = connection.cursor()
+    found: list[Row] = []
+    names: list[str] = []
+    for row in cursor.execute(query, values):
+        names = names or [column[0] for column in cursor.get_description()]
+        found.append(dict(zip(names, row, strict=True)))
+    return found
+
+
+def _clean(value: object) -> object:
+    """Half a surrogate pair cannot be stored; Hermes puts the same mark in its place."""
+    return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else value
+
+
+def _pause() -> None:
+    time.sleep(random.uniform(*RETRY_PAUSE))  # noqa: S311 - no secret
+
+
+_REASONS: tuple[tuple[type[apsw.Error], str], ...] = (
+    (apsw.FullError, "the disk or the database is full; nothing was written, make room and try again"),
+    (apsw.ReadOnlyError, "it is read-only now; nothing was written"),
+    (apsw.NotADBError, "it is not an SQLite database; nothing was written"),
+    (apsw.CorruptError, "it is damaged; nothing was written, `hermes sessions repair --check-only` says more"),
+    (apsw.CantOpenError, "its files cannot be opened; nothing was written"),
+    (apsw.IOError, "the disk does not take or give it; nothing was written"),
+)
+
+
+def _reason(error: apsw.Error) -> str:
+    return next((text for kind, text in _REASONS if isinstance(error, kind)), f"SQLite says: {error}")

@@ -26,6 +26,7 @@ from hermes_tui.signals import Guard
 from hermes_tui.themes import NO_COLOUR_THEME, THEMES, has_no_colour, theme_for
 from hermes_tui.watch import Slot, Watch
 from hermes_tui.widgets.session_rows import Forest
+from hermes_tui.widgets.transcript.style import get_ready
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -73,7 +74,7 @@ class HermesApp(App[None], inherit_bindings=False):
         self._painted = painted
         self._closing = False
         self._running_loop: asyncio.AbstractEventLoop | None = None
-        self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread)
+        self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread, get_ready)
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
         self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self._in_loop, self._apply)
         self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
@@ -104,18 +105,18 @@ class HermesApp(App[None], inherit_bindings=False):
         return screen
 
     def on_mount(self) -> None:
-        """Begin to read once the first picture is painted."""
+        """What is wrong with the user's keys is said at once; reading begins when the first picture is painted."""
         self._running_loop = asyncio.get_running_loop()
         if self._keymap_errors:
             self.notify("\n".join(self._keymap_errors), severity="error", markup=False, timeout=20)
         elif self.user_keymap:
             self.set_keymap(self.user_keymap)
-        self.reader.start()
 
     @on(MainScreen.Painted)
     def _begin(self) -> None:
         if self._painted is not None:
             self._painted()
+        self.reader.start()
         self.watch_thread.start()
 
     def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:

@@ -40,7 +40,10 @@ class Reader:
         open_session: Callable[[str, str], Transcript],
         opened: Callable[[Opened], None],
         grown: Callable[[Transcript], None],
+        prepare: Callable[[], object] = int,
     ) -> None:
+        """`prepare` is called first: what is done then, nobody has to wait for when a session is opened."""
+        self._prepare = prepare
         self._open_session = open_session
         self._opened = opened
         self._grown = grown
@@ -73,6 +76,7 @@ class Reader:
 
     def _run(self) -> None:
         stamp: tuple[object, ...] = ()
+        self._prepare()
         while True:
             with self._condition:
                 if self._request is None and not self._over:

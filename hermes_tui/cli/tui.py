@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["open_tui", "require_terminal"]
 
+_FRAMES = "120"
+"""A second, at most. Textual reads this when it is imported, and waits so long for more changes before it paints: at
+its own 60, half of what a key takes."""
+
 
 def open_tui(settings: Settings) -> int:
     """Run the terminal program until the user leaves it; its exit code. Raises `ValidationError` without a
@@ -22,6 +26,7 @@ def open_tui(settings: Settings) -> int:
     environment = environment_of(settings.home)
     config = settings.config()
     _import_asyncio()
+    os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
     from hermes_tui.app import run_app
 
     return run_app(config, environment=environment)

@@ -62,6 +62,8 @@ class MainScreen(FirstFrame):
         self._transcript: Transcript | None = None
         self._settle: Timer | None = None
         self._first = Forest()
+        self._reading = False
+        """Where there is room for one pane only: it is the transcript."""
         self.snapshot = Snapshot()
 
     def begin_with(self, snapshot: Snapshot, forest: Forest, size: Size) -> None:
@@ -227,6 +229,7 @@ class MainScreen(FirstFrame):
 
     def on_resize(self, event: events.Resize) -> None:
         """Side by side or one at a time."""
+        self._arrange(wide=event.size.width >= _WIDE)
         self.call_after_refresh(self._settle_layout)
 
     def _settle_layout(self) -> None:
@@ -239,8 +242,21 @@ class MainScreen(FirstFrame):
 
     def on_descendant_focus(self) -> None:
         """Other keys work now, and on a narrow screen another pane is to be seen."""
-        self.set_class(self.is_reading, "-reading")
+        self._turn_to(reading=self.is_reading)
         self._show_hints()
+
+    def _turn_to(self, *, reading: bool) -> None:
+        self._reading = reading
+        self._arrange(wide=self.is_wide)
+
+    def _arrange(self, *, wide: bool) -> None:
+        """Show the right one of the panes where there is room for one only. Not by a class of the screen, which
+        would give everything on it new styles: that takes longer than to read a session."""
+        alone = "none" if self._reading and not wide else None
+        detail = self.query_one("#detail", Line)
+        self.sessions.styles.display = detail.styles.display = alone
+        # Also where it would be shown anyway: between two sizes it must not lose the keys.
+        self.pane.styles.display = "block" if self._reading else None
 
     @on(SessionList.HighlightChanged)
     def _highlight_changed(self, event: SessionList.HighlightChanged) -> None:
@@ -249,7 +265,7 @@ class MainScreen(FirstFrame):
             self._settle.stop()
         shown = event.conversation
         follows = shown is not None and any(part.unified_id == self._wanted for part in shown.parts)
-        if self.is_wide or (follows and self.has_class("-reading")):
+        if self.is_wide or (follows and self._reading):
             self._settle = self.set_timer(_SETTLE, self._open_highlighted)
 
     def _open_highlighted(self) -> None:
@@ -279,12 +295,12 @@ class MainScreen(FirstFrame):
 
     def _read(self) -> None:
         """Give the keys to the transcript; at once, for what is typed ahead."""
-        self.add_class("-reading")
+        self._turn_to(reading=True)
         self.set_focus(self.pane)
 
     def _list(self) -> None:
         """Give the keys to the list, or to what stands in its place."""
-        self.remove_class("-reading")
+        self._turn_to(reading=False)
         self.set_focus(self.empty if self.has_class("-empty") else self.sessions)
 
     # Actions -----------------------------------------------------------------------------------------------
@@ -301,7 +317,7 @@ class MainScreen(FirstFrame):
 
     def action_filter(self) -> None:
         """Type into the box. The focus moves at once: the next key may be in the same read."""
-        self.remove_class("-reading")
+        self._turn_to(reading=False)
         self.set_focus(self.box)
 
     def action_keep(self) -> None:

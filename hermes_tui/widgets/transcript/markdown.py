@@ -8,6 +8,7 @@ becomes a terminal hyperlink.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import lru_cache
 from itertools import dropwhile
 
@@ -86,9 +87,14 @@ class _Document(markdown.Markdown):
         "table_open": _Table,
     }
 
-    def __init__(self, tokens: list[Token], code_theme: str) -> None:
+    def __init__(self, code_theme: str) -> None:
         super().__init__("", code_theme=code_theme, hyperlinks=False)
-        self.parsed = tokens
+
+    def of(self, tokens: list[Token]) -> _Document:
+        """The document of these tokens. Rich's constructor makes a parser for each: twice the work of a message."""
+        document = copy(self)
+        document.parsed = tokens
+        return document
 
 
 class MarkdownRows:
@@ -109,7 +115,7 @@ class MarkdownRows:
             highlight=False,
             width=80,
         )
-        self._code_theme = code_theme
+        self._document = _Document(code_theme)
         self._parser = MarkdownIt("commonmark", {"html": False}).enable(["strikethrough", "table"])
         self.count = 0
 
@@ -125,7 +131,7 @@ class MarkdownRows:
         for token in tokens:
             _flatten(token.children)
         options = self._console.options.update(width=width, height=None)
-        document = _Document(tokens, self._code_theme)
+        document = self._document.of(tokens)
         try:
             rows = [_safe_row(row) for row in self._console.render_lines(document, options, pad=False)]
         except Exception:  # whatever a highlighter trips over: shown plain, nothing is lost

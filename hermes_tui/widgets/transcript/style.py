@@ -13,7 +13,7 @@ from hermes_tui.widgets.transcript.pieces import Palette
 if TYPE_CHECKING:
     from hermes_tui.widgets.transcript.markdown import MarkdownRows
 
-__all__ = ["COMPONENTS", "LazyMarkdown", "markdown_for", "palette_for"]
+__all__ = ["COMPONENTS", "LazyMarkdown", "get_ready", "markdown_for", "palette_for"]
 
 COMPONENTS = frozenset(
     f"transcript--{name}"
@@ -54,6 +54,11 @@ class LazyMarkdown:
 
             self._rows = MarkdownRows(*self._given)
         return self._rows.render(text, width)
+
+
+def get_ready() -> None:
+    """Import what the first Markdown needs, in a thread that has nothing better to do."""
+    from hermes_tui.widgets.transcript import markdown  # noqa: F401
 
 
 def markdown_for(style: Callable[[str], Style], *, dark: bool, ansi: bool) -> LazyMarkdown:

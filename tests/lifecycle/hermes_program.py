@@ -1,0 +1,180 @@
+"""The real Hermes, asked through a pipe. Runs in an environment of its own, see `oracle`; imports nothing of ours.
+
+One JSON request per line of standard input, `{"fn": "key", "args": {…}, "kw": {…}}`; one reply per line of standard
+output, `{"ok": …}` or `{"error": "ValueError: …"}`. Ids that Hermes makes up end in 00000001, 00000002 …
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+import uuid
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+# What the library prints must not come between the replies.
+REPLIES = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)
+
+session: Any = importlib.import_module("gateway.session")
+config: Any = importlib.import_module("gateway.config")
+names: Any = importlib.import_module("gateway.whatsapp_identity")
+state: Any = importlib.import_module("hermes_state")
+
+
+class Program:
+    """The requests, one method each."""
+
+    def __init__(self) -> None:
+        self.moment: datetime | None = None
+        self.numbers = 0
+        self.opened: Any = None
+
+    def time(self) -> datetime:
+        return self.moment or datetime.now()
+
+    def uuid4(self) -> uuid.UUID:
+        self.numbers += 1
+        return uuid.UUID(hex=f"{self.numbers:08x}" + "0" * 24)
+
+    def home(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        os.environ["HERMES_HOME"] = args["path"]
+
+    def key(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return session.build_session_key(source(args), **kw)
+
+    def shared(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return session.is_shared_multi_user_session(source(args), **kw)
+
+    def description(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return source(args).description
+
+    def canonical(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return names.canonical_whatsapp_identifier(args["identifier"])
+
+    def aliases(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return sorted(names.expand_whatsapp_aliases(args["identifier"]))
+
+    def entry(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return session.SessionEntry.from_dict(args)
+
+    def policy(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """[what routing decides, what the watcher decides] for one entry and policy."""
+        store = session.SessionStore.__new__(session.SessionStore)
+        store.config = config.GatewayConfig(default_reset_policy=config.SessionResetPolicy(**kw["policy"]))
+        busy = kw.get("busy", False)
+        store._has_active_processes_fn = lambda key: busy
+        store._db = None
+        self.moment = datetime.fromisoformat(kw["now"])
+        entry = session.SessionEntry.from_dict(args)
+        return [store._should_reset(entry, entry.origin), store._is_session_expired(entry)]
+
+    def config(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """What the gateway makes of the configuration in the home `path`, with those `variables`."""
+        before = dict(os.environ)
+        os.environ.update(args.get("variables") or {}, HERMES_HOME=args["path"])
+        try:
+            found = config.load_gateway_config().to_dict()
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+        connected = ("platforms", "quick_commands", "streaming")
+        return {name: value for name, value in found.items() if name not in connected}
+
+    def sanitize(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return state.SessionDB._sanitize_fts5_query(args["query"])
+
+    def title(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return state.SessionDB.sanitize_title(args["title"])
+
+    def open(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """A new SessionStore on the home. `policy`, `by_platform`, `by_type`: reset policies; `busy`: keys of lanes
+        with running processes; other arguments are fields of GatewayConfig."""
+        found = config.GatewayConfig(**kw)
+        make = config.SessionResetPolicy
+        found.default_reset_policy = make(**args.get("policy") or {})
+        found.reset_by_type = {name: make(**one) for name, one in (args.get("by_type") or {}).items()}
+        by_platform = args.get("by_platform") or {}
+        found.reset_by_platform = {config.Platform(name): make(**one) for name, one in by_platform.items()}
+        if args.get("now"):
+            self.moment = datetime.fromisoformat(args["now"])
+        busy = set(args.get("busy") or [])
+        self.opened = session.SessionStore(found.sessions_dir, found, has_active_processes_fn=lambda key: key in busy)
+
+    def now(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        self.moment = datetime.fromisoformat(args["now"])
+
+    def get(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return self.opened.get_or_create_session(source(args), **kw)
+
+    def should_reset(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        entry = self.opened._entries[args["key"]]
+        return [self.opened._should_reset(entry, entry.origin), self.opened._is_session_expired(entry)]
+
+    def store(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return getattr(self.opened, args["op"])(*args["a"], **kw)
+
+    def db(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        return getattr(self.opened._db, args["op"])(*args["a"], **kw)
+
+    def close(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """Let go of the store and its database, as a gateway that stops."""
+        if self.opened is not None and self.opened._db is not None:
+            self.opened._db.close()
+        self.opened = None
+
+    def search_tool(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        tool: Any = importlib.import_module("tools.session_search_tool")
+        return json.loads(tool.session_search(db=self.opened._db, **kw))
+
+    def prompt(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        context = session.build_session_context(source(args), self.opened.config)
+        return session.build_session_context_prompt(context, **kw)
+
+    def dump(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """The mirror as `json`, the table as `routing`, all rows of the sessions (all columns) as `sessions`."""
+        mirror = self.opened.sessions_dir / "sessions.json"
+        found = json.loads(mirror.read_text()) if mirror.exists() else None
+        rows = self.opened._db._conn
+        routing = rows.execute("SELECT * FROM gateway_routing")
+        return {
+            "json": None if found is None else {key: one for key, one in found.items() if key[0] != "_"},
+            "routing": {row["session_key"]: json.loads(row["entry_json"]) for row in routing},
+            "sessions": [dict(row) for row in rows.execute("SELECT * FROM sessions ORDER BY id")],
+        }
+
+
+def source(args: dict[str, Any]) -> Any:
+    return session.SessionSource(**{"chat_id": "", **args, "platform": config.Platform(args["platform"])})
+
+
+def plain(value: Any) -> Any:
+    """Anything as JSON: entries as Hermes writes them, what has no form there as text."""
+    if isinstance(value, session.SessionEntry):
+        return value.to_dict()
+    if isinstance(value, list | tuple):
+        return [plain(one) for one in value]
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    return value if isinstance(value, str | int | float | None) else str(value)
+
+
+def main() -> None:
+    program = Program()
+    session._now = program.time
+    uuid.uuid4 = program.uuid4
+    for line in sys.stdin:
+        try:
+            request = json.loads(line)
+            ask: Callable[..., Any] = getattr(program, request["fn"])
+            reply = {"ok": plain(ask(request.get("args") or {}, request.get("kw") or {}))}
+        except Exception as error:  # it must survive every question
+            reply = {"error": f"{type(error).__name__}: {error}"}
+        REPLIES.write(json.dumps(reply) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -5,6 +5,8 @@
     ├── SessionNotFound     SESSION_NOT_FOUND   exit 8   the agent has no such session (any more)
     ├── ParseError          PARSE_ERROR         exit 1   the session is there and cannot be read
     │   └── EntryError      PARSE_ERROR         exit 1   a field of a gateway's lane is not what it must be
+    ├── LaneNotFound        LANE_NOT_FOUND      exit 8   no gateway lane of that key
+    ├── OperationRefused    REFUSED             exit 10  the lane cannot be changed now: nothing was written
     ├── ValidationError     VALIDATION_ERROR    exit 2   an option or argument makes no sense
     └── StoreError          STORE_ERROR         exit 1   a store that is to be written cannot be, or was not
         └── StoreBusy       STORE_BUSY          exit 1   another process kept it locked: nothing was written
@@ -17,7 +19,16 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-__all__ = ["AgentNotFound", "EntryError", "HermesTuiError", "ParseError", "SessionNotFound", "ValidationError"]
+__all__ = [
+    "AgentNotFound",
+    "EntryError",
+    "HermesTuiError",
+    "LaneNotFound",
+    "OperationRefused",
+    "ParseError",
+    "SessionNotFound",
+    "ValidationError",
+]
 
 
 class HermesTuiError(Exception):
@@ -58,6 +69,20 @@ class EntryError(ParseError):
         super().__init__(f"{field} {reason}" if field else reason)
         self.field = field
         self.reason = reason
+
+
+class LaneNotFound(HermesTuiError):
+    """The profile's index has no lane of that key."""
+
+    code = "LANE_NOT_FOUND"
+    exit_code = 8
+
+
+class OperationRefused(HermesTuiError):
+    """A lane cannot be changed now, and the text says why. Nothing was written."""
+
+    code = "REFUSED"
+    exit_code = 10
 
 
 class ValidationError(HermesTuiError):

@@ -1,0 +1,253 @@
+"""What a gateway's configuration says about its lanes: whose messages share one, and when they reset.
+
+Hermes takes `gateway.json` as the base, `config.yaml` over it (a setting at its top level wins over one under
+`gateway:`), and three variables of its environment over both; those are looked for in the home's `.env`. Overrides
+by platform and by chat type are read from `gateway.json` alone (`reset_by_platform`, `reset_by_type`): no version
+from 0.13 to 0.19 reads the `platforms.<name>.session_reset` of spec 002, so it counts only where that is asked for.
+Administrators' overlays (managed scope) are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from hermes_tui.errors import EntryError
+from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.fields import Fields, decode_object
+from hermes_tui.lifecycle.policy import FRESHNESS, SessionResetPolicy
+from session_adapters.files import read_small
+
+__all__ = ["GatewayConfig", "read_gateway_config"]
+
+_YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+_FLAGS = ("group_sessions_per_user", "thread_sessions_per_user", "multiplex_profiles", "write_sessions_json")
+_VARIABLES = ("SESSION_IDLE_MINUTES", "SESSION_RESET_HOUR", "GATEWAY_MULTIPLEX_PROFILES")
+_LIMIT = 4 << 20
+"""Bytes of a configuration file."""
+
+
+class GatewayConfig(Struct, frozen=True, kw_only=True):
+    """The part of Hermes' configuration that decides over lanes."""
+
+    default_reset_policy: SessionResetPolicy = SessionResetPolicy()
+    reset_by_platform: Mapping[str, SessionResetPolicy] = field(default_factory=dict)
+    reset_by_type: Mapping[str, SessionResetPolicy] = field(default_factory=dict)
+    group_sessions_per_user: bool = True
+    thread_sessions_per_user: bool = False
+    multiplex_profiles: bool = False
+    write_sessions_json: bool = True
+    session_store_max_age_days: int = 90
+    """Lanes without activity for so many days are dropped; 0: never."""
+    sessions_dir: Path | None = None
+    """Where the mirror `sessions.json` is."""
+    freshness: float = FRESHNESS
+    """Seconds for which a resume mark keeps a conversation; 0 or less: for ever."""
+    problems: tuple[str, ...] = ()
+    """What is wrong with the files, one sentence each; the usual value is assumed in its place."""
+
+    def get_reset_policy(self, platform: str | None = None, session_type: str | None = None) -> SessionResetPolicy:
+        """The policy of a platform, else of a chat type, else the default one."""
+        if platform and platform in self.reset_by_platform:
+            return self.reset_by_platform[platform]
+        if session_type and session_type in self.reset_by_type:
+            return self.reset_by_type[session_type]
+        return self.default_reset_policy
+
+    def policy_of(self, entry: SessionEntry) -> SessionResetPolicy:
+        """The policy that the lane's next message meets: by where its messages come from."""
+        if entry.origin is not None:
+            return self.get_reset_policy(entry.origin.platform, entry.origin.chat_type)
+        return self.get_reset_policy(entry.platform, entry.chat_type)
+
+
+def read_gateway_config(
+    home: Path, variables: Mapping[str, str] | None = None, documented: bool = False, default_mode: str = "none"
+) -> GatewayConfig:
+    """Read the configuration of the Hermes home `home`. Never raises: what is wrong is in `problems`.
+
+    `variables` are those known to be in the gateway's environment; the home's `.env` wins over them, as in Hermes.
+    `documented` lets the overrides of spec 002 count that are in `config.yaml`. `default_mode` is the mode where
+    none is set: `both` up to Hermes 0.18.0.
+    """
+    return _Reading(home, documented, default_mode).config({**(variables or {})})
+
+
+class _Reading:
+    """One reading: the files, and what was wrong with them."""
+
+    def __init__(self, home: Path, documented: bool, default_mode: str) -> None:
+        self._home = home
+        self._documented = documented
+        self._usual = SessionResetPolicy(mode=default_mode)
+        self._problems: list[str] = []
+        self._json = self._object(home / "gateway.json")
+        self._yaml = self._object(home / "config.yaml")
+        section = self._yaml.get("gateway")
+        self._section: Mapping[str, Any] = section if isinstance(section, dict) else {}
+
+    def config(self, variables: dict[str, str]) -> GatewayConfig:
+        """What Hermes makes of it all."""
+        variables |= self._dotenv()
+        flags = {name: self._flag(name) for name in _FLAGS}
+        forced = variables.get("GATEWAY_MULTIPLEX_PROFILES", "").strip().lower()
+        if forced in (*_YES, *_NO):
+            flags["multiplex_profiles"] = forced in _YES
+        folder = self._json.get("sessions_dir")
+        by_platform = {name.strip().lower(): one for name, one in self._overrides("reset_by_platform").items()}
+        return GatewayConfig(
+            default_reset_policy=self._default_policy(variables),
+            reset_by_platform=by_platform | self._documented_overrides(),
+            reset_by_type=self._overrides("reset_by_type"),
+            **{name: value for name, value in flags.items() if value is not None},
+            session_store_max_age_days=self._days(),
+            sessions_dir=Path(folder) if isinstance(folder, str) else self._home / "sessions",
+            freshness=self._freshness(),
+            problems=tuple(self._problems),
+        )
+
+    def _object(self, path: Path) -> dict[str, Any]:
+        """The object in a file; empty, with a problem, where none can be read."""
+        try:
+            raw = read_small(path, limit=_LIMIT)
+            if path.suffix == ".json":
+                return decode_object(raw)
+            found = _yaml(raw)
+            if found is None or isinstance(found, dict):
+                return found or {}
+            reason = "it is no mapping of settings"
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            reason = error.strerror or str(error)
+        except (ValueError, RecursionError, EntryError) as error:
+            reason = " ".join(str(error).split())
+        self._problems.append(f"{path} cannot be used: {reason}; Hermes goes by its other settings.")
+        return {}
+
+    def _setting(self, name: str) -> Any:
+        """A setting of config.yaml, wherever it stands there, else of gateway.json."""
+        for place in (self._yaml, self._section):
+            if name in place:
+                return place[name]
+        return self._json.get(name)
+
+    def _wrong(self, what: str) -> None:
+        self._problems.append(f"{self._home}: {what}; the usual value is assumed.")
+
+    def _flag(self, name: str) -> bool | None:
+        value = self._setting(name)
+        if value is None or isinstance(value, bool):
+            return value
+        word = str(value).strip().lower()
+        if word in (*_YES, *_NO):
+            return word in _YES
+        self._wrong(f"{name} is {value!r}, not true or false")
+        return None
+
+    def _days(self) -> int:
+        value = self._json.get("session_store_max_age_days", 90)
+        try:
+            return max(int(value), 0)
+        except (TypeError, ValueError, OverflowError):
+            self._wrong(f"session_store_max_age_days is {value!r}, not a number of days")
+            return 90
+
+    def _freshness(self) -> float:
+        agent = self._yaml.get("agent")
+        value = agent.get("gateway_auto_continue_freshness") if isinstance(agent, dict) else None
+        try:
+            return FRESHNESS if value is None else float(str(value))
+        except ValueError:
+            self._wrong(f"agent.gateway_auto_continue_freshness is {value!r}, not a number of seconds")
+            return FRESHNESS
+
+    def _default_policy(self, variables: Mapping[str, str]) -> SessionResetPolicy:
+        over = self._yaml["session_reset"] if "session_reset" in self._yaml else self._section.get("session_reset")
+        if over is not None and not isinstance(over, dict):
+            self._wrong("session_reset is no mapping of settings")
+        settings: Any = over if isinstance(over, dict) and over else self._json.get("default_reset_policy") or {}
+        if not isinstance(settings, dict):
+            self._wrong("default_reset_policy is no object")
+            settings = {}
+        numbers = {"idle_minutes": "SESSION_IDLE_MINUTES", "at_hour": "SESSION_RESET_HOUR"}
+        found = dict(settings)
+        for name, variable in numbers.items():
+            try:
+                found[name] = int(variables[variable]) if variables.get(variable) else found.get(name)
+            except ValueError:
+                self._wrong(f"{variable} is {variables[variable]!r}, not a whole number")
+        return self._policy(found, "session_reset")
+
+    def _policy(self, settings: Any, place: str) -> SessionResetPolicy:
+        """A policy without its wrong values. An unknown mode stays: to Hermes it means never."""
+        try:
+            fields = Fields(settings, place).rest
+        except EntryError as error:
+            self._wrong(str(error))
+            return self._usual
+        mode = fields.get("mode")
+        fields["mode"] = self._usual.mode if mode is None else mode
+        while True:
+            try:
+                found = SessionResetPolicy.from_dict(fields, f"{place}.")
+                break
+            except EntryError as error:
+                self._wrong(str(error))
+                fields.pop(error.field.rpartition(".")[2])
+        return found if "mode" in fields else replace(found, mode=str(mode))
+
+    def _overrides(self, name: str) -> dict[str, SessionResetPolicy]:
+        found = self._json.get(name) or {}
+        if not isinstance(found, dict):
+            self._wrong(f"{name} is no object")
+            return {}
+        return {one: self._policy(settings, f"{name}.{one}") for one, settings in found.items()}
+
+    def _documented_overrides(self) -> dict[str, SessionResetPolicy]:
+        found: dict[str, SessionResetPolicy] = {}
+        for platforms in (self._section.get("platforms"), self._yaml.get("platforms")):
+            for name, settings in (platforms if isinstance(platforms, dict) else {}).items():
+                if not isinstance(settings, dict) or "session_reset" not in settings:
+                    continue
+                if self._documented:
+                    found[str(name).strip().lower()] = self._policy(
+                        settings["session_reset"], f"platforms.{name}.session_reset"
+                    )
+                    continue
+                self._problems.append(
+                    f"{self._home / 'config.yaml'}: no Hermes up to 0.19 reads platforms.{name}.session_reset; "
+                    f"put it into gateway.json as reset_by_platform.{name}."
+                )
+        return found
+
+    def _dotenv(self) -> dict[str, str]:
+        """The few variables of `.env` that matter here; everything else in it is nobody's business."""
+        try:
+            lines = read_small(self._home / ".env", limit=_LIMIT).decode(errors="replace").splitlines()
+        except FileNotFoundError:
+            return {}
+        except OSError as error:
+            self._wrong(f".env cannot be read ({error.strerror or error})")
+            return {}
+        found: dict[str, str] = {}
+        for line in lines:
+            name, equals, value = line.strip().removeprefix("export ").partition("=")
+            if equals and name.strip() in _VARIABLES:
+                bare = value.split(" #")[0].strip()
+                found[name.strip()] = bare.strip("\"'")
+        return found
+
+
+def _yaml(raw: bytes) -> Any:
+    """Raises `ValueError` for what is no YAML."""
+    import yaml  # 20 ms: only who asks for a configuration pays for it
+
+    try:
+        return yaml.safe_load(raw.decode())
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -22,6 +22,7 @@ from session_adapters.model import Problem, Session, SessionSummary
 if TYPE_CHECKING:
     from session_adapters.searchable import Text
     from session_adapters.transcript import Transcript
+    from session_adapters.usage import Usage
 
 __all__ = [
     "Adapter",
@@ -211,6 +212,18 @@ class Adapter(ABC):
 
     def _ids(self, source: Source, report: Report) -> Sequence[str]:
         return [summary.session_id for summary in self.summaries(source, report)]
+
+    # Costs -------------------------------------------------------------------------------------------------
+
+    def usage(
+        self, source: Source, report: Report, session_ids: Collection[str] | None = None
+    ) -> Iterator[Usage]:
+        """What each model call in `source` used (those of `session_ids` alone, where given), in any order. Calls
+        that a session only repeats from another are left out, or marked as inherited. By default out of the
+        messages; what `summaries` reports already is not reported again."""
+        from session_adapters.usage import session_usage
+
+        return session_usage(self, source, session_ids)
 
     # Native commands ---------------------------------------------------------------------------------------
 

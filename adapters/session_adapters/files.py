@@ -28,6 +28,7 @@ __all__ = [
     "file_stamp",
     "is_whole",
     "lines",
+    "lines_with",
     "names_in",
     "open_file",
     "read_at",
@@ -180,6 +181,22 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         yield Line(offset, b"", complete=False, too_long=True)
     elif (data := b"".join(pending)).strip(_JUNK):
         yield Line(offset, data, complete=False)
+
+
+def lines_with(fd: int, word: bytes, stop: int) -> Iterator[Line]:
+    """The lines before the byte `stop` that hold `word`, as `lines` gives them; the others are never cut out."""
+    block = read_at(fd, 0, min(stop, 4 * BLOCK))
+    if len(block) < stop:
+        yield from (line for line in lines(fd, 0, stop) if word in line.data)
+        return
+    at = block.find(word)
+    while at >= 0:
+        start = block.rfind(b"\n", 0, at) + 1
+        end = block.find(b"\n", at)
+        complete = end >= 0
+        end = end if complete else len(block)
+        yield Line(start, block[start:end], complete)
+        at = block.find(word, end)
 
 
 def is_whole(data: bytes) -> bool:

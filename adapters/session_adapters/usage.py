@@ -16,7 +16,9 @@ from session_adapters.model import Message, Session, TokenUsage
 if TYPE_CHECKING:
     from session_adapters.base import Adapter, Source
 
-__all__ = ["Usage", "session_usage", "usage_of"]
+__all__ = ["Usage", "call_of", "messages_usage", "session_usage", "usage_of"]
+
+_NO_TOKENS = TokenUsage()
 
 
 class Usage(Struct, frozen=True, array_like=True, gc=False):
@@ -59,27 +61,49 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
         )
 
 
-def usage_of(
-    session_id: str, message: Message, *, model: str | None = None, inherited: bool = False
+def call_of(
+    session_id: str,
+    key: str,
+    seconds: float | None,
+    model: str | None,
+    tokens: TokenUsage | None,
+    usd: float | None,
+    *,
+    estimated: bool = False,
+    calls: int = 1,
+    inherited: bool = False,
 ) -> Usage:
-    """The usage of a message that has tokens or a recorded cost; `model` stands in where it names none."""
-    tokens = message.token_usage or TokenUsage()
-    cost = message.cost
+    """A `Usage` of normalised tokens (None: none were recorded)."""
+    tokens = tokens or _NO_TOKENS
     return Usage(
         session_id,
-        message.usage_key,
-        message.timestamp.timestamp() if message.timestamp is not None else None,
-        message.model or model,
+        key,
+        seconds,
+        model,
         tokens.input_tokens,
         tokens.output_tokens,
         tokens.cached_tokens,
         tokens.cache_write_tokens,
         tokens.thinking_tokens,
         tokens.cache_write_hour_tokens,
-        cost.total_usd if cost is not None else None,
-        cost.estimated if cost is not None else False,
-        1,
+        usd,
+        estimated,
+        calls,
         inherited,
+    )
+
+
+def usage_of(session_id: str, message: Message, *, model: str | None = None) -> Usage:
+    """The usage of a message that has tokens or a recorded cost; `model` stands in where it names none."""
+    cost = message.cost
+    return call_of(
+        session_id,
+        message.usage_key,
+        message.timestamp.timestamp() if message.timestamp is not None else None,
+        message.model or model,
+        message.token_usage,
+        cost.total_usd if cost is not None else None,
+        estimated=cost is not None and cost.estimated,
     )
 
 
@@ -114,25 +138,19 @@ def messages_usage(session: Session) -> Iterator[Usage]:
         found = True
         yield usage_of(session.session_id, message, model=session.model)
     if not found and (session.cost is not None or session.tokens is not None):
-        yield whole_session(session)
+        yield _whole_session(session)
 
 
-def whole_session(session: Session) -> Usage:
+def _whole_session(session: Session) -> Usage:
     """The sums that an agent keeps for a session without saying which call they belong to."""
-    tokens = session.tokens or TokenUsage()
     cost = session.cost
-    return Usage(
+    return call_of(
         session.session_id,
         "",
         session.updated_at.timestamp(),
         session.model,
-        tokens.input_tokens,
-        tokens.output_tokens,
-        tokens.cached_tokens,
-        tokens.cache_write_tokens,
-        tokens.thinking_tokens,
-        tokens.cache_write_hour_tokens,
+        session.tokens,
         cost.total_usd if cost is not None else None,
-        cost.estimated if cost is not None else False,
-        max(1, session.turn_count),
+        estimated=cost is not None and cost.estimated,
+        calls=max(1, session.turn_count),
     )

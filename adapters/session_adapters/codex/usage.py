@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
+
+from msgspec.structs import replace
 
 from session_adapters.codex.records import LINE
 from session_adapters.codex.records import Line as Record
@@ -18,7 +21,7 @@ __all__ = ["read_usage"]
 
 _TYPE = 200
 """Bytes at the beginning of a line within which Codex writes the types of record and payload."""
-_TELLING = (b'"token_count"', b'"token_usage_record"', b'"turn_context"')
+_TELLING = re.compile(rb'"t(?:oken_count|oken_usage_record|urn_context)"').search
 
 
 class _Counter(TokenBuilder):
@@ -76,8 +79,7 @@ def read_usage(path: str) -> list[Usage] | None:
             return None
         counter = _Counter(head.session_id)
         for line in lines(fd, 0, os.fstat(fd).st_size):
-            start = line.data[:_TYPE]
-            if any(word in start for word in _TELLING):
+            if _TELLING(line.data, 0, _TYPE) is not None:
                 counter.feed(line)
     return _calls(head.session_id, counter)
 
@@ -93,6 +95,4 @@ def _calls(session_id: str, counter: _Counter) -> list[Usage]:
 
 
 def _call(session_id: str, message: Message, seconds: float | None, model: str | None) -> Usage:
-    from msgspec.structs import replace
-
     return replace(usage_of(session_id, message, model=model), time=seconds)

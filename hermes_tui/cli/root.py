@@ -51,6 +51,7 @@ class Settings(NamedTuple):
 COMMANDS = {
     "demo": Place("hermes_tui.cli.demo", "demo", "Try it on made-up sessions in a temporary home."),
     "doctor": Place("hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."),
+    "lanes": Place("hermes_tui.cli.lanes", "lanes", "See and steer the lanes of Hermes' gateway."),
     "sessions": Place("hermes_tui.cli.sessions", "sessions", "List sessions, or print one."),
 }
 

@@ -25,6 +25,8 @@ class HermesHome(msgspec.Struct, frozen=True):
     profile: str = DEFAULT_PROFILE
     root: Path | None = None
     """The default profile's directory, where this is another's: its gateway may serve this profile too."""
+    sessions: Path | None = None
+    """Where its configuration puts the index; None: at the usual place."""
 
     @property
     def database(self) -> Path:
@@ -34,7 +36,7 @@ class HermesHome(msgspec.Struct, frozen=True):
     @property
     def sessions_dir(self) -> Path:
         """Where the index is, and the directory whose resolved path is the scope of its rows in the database."""
-        return self.path / "sessions"
+        return self.sessions or self.path / "sessions"
 
     @property
     def index_file(self) -> Path:

@@ -5,7 +5,7 @@ Everything here takes a connection and reads; what is not there in an older sche
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import apsw
 import msgspec
 
 from hermes_tui.lifecycle.source import SessionSource
+from hermes_tui.lifecycle.state_db.store import Store
 
 __all__ = ["RECOVERABLE", "Peer", "RoutingRow", "Rows", "SessionRow"]
 
@@ -20,6 +21,8 @@ RECOVERABLE = ("agent_close", "ws_orphan_reap")
 """Ends that Hermes takes for accidents: it reopens such a session when it looks for a lane's conversation."""
 _MANY = 400
 """Ids in one statement."""
+_LONGEST = 100
+"""Continuations that are followed at most, as Hermes does."""
 
 
 class RoutingRow(msgspec.Struct, frozen=True):
@@ -82,10 +85,21 @@ class Peer(msgspec.Struct, frozen=True):
 
 
 class Rows:
-    """One connection's view. Raises `apsw.Error`."""
+    """What one connection sees. Raises what that raises."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self.connection = connection
+    def __init__(self, query: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]) -> None:
+        """`query` runs a SELECT with its values."""
+        self._query = query
+
+    @classmethod
+    def of(cls, connection: apsw.Connection) -> Rows:
+        """Through a connection of its own. Raises `apsw.Error`; `UnicodeDecodeError` for text that is no UTF-8."""
+        return cls(lambda sql, values: list(connection.execute(sql, tuple(values))))
+
+    @classmethod
+    def within(cls, store: Store) -> Rows:
+        """Through an open store, and within its transaction as that has left it. Raises `StoreError`."""
+        return cls(lambda sql, values: [tuple(row.values()) for row in store.rows(sql, values)])
 
     @cached_property
     def columns(self) -> frozenset[str]:
@@ -155,7 +169,7 @@ class Rows:
         values = [None if anybody else peer.user_id, peer.chat_id, peer.chat_type, peer.thread_id]
         return self.sessions_where(
             f"{ended} AND (({own}) OR (source = ? AND {same}))"
-            " ORDER BY (session_key IS NOT ?) , started_at DESC, id DESC",
+            " ORDER BY (session_key IS NOT ?), started_at DESC, id DESC",
             [*RECOVERABLE, key, peer.source, peer.source, *(values[1:] if anybody else values), key],
         )
 
@@ -176,12 +190,42 @@ class Rows:
         )
         return found[0][0] if found and isinstance(found[0][0], int | float) else None
 
-    def topic_bindings(self, session_id: str) -> int:
-        """How many topics of Telegram's private chats are bound to the session for good."""
-        if "session_id" not in self.columns_of("telegram_dm_topic_bindings"):
+    def topic_bindings(self, session_id: str, key: str) -> int:
+        """How many topics of Telegram's private chats are bound to the session or the lane for good."""
+        if not {"session_id", "session_key"} <= self.columns_of("telegram_dm_topic_bindings"):
             return 0
-        found = self._all("SELECT COUNT(*) FROM telegram_dm_topic_bindings WHERE session_id = ?", (session_id,))
+        found = self._all(
+            "SELECT COUNT(*) FROM telegram_dm_topic_bindings WHERE session_id = ? OR session_key = ?",
+            (session_id, key),
+        )
         return int(found[0][0])
+
+    def compression_tip(self, session_id: str) -> str:
+        """The session in which a compressed one goes on now, empty if it does not: the same choice as Hermes'
+        (facts on Hermes, section 2.4)."""
+        walked = [session_id]
+        while len(walked) <= _LONGEST:
+            child = self._continuation(walked[-1])
+            if not child or child in walked:
+                break
+            walked.append(child)
+        return walked[-1] if len(walked) > 1 else ""
+
+    def _continuation(self, session_id: str) -> str | None:
+        if not {"parent_session_id", "end_reason"} <= self.columns:
+            return None
+        config = "COALESCE(c.model_config, '{}')" if "model_config" in self.columns else "'{}'"
+        found = self._all(
+            "SELECT c.id FROM sessions p JOIN sessions c ON c.parent_session_id = p.id"  # noqa: S608 - ours
+            " WHERE p.id = ? AND p.end_reason = 'compression' AND COALESCE(c.source, '') != 'tool'"
+            f" AND json_extract({config}, '$._branched_from') IS NULL"
+            f" AND json_extract({config}, '$._delegate_from') IS NULL"
+            " ORDER BY CASE WHEN c.end_reason = 'compression' THEN 0 WHEN c.ended_at IS NULL THEN 1 ELSE 2 END,"
+            " COALESCE((SELECT MAX(m.timestamp) FROM messages m WHERE m.session_id = c.id), c.started_at) DESC,"
+            " c.started_at DESC, c.id DESC LIMIT 1",
+            (session_id,),
+        )
+        return str(found[0][0]) if found else None
 
     def sessions_where(self, condition: str, values: Sequence[Any]) -> list[SessionRow]:
         """Rows by a condition that is ours."""
@@ -189,11 +233,11 @@ class Rows:
         if "id" not in self.columns:
             return []
         chosen = ", ".join(name if name in self.columns else f"NULL AS {name}" for name in names)
-        found = self._all(f"SELECT {chosen} FROM sessions WHERE {condition}", values)
+        found = self._all(f"SELECT {chosen} FROM sessions WHERE {condition}", values)  # noqa: S608 - ours
         return list(_rows(names, found))
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-        return list(self.connection.execute(sql, tuple(values)))
+        return self._query(sql, values)
 
 
 def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[SessionRow]:

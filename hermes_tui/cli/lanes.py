@@ -1,0 +1,100 @@
+"""`hermes-tui lanes`: the gateway's lanes, seen and changed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_tui.cli import narration, output
+from hermes_tui.cli.machine import environment_of
+from hermes_tui.errors import LaneNotFound, ValidationError
+from session_adapters.base import Environment
+
+if TYPE_CHECKING:
+    from hermes_tui.lifecycle.lanes import Board, Lane
+
+__all__ = ["lanes"]
+
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group()
+def lanes() -> None:
+    """See and steer the lanes of Hermes' gateway: which chat is in which session."""
+
+
+def environment(context: click.Context) -> Environment:
+    """The machine that `--home` names, else this one."""
+    return environment_of(context.find_root().obj.home) or Environment.current()
+
+
+@lanes.command("list")
+@click.option("--profile", metavar="NAME", help="Only this profile's.")
+@_json_option
+@click.pass_context
+def list_(context: click.Context, profile: str | None, as_json: bool) -> None:
+    """List every lane, the latest active first, with its gateway."""
+    from hermes_tui.cli.lanes_view import board_lines
+
+    now = datetime.now(UTC)
+    found = _board(context, profile, now)
+    if as_json:
+        output.write_json({"profiles": found.profiles, "lanes": found.lanes})
+        return
+    output.write("".join(f"{line}\n" for line in board_lines(found, now, output.terminal_width())))
+    for problem in found.problems:
+        narration.say(f"hermes-tui: {problem}")
+
+
+@lanes.command("show")
+@click.argument("key")
+@click.option("--profile", metavar="NAME", help="The lane's profile, where several have one of that key.")
+@_json_option
+@click.pass_context
+def show(context: click.Context, key: str, profile: str | None, as_json: bool) -> None:
+    """Show everything about the lane KEY: its session, flags, tokens, reset policy and earlier sessions.
+
+    The end of a key does if no other lane's ends so.
+    """
+    from hermes_tui.cli.lanes_view import lane_lines
+
+    now = datetime.now(UTC)
+    lane = lane_named(_board(context, profile, now), key)
+    if as_json:
+        output.write_json(lane)
+    else:
+        output.write("".join(f"{line}\n" for line in lane_lines(lane, now)))
+
+
+def _board(context: click.Context, profile: str | None, now: datetime) -> Board:
+    """Raises `ValidationError` for a profile that there is not."""
+    from msgspec.structs import replace
+
+    from hermes_tui.lifecycle.lanes import board
+
+    found = board(environment(context), now)
+    if profile is None:
+        return found
+    names = [one.name for one in found.profiles]
+    if profile not in names:
+        raise ValidationError(f"there is no Hermes profile {profile!r}; known are {', '.join(names) or 'none'}")
+    return replace(
+        found,
+        profiles=tuple(one for one in found.profiles if one.name == profile),
+        lanes=tuple(one for one in found.lanes if one.profile == profile),
+    )
+
+
+def lane_named(found: Board, text: str) -> Lane:
+    """The lane of that key, else the only one whose key ends so. Raises `LaneNotFound`."""
+    lanes_ = found.lanes
+    matching = [one for one in lanes_ if one.key == text]
+    matching = matching or [one for one in lanes_ if text and one.key.endswith(f":{text}")]
+    if len(matching) == 1:
+        return matching[0]
+    if not matching:
+        raise LaneNotFound(f"there is no lane {text!r}; `hermes-tui lanes list` shows those that there are")
+    places = ", ".join(f"{one.key} (profile {one.profile})" for one in matching)
+    raise LaneNotFound(f"several lanes are meant by {text!r}: {places}; give the whole key, and --profile")

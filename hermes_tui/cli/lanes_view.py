@@ -1,0 +1,130 @@
+"""Lanes, plans and outcomes as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hermes_tui.display import age, cell_width, count, duration, fit, safe
+
+if TYPE_CHECKING:
+    from hermes_tui.lifecycle.gateway import Gateway
+    from hermes_tui.lifecycle.lanes import Board, Lane, Profile
+
+__all__ = ["board_lines", "lane_lines"]
+
+_HEAD = ("PLATFORM", "CHAT", "WHO", "SESSION", "LAST", "CONTEXT", "STATE", "RESETS", "KEY")
+_RIGHT = {4, 5}
+_MOST = (14, 28, 16, 32, 4, 8, 14, 40, 0)
+_GAP = "  "
+
+
+def board_lines(board: Board, now: datetime, width: int) -> Iterator[str]:
+    """Every profile with its gateway, and its lanes as a table no wider than `width` where that is possible: keys
+    are never cut, for they are what the next command needs."""
+    for profile in board.profiles:
+        yield f"{safe(profile.name)}: {gateway_words(profile, now)}  {safe(profile.home)}"
+        for note in profile.notes:
+            yield f"  note: {safe(note)}"
+        lanes = [lane for lane in board.lanes if lane.profile == profile.name]
+        yield from (f"  {line}" for line in _table(lanes, now, width - 2))
+    if not board.profiles:
+        yield "(no Hermes home)"
+
+
+def gateway_words(profile: Profile, now: datetime) -> str:
+    """`gateway running (pid 4127) for 3d, 2 turns running, 0.19`."""
+    gateway = profile.gateway
+    if gateway.state == "unknown":
+        return f"gateway unknown, {safe(gateway.reason)}"
+    if gateway.state == "stopped":
+        return "no gateway runs"
+    details = [f"pid {gateway.pid}"] if gateway.pid else []
+    if gateway.since:
+        details.append(f"up {duration(now - gateway.since)}")
+    details += _work(gateway)
+    if profile.rules is not None:
+        version = f"Hermes {profile.rules.version}" if profile.rules.version else ""
+        old = "" if profile.rules.verdict == "current" else f"lanes are fixed while it runs: {profile.rules.reason}"
+        details += [part for part in (version, old) if part]
+    return f"gateway running ({safe(', '.join(details))})" if details else "gateway running"
+
+
+def _work(gateway: Gateway) -> list[str]:
+    words = [gateway.phase] if gateway.phase not in ("", "running") else []
+    if gateway.active_agents:
+        words.append(f"{gateway.active_agents} turn{'s' if gateway.active_agents != 1 else ''} running")
+    return words
+
+
+def _table(lanes: Sequence[Lane], now: datetime, width: int) -> Iterator[str]:
+    if not lanes:
+        yield "(no lanes)"
+        return
+    rows = [_row(lane, now) for lane in lanes]
+    widths = [
+        max(cell_width(_HEAD[at]), *(min(cell_width(row[at]), _MOST[at] or 10_000) for row in rows))
+        for at in range(len(_HEAD))
+    ]
+    columns = list(range(len(_HEAD)))
+    for optional in (5, 3, 2, 7, 4):  # least telling first
+        if sum(widths[at] + len(_GAP) for at in columns) <= width:
+            break
+        columns.remove(optional)
+    for row in (_HEAD, *rows):
+        cells = [row[at] if at == 8 else fit(row[at], widths[at], right=at in _RIGHT) for at in columns]
+        yield _GAP.join(cells).rstrip()
+
+
+def _row(lane: Lane, now: datetime) -> tuple[str, ...]:
+    return (
+        safe(lane.platform),
+        safe(lane.chat),
+        safe(lane.who),
+        safe(lane.session_id),
+        age(lane.last_active, now),
+        count(lane.context_tokens) if lane.context_tokens else "",
+        lane.state + (" !" if lane.disagreement or lane.fault else ""),
+        safe(lane.resets),
+        safe(lane.key),
+    )
+
+
+def lane_lines(lane: Lane, now: datetime) -> Iterator[str]:
+    """Everything about one lane."""
+    yield safe(lane.key)
+    facts = {
+        "profile": lane.profile,
+        "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
+        "state": lane.state,
+        "cannot be read": lane.fault,
+        "disagreement": lane.disagreement,
+        "chat": lane.chat,
+        "who": lane.who,
+        "session": " ".join(part for part in (lane.session_id, lane.title and f"“{lane.title}”") if part),
+        "continues in": lane.continues_in,
+        "ended": lane.end_reason,
+        "model": lane.model,
+        "since": _moment(lane.created_at),
+        "last active": _moment(lane.last_active)
+        and f"{_moment(lane.last_active)} ({age(lane.last_active, now)} ago)",
+        "flags": ", ".join(lane.flags),
+        "resume reason": lane.resume_reason,
+        "tokens": f"{lane.context_tokens:,} context, {lane.input_tokens:,} in, {lane.output_tokens:,} out",
+        "messages": f"{lane.messages:,}",
+        "policy": lane.policy,
+        "resets": lane.resets,
+        "last reset": lane.last_reset,
+        "restarts": f"{lane.restarts} in a row while busy; at 3 it is suspended" if lane.restarts else "",
+    }
+    for name, value in facts.items():
+        if value:
+            yield f"  {name:14} {safe(value)}"
+    for one in lane.earlier:
+        details = (_moment(one.started_at), one.end_reason or "not ended", f"{one.messages} messages", one.title)
+        yield f"  {'earlier':14} {safe(one.session_id)}  {safe(', '.join(part for part in details if part))}"
+
+
+def _moment(moment: datetime | None) -> str:
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""

@@ -2,5 +2,7 @@
 
 from hermes_tui.errors import StoreBusy, StoreError
 from hermes_tui.lifecycle.state_db.database import SessionDB, default_path
+from hermes_tui.lifecycle.state_db.titles import TitleRefused, sanitize_title
+from hermes_tui.lifecycle.state_db.words import sanitize_query
 
-__all__ = ["SessionDB", "StoreBusy", "StoreError", "default_path"]
+__all__ = ["SessionDB", "StoreBusy", "StoreError", "TitleRefused", "default_path", "sanitize_query", "sanitize_title"]

@@ -7,8 +7,11 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hermes_tui.lifecycle.state_db.messages import MessageRows
-from hermes_tui.lifecycle.state_db.sessions import SessionRows
+from hermes_tui.lifecycle.state_db.conversation import ConversationRows
+from hermes_tui.lifecycle.state_db.export import ExportRows
+from hermes_tui.lifecycle.state_db.lanes import LaneRows
+from hermes_tui.lifecycle.state_db.search import SearchRows
+from hermes_tui.lifecycle.state_db.titles import TitleRows
 
 __all__ = ["SessionDB", "default_path"]
 
@@ -18,7 +21,7 @@ def default_path() -> Path:
     return Path(os.environ.get("HERMES_HOME") or "~/.hermes").expanduser() / "state.db"
 
 
-class SessionDB(SessionRows, MessageRows):
+class SessionDB(ExportRows, ConversationRows, TitleRows, SearchRows, LaneRows):
     """An open session store.
 
     A store that is not there is made, as version 6. One of version 1 to 5 is brought to version 6. A newer one is

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-import apsw
-
 from hermes_tui.errors import SessionNotFound, StoreError, ValidationError
 from hermes_tui.lifecycle.state_db.content import decode_row, encode_content, encode_list, preview
-from hermes_tui.lifecycle.state_db.store import Row, Store
+from hermes_tui.lifecycle.state_db.failures import RuleBroken
+from hermes_tui.lifecycle.state_db.rows import Row
+from hermes_tui.lifecycle.state_db.store import Store
 
 __all__ = ["MessageRows"]
 
@@ -65,7 +65,7 @@ class MessageRows(Store):
                     " WHERE id = ?",
                     (calls, session_id),
                 )
-        except apsw.ConstraintError as error:
+        except RuleBroken as error:
             raise self._without_session(session_id, error) from error
         return id_
 
@@ -78,7 +78,7 @@ class MessageRows(Store):
             with self.transaction():
                 self.execute(f"DELETE FROM messages WHERE session_id = ?{kept}", (session_id,))  # noqa: S608
                 self._insert_all(session_id, messages)
-        except apsw.ConstraintError as error:
+        except RuleBroken as error:
             raise self._without_session(session_id, error) from error
 
     def _insert_all(self, session_id: str, messages: Iterable[Mapping[str, Any]]) -> None:
@@ -161,7 +161,7 @@ class MessageRows(Store):
             head = self.value(query, (session_id,))
         return {"rewound_count": hidden, "target_message": decode_row(target), "new_head_id": head}
 
-    def _without_session(self, session_id: str, error: apsw.ConstraintError) -> Exception:
+    def _without_session(self, session_id: str, error: RuleBroken) -> Exception:
         """What a broken constraint means when a message is written."""
         if self.row("SELECT 1 FROM sessions WHERE id = ?", (session_id,)) is None:
             return SessionNotFound(f"There is no session {session_id} in {self.path}.")

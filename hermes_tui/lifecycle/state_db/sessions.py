@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import apsw
-
 from hermes_tui.errors import SessionNotFound
-from hermes_tui.lifecycle.state_db.store import Row, Store
+from hermes_tui.lifecycle.state_db.failures import RuleBroken
+from hermes_tui.lifecycle.state_db.rows import Row
+from hermes_tui.lifecycle.state_db.store import Store
 
 __all__ = ["RECOVERABLE", "SessionRows", "escape_like"]
 
@@ -71,7 +71,7 @@ class SessionRows(Store):
         try:
             with self.transaction():
                 self.insert("sessions", row, otherwise=f"ON CONFLICT(id) DO UPDATE SET {updates}")
-        except apsw.ConstraintError as error:
+        except RuleBroken as error:
             raise _missing(self, parent_session_id, error) from error
         return session_id
 
@@ -149,7 +149,7 @@ def escape_like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _missing(store: Store, parent_id: str | None, error: apsw.ConstraintError) -> Exception:
+def _missing(store: Store, parent_id: str | None, error: RuleBroken) -> Exception:
     """What a broken constraint means when a session is made."""
     if parent_id and store.row("SELECT 1 FROM sessions WHERE id = ?", (parent_id,)) is None:
         return SessionNotFound(f"There is no session {parent_id} in {store.path} for another to continue.")

@@ -8,40 +8,25 @@ by SQLite and then, after a pause of random length, asked for again, so that wai
 from __future__ import annotations
 
 import os
-import random
-import re
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self
 
 import apsw
 
-from hermes_tui.errors import StoreBusy, StoreError
+from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.state_db.access import create_file, examine
+from hermes_tui.lifecycle.state_db.contention import BUSY, BUSY_TIMEOUT, CHECKPOINT_EVERY, MAX_TRIES, patiently, pause
+from hermes_tui.lifecycle.state_db.failures import told
 from hermes_tui.lifecycle.state_db.migrations import bring_up, needs_work
+from hermes_tui.lifecycle.state_db.rows import Row, clean, fetch
 from hermes_tui.lifecycle.state_db.schema import Schema
 from session_adapters.sqlite import DatabaseUnreadable, hold_locks, read_database
 
-__all__ = ["Row", "Store"]
-
-T = TypeVar("T")
-Row = dict[str, Any]
-"""A row of a table by column, as it stands there."""
-
-BUSY_TIMEOUT = 1000
-"""Milliseconds that SQLite waits for a lock by itself."""
-MAX_TRIES = 15
-RETRY_PAUSE = (0.020, 0.150)
-"""Seconds between two tries, drawn at random between these."""
-CHECKPOINT_EVERY = 50
-"""Writes between two checkpoints."""
-
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_BUSY = (apsw.BusyError, apsw.LockedError)
+__all__ = ["Store"]
 
 
 class Store:
@@ -69,7 +54,7 @@ class Store:
     def _open(self) -> None:
         create_file(self._real)
         self._schema = examine(self._real, writing=True)
-        with ExitStack() as stack, self._told("opened"):
+        with ExitStack() as stack, told(self.path, "opened"):
             try:
                 stack.enter_context(hold_locks(self._real))
                 self._inode = self._real.stat().st_ino
@@ -93,8 +78,8 @@ class Store:
         connection.execute("PRAGMA temp_store = 2")
         if self._schema.is_empty:
             # One that is in use has the mode that its file system allows: Hermes has tried.
-            self._patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
-        self._patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master").fetchall())
+            patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
+        patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master").fetchall())
 
     def close(self) -> None:
         """Give everything back. What is in the log is brought into the database as far as nobody is in the way."""
@@ -118,26 +103,25 @@ class Store:
     def schema(self) -> Schema:
         """What the store has now: another process may have brought it further since it was opened."""
         if self._connection is not None:
-            with self._lock, self._told("read"):
+            with self._lock, told(self.path, "read"):
                 self._look_again(self._connection)
         return self._schema
 
     def _look_again(self, connection: apsw.Connection) -> None:
-        cookie = self._patiently(lambda: connection.execute("PRAGMA schema_version").fetchall())[0][0]
+        cookie = patiently(lambda: connection.execute("PRAGMA schema_version").fetchall())[0][0]
         if self._cookie != cookie:
-            self._schema = self._patiently(lambda: Schema.of(connection))
+            self._schema = patiently(lambda: Schema.of(connection))
             self._cookie = cookie
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:
-        """What a SELECT finds. Within a transaction, as that has left it. Raises `StoreError`; `apsw.SQLError`
-        for a query that SQLite does not understand."""
-        clean = [_clean(value) for value in values]
+        """What a SELECT finds. Within a transaction, as that has left it. Raises `StoreError`."""
+        bound = clean(values)
         try:
             if self.read_only:
-                return read_database(self._real, lambda connection: _rows(connection, query, clean))
-            with self._lock, self._told("read"):
+                return read_database(self._real, lambda connection: fetch(connection, query, bound))
+            with self._lock, told(self.path, "read"):
                 connection = self._writer()
-                return self._patiently(lambda: _rows(connection, query, clean))
+                return patiently(lambda: fetch(connection, query, bound))
         except DatabaseUnreadable as error:
             raise StoreError(f"The session store {self.path} cannot be read: {error}.") from error
         except UnicodeDecodeError as error:
@@ -161,7 +145,7 @@ class Store:
         alone when it raises. Raises `StoreBusy` when the lock could not be had, before anything was written."""
         with self._lock:  # whoever gets it within a transaction is the thread that began it
             within = self._depth > 0
-        with self._told("written"), self._nested() if within else self._outermost():
+        with told(self.path, "written"), self._nested() if within else self._outermost():
             self._depth += 1
             try:
                 yield
@@ -173,7 +157,7 @@ class Store:
         connection = self._begin()
         try:
             yield
-            self._patiently(lambda: connection.execute("COMMIT"))
+            patiently(lambda: connection.execute("COMMIT"))
         except BaseException:
             if connection.in_transaction:  # SQLite itself may have rolled it back
                 connection.execute("ROLLBACK")
@@ -192,14 +176,14 @@ class Store:
                 connection = self._writer()
                 connection.execute("BEGIN IMMEDIATE")
                 return connection
-            except _BUSY:
+            except BUSY:
                 self._lock.release()
                 if tried == MAX_TRIES:
                     raise
             except BaseException:
                 self._lock.release()
                 raise
-            _pause()
+            pause()
         raise AssertionError("not reached")
 
     @contextmanager
@@ -222,7 +206,7 @@ class Store:
             if not self._depth:
                 raise RuntimeError("a statement that writes belongs into a transaction")
             connection = self._writer()
-            connection.execute(statement, [_clean(value) for value in values])
+            connection.execute(statement, clean(values))
             return connection.changes()
 
     def insert(self, table: str, row: Row, *, otherwise: str = "") -> int:
@@ -249,15 +233,6 @@ class Store:
         except OSError:
             return False
 
-    def _patiently(self, work: Callable[[], T]) -> T:
-        """`work()`, tried again while another process is in the way."""
-        for _ in range(MAX_TRIES - 1):
-            try:
-                return work()
-            except _BUSY:
-                _pause()
-        return work()
-
     def _checkpoint(self) -> None:
         """Bring what is in the log into the database, as far as that keeps nobody waiting. A failure loses nothing:
         what was committed stands in the log, and the next checkpoint takes it along."""
@@ -267,50 +242,3 @@ class Store:
                     self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         except (apsw.Error, StoreError):
             return
-
-    @contextmanager
-    def _told(self, done: str) -> Iterator[None]:
-        """SQLite's errors as ours. Broken constraints and odd queries are left to the caller, who knows why."""
-        try:
-            yield
-        except _BUSY as error:
-            raise StoreBusy(
-                f"The session store {self.path} could not be {done}: another process kept it locked; try again."
-            ) from error
-        except (apsw.ConstraintError, apsw.SQLError):
-            raise
-        except apsw.Error as error:
-            raise StoreError(f"The session store {self.path} could not be {done}: {_reason(error)}.") from error
-
-
-def _rows(connection: apsw.Connection, query: str, values: Sequence[object]) -> list[Row]:
-    cursor = connection.cursor()
-    found: list[Row] = []
-    names: list[str] = []
-    for row in cursor.execute(query, values):
-        names = names or [column[0] for column in cursor.get_description()]
-        found.append(dict(zip(names, row, strict=True)))
-    return found
-
-
-def _clean(value: object) -> object:
-    """Half a surrogate pair cannot be stored; Hermes puts the same mark in its place."""
-    return _SURROGATES.sub("\ufffd", value) if isinstance(value, str) else value
-
-
-def _pause() -> None:
-    time.sleep(random.uniform(*RETRY_PAUSE))  # noqa: S311 - no secret
-
-
-_REASONS: tuple[tuple[type[apsw.Error], str], ...] = (
-    (apsw.FullError, "the disk or the database is full; nothing was written, make room and try again"),
-    (apsw.ReadOnlyError, "it is read-only now; nothing was written"),
-    (apsw.NotADBError, "it is not an SQLite database; nothing was written"),
-    (apsw.CorruptError, "it is damaged; nothing was written, `hermes sessions repair --check-only` says more"),
-    (apsw.CantOpenError, "its files cannot be opened; nothing was written"),
-    (apsw.IOError, "the disk does not take or give it; nothing was written"),
-)
-
-
-def _reason(error: apsw.Error) -> str:
-    return next((text for kind, text in _REASONS if isinstance(error, kind)), f"SQLite says: {error}")

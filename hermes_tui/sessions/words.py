@@ -1,0 +1,203 @@
+"""Words of a text as the search index sees them, and where they stand.
+
+The tokenizer is SQLite's own `unicode61` with `remove_diacritics 2`: a word is a run of letters and digits, without
+regard to case and accents. A run of Han, Kana or Hangul has no blanks to tell its words apart, so there each
+character is a word of its own, and what is looked for is a phrase of them: any part of such a run is found.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+__all__ = ["TOKENIZER", "Passage", "Span", "Token", "located", "spaced", "tokens"]
+
+TOKENIZER = ("unicode61", "remove_diacritics", "2")
+"""As FTS5 is told."""
+
+_CJK = re.compile(
+    "[\u1100-\u11ff\u2e80-\u2fdf\u3005-\u3007\u3021-\u302f\u3031-\u3035\u3038-\u303c\u3040-\u30ff\u3100-\u318f"
+    "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
+    "\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
+)
+_ACCENTED = re.compile("[\u00c0-\u0233\u0300-\u0331\u1e00-\u1ef9\u212a\u212b]")
+"""Every character that the tokenizer makes plain ASCII letters of, or leaves out, is one of these."""
+_ASCII_WORD = re.compile("[a-z0-9]+")
+_STRANGE = re.compile("[^\x00-\x7f]")
+
+_local = threading.local()
+
+
+class Span(NamedTuple):
+    """Characters `start` up to, not including, `end`."""
+
+    start: int
+    end: int
+
+
+class Token(NamedTuple):
+    """One word."""
+
+    word: str
+    """Folded."""
+    start: int
+    end: int
+
+
+def spaced(text: str) -> str:
+    """`text` with blanks around each Han, Kana and Hangul character: what FTS5 is given, and asked with."""
+    return text if text.isascii() else _CJK.sub(r" \g<0> ", text)
+
+
+def tokens(text: str) -> list[str]:
+    """The folded words of `text`, in order."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    return [word for _, _, word in _tokenize(spaced(text).encode("utf-8", "replace"))]
+
+
+def located(text: str) -> list[Token]:
+    """The words of `text` and where they stand in it."""
+    if text.isascii():
+        return [Token(found[0], *found.span()) for found in _ASCII_WORD.finditer(text.lower())]
+    wide = spaced(text)
+    added = [cjk.start() + 2 * number + 1 for number, cjk in enumerate(_CJK.finditer(text))]
+    data = wide.encode("utf-8", "replace")
+    found: list[Token] = []
+    byte = place = passed = 0
+    for start, end, word in _tokenize(data):
+        place += len(data[byte:start].decode())
+        while passed < len(added) and added[passed] < place:
+            passed += 1
+        # Each of these characters has a blank of ours on both sides; the one that stands here only that before it.
+        shift = 2 * passed + (passed < len(added) and added[passed] == place)
+        length = len(data[start:end].decode())
+        found.append(Token(word, place - shift, place - shift + length))
+        place += length
+        byte = end
+    return found
+
+
+def _tokenize(data: bytes) -> Sequence[tuple[int, int, str]]:
+    ask: Callable[[bytes], Any] | None = getattr(_local, "ask", None)
+    if ask is None:
+        import apsw
+
+        # A connection for each thread: one is used by one thread at a time.
+        connection = apsw.Connection(":memory:")
+        tokenizer = connection.fts5_tokenizer(TOKENIZER[0], list(TOKENIZER[1:]))
+        flags = apsw.FTS5_TOKENIZE_DOCUMENT
+
+        def ask(text: bytes) -> Any:
+            return tokenizer(text, flags, None, include_colocated=False)
+
+        _local.connection, _local.ask = connection, ask
+    return cast(Sequence[tuple[int, int, str]], ask(data))
+
+
+class Passage:
+    """A text that words are looked for in; what has to be worked out for it is worked out once.
+
+    Most texts hold none of the words, so they are turned away by a search for the plain characters, and cut into
+    words only where that cannot tell.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def lower(self) -> str:
+        """As `str.lower`; of the same length, save where `plain` is false."""
+        return self.text.lower()
+
+    @cached_property
+    def plain(self) -> bool:
+        """No character of it becomes an ASCII letter by folding."""
+        return self.text.isascii() or not _ACCENTED.search(self.text)
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """All words and their places."""
+        return located(self.text)
+
+    @cached_property
+    def places(self) -> dict[str, list[int]]:
+        """Word → where in `tokens` it is."""
+        places: dict[str, list[int]] = {}
+        for index, token in enumerate(self.tokens):
+            places.setdefault(token.word, []).append(index)
+        return places
+
+    def find(self, words: Sequence[str], prefix: bool = False) -> Iterator[Span]:
+        """Where `words` stand one after the other, the last one only begun where `prefix`."""
+        if not words:
+            return
+        ascii_only = all(map(str.isascii, words))
+        if self.text.isascii():
+            if ascii_only:
+                yield from self._simple(words, prefix)
+            return
+        if ascii_only and self.plain:
+            if any(word not in self.lower for word in words):
+                return
+            if len(words) == 1:
+                try:
+                    yield from list(self._simple(words, prefix))
+                    return
+                except _Unclear:
+                    pass
+        yield from self._by_tokens(words, prefix)
+
+    def holds(self, words: Sequence[str], prefix: bool = False) -> bool:
+        """Whether `find` finds anything."""
+        return next(self.find(words, prefix), None) is not None
+
+    def _simple(self, words: Sequence[str], prefix: bool) -> Iterator[Span]:
+        """By looking for ASCII characters. Raises `_Unclear` beside others, which may be letters."""
+        lower = self.lower
+        pattern: re.Pattern[str] | None = None
+        at = lower.find(words[0])
+        while at >= 0:
+            before = lower[at - 1] if at else " "
+            if not before.isascii():
+                raise _Unclear
+            if not before.isalnum():
+                pattern = pattern or _phrase(words, prefix)
+                found = pattern.match(lower, at)
+                if found:
+                    end = found.end()
+                    if end < len(lower) and not lower[end].isascii():
+                        raise _Unclear
+                    yield Span(at, end)
+                    at = end - 1
+            at = lower.find(words[0], at + 1)
+
+    def _by_tokens(self, words: Sequence[str], prefix: bool) -> Iterator[Span]:
+        last = len(words) - 1
+        if last or not prefix:
+            starts = self.places.get(words[0], [])
+        else:
+            begun = (found for word, found in self.places.items() if word.startswith(words[0]))
+            starts = sorted(place for found in begun for place in found)
+        beyond = len(self.tokens) - last
+        for start in starts:
+            if start >= beyond:
+                break
+            run = self.tokens[start : start + len(words)]
+            tail = run[-1].word
+            if (tail == words[-1] or (prefix and tail.startswith(words[-1]))) and all(
+                token.word == word for token, word in zip(run[:-1], words, strict=False)
+            ):
+                yield Span(run[0].start, run[-1].end)
+
+
+class _Unclear(Exception):
+    """Whether a word ends here depends on a character that is not ASCII."""
+
+
+def _phrase(words: Sequence[str], prefix: bool) -> re.Pattern[str]:
+    body = "[^a-z0-9]+".join(words)
+    return re.compile(body + ("[a-z0-9]*" if prefix else "(?![a-z0-9])"))

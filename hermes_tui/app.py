@@ -70,7 +70,8 @@ class HermesApp(App[None], inherit_bindings=False):
         self._keymap_errors = validate_keymap(self.user_keymap) if self.user_keymap else []
         for one in THEMES:
             self.register_theme(one)
-        self.theme = theme_for(config.theme, no_colour=self.no_colour)
+        self.theme = self._theme_read = theme_for(config.theme, no_colour=self.no_colour)
+        self.stylesheet.set_variables(self.get_css_variables())
         self._painted = painted
         self._closing = False
         self._running_loop: asyncio.AbstractEventLoop | None = None
@@ -133,6 +134,13 @@ class HermesApp(App[None], inherit_bindings=False):
     def leave_soon(self, code: int) -> None:
         """End in order with exit code `code`; from any thread or signal handler."""
         self._in_loop(lambda: self.exit(return_code=code))
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Read the style sheet again in another theme. Textual asks for it at the start as well, when it has just
+        been read in this one: a tenth of the time to the first frame."""
+        if self.theme != self._theme_read:
+            self._theme_read = self.theme
+            super().refresh_css(animate)
 
     # From the threads --------------------------------------------------------------------------------------
 

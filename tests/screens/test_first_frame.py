@@ -12,9 +12,12 @@ from typing import Any
 import pytest
 from textual._compositor import LayoutUpdate
 from textual.app import App
+from textual.color import Color
+from textual.css.stylesheet import Stylesheet
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.themes import THEMES
 from pilots import screen_text, until
 from session_adapters.base import Environment
 from support import REPOSITORY
@@ -26,6 +29,7 @@ from hermes_tui.cli.tui import _import_asyncio
 _import_asyncio()
 from hermes_tui.app import HermesApp
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.themes import THEMES
 from session_adapters.base import Environment
 manager = SessionManager(Environment(home=Path(sys.argv[1])), cache_dir=Path(sys.argv[2]))
 app = HermesApp(manager)
@@ -88,3 +92,27 @@ async def test_it_is_painted_once_and_what_is_read_then_changes_nothing(
         pilot.app.main.apply(pilot.app.main.snapshot, pilot.app.main.sessions._forest)
         assert drawn == []
         assert "Session number 29" in screen_text(pilot)
+
+
+async def test_the_style_sheet_is_read_once_and_again_for_another_theme(
+    claude_home: ClaudeHome, program: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    reparse = Stylesheet.reparse
+
+    def count(sheet: Stylesheet) -> None:
+        read.append("again")
+        reparse(sheet)
+
+    monkeypatch.setattr(Stylesheet, "reparse", count)
+    async with program(claude_home.home, theme="hermes-light") as pilot:
+        app = pilot.app
+        light = next(one for one in THEMES if one.name == "hermes-light")
+        assert light.background is not None
+        assert app.screen.styles.background == Color.parse(light.background)
+        assert read == []
+        app.theme = "hermes-dark"
+        dark = next(one for one in THEMES if one.name == "hermes-dark")
+        assert dark.background is not None
+        await until(pilot, lambda: app.screen.styles.background == Color.parse(dark.background or ""))
+        assert read == ["again"]

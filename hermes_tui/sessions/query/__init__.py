@@ -1,0 +1,105 @@
+"""The search grammar, one for the box, the command line and the library: what a query is and what it finds.
+
+`parse` understands whatever is typed (`hermes_tui.sessions.query.grammar`), `Query.finds` says by itself, without any
+index, whether a session with certain messages is found: every faster way must agree with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from msgspec import Struct
+
+from hermes_tui.sessions.query.completion import Completion, complete
+from hermes_tui.sessions.query.filters import FILTERS
+from hermes_tui.sessions.query.grammar import Part, PartKind, read
+from hermes_tui.sessions.query.tree import (
+    TRUE,
+    Always,
+    Literally,
+    MessageFilter,
+    Tree,
+    Unit,
+    Word,
+    decide,
+    holds,
+    leaves,
+    opposite,
+    spans,
+)
+from hermes_tui.sessions.words import Span
+from session_adapters.model import SessionSummary
+
+__all__ = ["FILTERS", "Completion", "Part", "PartKind", "Query", "Search", "complete", "parse"]
+
+_EMPTY = Unit("")
+
+
+class Search(Struct, frozen=True):
+    """What is left of a query for the units of one session."""
+
+    tree: Tree
+    """Without conditions on sessions. With `forbids`: what no unit may satisfy."""
+    forbids: bool
+
+    @property
+    def decided(self) -> bool | None:
+        """Whether the session is found, where that takes no look at its messages."""
+        if isinstance(self.tree, Always):
+            return self.tree.value != self.forbids
+        return None
+
+    def matches(self, unit: Unit) -> bool:
+        """Whether the unit satisfies `tree`."""
+        return holds(self.tree, unit)
+
+    def spans(self, unit: Unit) -> list[Span]:
+        """What is to be lit up in the unit."""
+        return spans(self.tree, unit)
+
+
+class Query(Struct, frozen=True):
+    """A query as typed, and as understood."""
+
+    text: str
+    tree: Tree
+    parts: tuple[Part, ...]
+    """The pieces of `text`, in order, for colours."""
+
+    @property
+    def empty(self) -> bool:
+        """It asks for nothing."""
+        return self.tree == TRUE
+
+    @property
+    def searches_text(self) -> bool:
+        """Whether texts have to be looked at for some session."""
+        return any(isinstance(leaf, Word | Literally | MessageFilter) for leaf in leaves(self.tree))
+
+    @property
+    def needs_messages(self) -> bool:
+        """Whether texts alone do not decide it: there is a condition on tools or files."""
+        return any(isinstance(leaf, MessageFilter) and leaf.field != "role" for leaf in leaves(self.tree))
+
+    def for_session(self, summary: SessionSummary) -> Search:
+        """What to look for in one session's units."""
+        tree = decide(self.tree, summary)
+        if holds(tree, _EMPTY):
+            return Search(opposite(tree), forbids=True)
+        return Search(tree, forbids=False)
+
+    def finds(self, summary: SessionSummary, units: Iterable[Unit]) -> bool:
+        """Whether the session is found; `units` are those of all its messages, and its title."""
+        search = self.for_session(summary)
+        return any(search.matches(unit) for unit in units) != search.forbids
+
+
+def parse(text: str, now: datetime | None = None, *, typing: bool = False) -> Query:
+    """Understand a query. Never raises.
+
+    `now` is aware, in the local zone; None: the clock's. `typing`: the last word may still grow, so every word that
+    begins with it counts.
+    """
+    tree, parts = read(text, now or datetime.now().astimezone(), typing)
+    return Query(text, tree, parts)

@@ -1,0 +1,63 @@
+"""Filters complete while one types: their names, and the values that there are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from hermes_tui.sessions.query.filters import FILTERS, STATES
+from hermes_tui.sessions.query.grammar import split
+
+__all__ = ["Completion", "complete"]
+
+_ROLES = ("user", "assistant", "system", "tool")
+_TIMES = ("today", "yesterday", "7d", "30d", "1y")
+
+
+class Completion(NamedTuple):
+    """One way to go on: `text[start:end]` of the query is replaced by `insert`."""
+
+    start: int
+    end: int
+    insert: str
+    about: str = ""
+    """What it means, for people; empty for a value."""
+
+
+def complete(text: str, cursor: int, values: Callable[[str], Iterable[str]]) -> list[Completion]:
+    """What can stand at `cursor`, the best first; nothing where no filter is being typed.
+
+    `values` gives the candidates for a filter by name (`agent`, `model` …); those of `is`, `role`, `since` and
+    `until` are known here. Never raises.
+    """
+    cursor = max(0, min(cursor, len(text)))
+    piece = next((one for one in split(text) if one.start < cursor <= one.end), None)
+    if piece is None or piece.kind not in ("word", "filter"):
+        return []
+    if piece.kind == "filter" and cursor > piece.start + len(piece.name):
+        return _values(text, piece.name, piece.start + len(piece.name) + 1, piece.end, cursor, values)
+    begun = text[piece.start : cursor].lower()
+    return [
+        Completion(piece.start, cursor, f"{name}:", about)
+        for name, about in FILTERS.items()
+        if name.startswith(begun)
+    ]
+
+
+def _values(
+    text: str, name: str, start: int, end: int, cursor: int, values: Callable[[str], Iterable[str]]
+) -> list[Completion]:
+    comma = text.rfind(",", start, cursor)
+    start = comma + 1 if comma >= 0 else start
+    begun = text[start:cursor].strip('"').lower()
+    known = {"is": tuple(STATES), "role": _ROLES, "since": _TIMES, "until": _TIMES}.get(name)
+    there = dict.fromkeys(value for value in (known or values(name)) if value)
+    fitting = [value for value in there if begun in value.lower() and value.lower() != begun]
+    fitting.sort(key=lambda value: not value.lower().startswith(begun))
+    return [Completion(start, end, _written(value)) for value in fitting]
+
+
+def _written(value: str) -> str:
+    """As it is typed: in quotes where it has a blank."""
+    value = value.replace('"', "")
+    return f'"{value}"' if any(char.isspace() or char in "()," for char in value) else value

@@ -1,0 +1,138 @@
+"""Conditions on a session: `agent: model: cwd: tag: source: title: id: is: since: until: cost: tokens: turns:`."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from msgspec import Struct
+
+from hermes_tui.sessions.query.period import period
+from session_adapters.model import SessionSummary
+
+__all__ = ["FILTERS", "MESSAGE_FILTERS", "STATES", "SessionFilter", "session_filter"]
+
+FILTERS: Mapping[str, str] = {
+    "agent": "which agent: the beginning of its name",
+    "cost": "what it cost in US dollars: cost:>1",
+    "cwd": "where it was started: a part of the path",
+    "file": "a file that a tool call named: a part of the path",
+    "id": "the beginning of the session's id",
+    "is": "live, error, subagent, archived or fork",
+    "model": "a part of the name of any model it used",
+    "role": "who said it: user, assistant, system or tool",
+    "since": "begun then or later: 2026-11-21, 7d, yesterday",
+    "source": "where it was held: cli, telegram, cron …",
+    "tag": "the beginning of a tag",
+    "title": "a part of the title",
+    "tokens": "all tokens it used: tokens:>100k",
+    "tool": "a part of the name of a tool that was called",
+    "turns": "prompts that were answered: turns:>10",
+    "until": "begun then or earlier; a day counts to its end",
+}
+"""Name → what it asks for, in a line for people."""
+
+MESSAGE_FILTERS = frozenset({"role", "tool", "file"})
+
+STATES: Mapping[str, Callable[[SessionSummary], bool]] = {
+    "archived": lambda one: one.archived,
+    "error": lambda one: one.error,
+    "fork": lambda one: one.kind == "fork",
+    "live": lambda one: one.live,
+    "subagent": lambda one: one.kind == "subagent",
+}
+"""What `is:` knows."""
+
+_COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "=": operator.eq,
+    "": operator.ge,
+}
+_NUMBER = re.compile(r"([<>]=?|=|)\s*\$?([0-9][0-9_,]{0,15}(?:\.[0-9]{0,6})?|\.[0-9]{1,6})([kmb]?)")
+_FACTORS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}
+_UNFINISHED = re.compile(r"[<>]?=?\$?")
+
+
+class SessionFilter(Struct, frozen=True):
+    """One condition that a summary alone decides."""
+
+    field: str
+    values: tuple[str, ...]
+    """In lower case; any one of them will do."""
+    comparison: str = ""
+    number: float = 0.0
+    low: datetime | None = None
+    """The first moment that `since` takes."""
+    high: datetime | None = None
+    """The last one that `until` takes."""
+
+    def passes(self, summary: SessionSummary) -> bool:
+        """Whether the session is one of those asked for."""
+        if self.field == "since":
+            return self.low is not None and summary.created_at >= self.low
+        if self.field == "until":
+            return self.high is not None and summary.created_at <= self.high
+        if self.field in _FIGURES:
+            figure = _FIGURES[self.field](summary)
+            return figure is not None and _COMPARISONS[self.comparison](figure, self.number)
+        if self.field == "is":
+            return any(STATES[value](summary) for value in self.values)
+        return any(_TEXTS[self.field](summary, value) for value in self.values)
+
+
+_FIGURES: Mapping[str, Callable[[SessionSummary], float | None]] = {
+    "cost": lambda one: one.cost.total_usd if one.cost is not None else None,
+    "tokens": lambda one: one.tokens.total if one.tokens is not None else None,
+    "turns": lambda one: one.turn_count,
+}
+"""None where it is not known: that is neither more nor less than anything."""
+
+_TEXTS: Mapping[str, Callable[[SessionSummary, str], bool]] = {
+    "agent": lambda one, value: one.agent.lower().startswith(value),
+    "model": lambda one, value: any(value in name.lower() for name in (one.model or "", *one.models)),
+    "cwd": lambda one, value: value in (one.cwd or "").lower(),
+    "tag": lambda one, value: any(tag.lower().startswith(value) for tag in one.tags),
+    "source": lambda one, value: value in (one.source or "").lower(),
+    "title": lambda one, value: value in one.title.lower(),
+    "id": lambda one, value: one.session_id.lower().startswith(value) or one.unified_id.lower().startswith(value),
+}
+
+
+def session_filter(field: str, value: str, now: datetime) -> SessionFilter | None:
+    """The condition `field:value`; None for one that is only begun, as while it is being typed.
+
+    Raises `ValueError` for a value that makes no sense.
+    """
+    if field in ("since", "until"):
+        span = period(value, now) if value else None
+        return None if span is None else SessionFilter(field, (value,), low=span[0], high=span[1])
+    if field in _FIGURES:
+        return _figure(field, value.lower())
+    values = tuple(one for one in (part.strip().lower() for part in value.split(",")) if one)
+    if field == "cwd":
+        values = tuple(one.removeprefix("~") for one in values)
+    if field == "is":
+        values = tuple(state for one in values for state in _states(one))
+    return SessionFilter(field, values) if any(values) else None
+
+
+def _figure(field: str, value: str) -> SessionFilter | None:
+    if _UNFINISHED.fullmatch(value):
+        return None
+    found = _NUMBER.fullmatch(value)
+    if found is None:
+        raise ValueError(f"{value!r} is no number")
+    number = float(found[2].replace(",", "").replace("_", "")) * _FACTORS[found[3]]
+    return SessionFilter(field, (value,), comparison=found[1], number=number)
+
+
+def _states(value: str) -> list[str]:
+    found = [state for state in STATES if state.startswith(value)]
+    if not found:
+        raise ValueError(f"{value!r} is no state")
+    return found

@@ -1,0 +1,264 @@
+"""The search box's grammar: from what somebody typed to a tree, whatever it is.
+
+    query   = either { "OR" either }
+    either  = unit { ["AND"] unit }            binds tighter than OR
+    unit    = { "NOT" | "-" } ( "(" query ")" | filter | phrase ["*"] | word ["*"] )
+    filter  = name ":" value                   with a name of `FILTERS`
+    phrase  = '"' anything '"'                 a missing end is the end of the text
+
+Operators are upper case; `or` is a word. Punctuation inside a word (`can't`, `a@b.com`, `/usr/bin`) leaves a
+phrase of its parts. An operator without an operand, a filter without a value and a bracket without its
+partner are passed over, because the rest is still to be typed. A known filter with a senseless value is searched as
+the text that it is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal, NamedTuple
+
+from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, session_filter
+from hermes_tui.sessions.query.tree import (
+    TRUE,
+    Literally,
+    MessageFilter,
+    Tree,
+    Word,
+    all_of,
+    any_of,
+    opposite,
+)
+from hermes_tui.sessions.words import tokens
+
+__all__ = ["Part", "PartKind", "read", "split"]
+
+PartKind = Literal["word", "phrase", "filter", "operator", "bracket", "odd", "idle"]
+"""`odd`: looks like a filter, is none, and is searched as text. `idle`: has no effect as it stands."""
+
+_LENGTH = 4096
+"""Characters. Nobody types more; what is pasted beyond is passed over."""
+_MOST = 100
+"""Conditions in one query."""
+_DEEPEST = 20
+"""Brackets in brackets."""
+_FILTER = re.compile(r"([A-Za-z]{2,10}):")
+_OPERATORS = frozenset({"AND", "OR", "NOT"})
+
+
+class Part(NamedTuple):
+    """A piece of the query as it was typed, for the face to colour."""
+
+    start: int
+    end: int
+    kind: PartKind
+
+
+class Lexeme(NamedTuple):
+    """A piece and what it is to the parser."""
+
+    kind: Literal["word", "phrase", "filter", "operator", "minus", "open", "close"]
+    start: int
+    end: int
+    text: str
+    """The word or phrase without quotes; the filter's value."""
+    name: str = ""
+    """The filter's name, in lower case."""
+    prefix: bool = False
+    quoted: bool = False
+
+
+def split(text: str) -> list[Lexeme]:
+    """The pieces of a query, in order."""
+    return list(_pieces(text[:_LENGTH]))
+
+
+def _pieces(text: str) -> Iterator[Lexeme]:
+    at = 0
+    opened = 0
+    while at < len(text):
+        char = text[at]
+        if char.isspace() or char == "\x00":
+            at += 1
+        elif char == "(":
+            opened += 1
+            yield Lexeme("open", at, at + 1, "(")
+            at += 1
+        elif char == ")":
+            opened = max(0, opened - 1)
+            yield Lexeme("close", at, at + 1, ")")
+            at += 1
+        elif char == "-" and at + 1 < len(text) and (text[at + 1].isalnum() or text[at + 1] in '"('):
+            yield Lexeme("minus", at, at + 1, "-")
+            at += 1
+        else:
+            piece = _piece(text, at, opened)
+            yield piece
+            at = piece.end
+
+
+def _piece(text: str, at: int, opened: int) -> Lexeme:
+    if text[at] == '"':
+        value, end = _quoted(text, at)
+        starred = text[end : end + 1] == "*"
+        return Lexeme("phrase", at, end + starred, value, prefix=starred, quoted=True)
+    named = _FILTER.match(text, at)
+    if named and named[1].lower() in FILTERS:
+        start = named.end()
+        if text[start : start + 1] == '"':
+            value, end = _quoted(text, start)
+            return Lexeme("filter", at, end, value, name=named[1].lower(), quoted=True)
+        end = _word_end(text, start, opened)
+        return Lexeme("filter", at, end, text[start:end], name=named[1].lower())
+    end = _word_end(text, at, opened)
+    word = text[at:end]
+    if word in _OPERATORS:
+        return Lexeme("operator", at, end, word)
+    return Lexeme("word", at, end, word, prefix=word.endswith("*"))
+
+
+def _quoted(text: str, at: int) -> tuple[str, int]:
+    end = text.find('"', at + 1)
+    return (text[at + 1 :], len(text)) if end < 0 else (text[at + 1 : end], end + 1)
+
+
+def _word_end(text: str, at: int, opened: int) -> int:
+    end = at
+    while end < len(text) and not text[end].isspace() and text[end] not in '"\x00':
+        end += 1
+    # A bracket that was opened before the word is closed after it; one of the word's own stays with it.
+    while opened and end > at and text[end - 1] == ")" and text.count(")", at, end) > text.count("(", at, end):
+        end -= 1
+        opened -= 1
+    return end if end > at else at
+
+
+class Parser:
+    """One pass over the pieces. Never raises."""
+
+    def __init__(self, text: str, now: datetime, typing: bool) -> None:
+        self._now = now
+        self._lexemes = split(text)
+        self._text = text
+        self._open_end = len(text) if typing else -1
+        self._partners = _partners(self._lexemes)
+        self._at = 0
+        self._leaves = 0
+        self.parts: list[Part] = [Part(_LENGTH, len(text), "idle")] if len(text) > _LENGTH else []
+
+    def tree(self) -> Tree:
+        """What the whole text means."""
+        found = self._either(len(self._lexemes))
+        self.parts.sort()
+        return found
+
+    def _either(self, stop: int) -> Tree:
+        alternatives: list[list[Tree]] = [[]]
+        pending: Lexeme | None = None
+        negated: list[Lexeme] = []
+        while self._at < stop:
+            piece = self._lexemes[self._at]
+            if piece.kind == "operator" and piece.text != "NOT":
+                self._note_all(negated, "idle")
+                self._note(pending, "idle")
+                pending = piece
+                self._at += 1
+                continue
+            if piece.kind in ("operator", "minus"):
+                negated.append(piece)
+                self._at += 1
+                continue
+            unit = self._unit(piece, len(negated) % 2 == 1)
+            if unit is None:
+                continue
+            self._note_all(negated, "operator")
+            if pending is not None:
+                useful = bool(alternatives[-1])
+                self._note(pending, "operator" if useful else "idle")
+                if pending.text == "OR" and useful:
+                    alternatives.append([])
+                pending = None
+            alternatives[-1].append(opposite(unit) if len(negated) % 2 else unit)
+            negated = []
+        self._note_all(negated, "idle")
+        self._note(pending, "idle")
+        return any_of(all_of(parts) for parts in alternatives)
+
+    def _unit(self, piece: Lexeme, negated: bool) -> Tree | None:
+        """The unit that begins here; None where it has no meaning yet."""
+        at = self._at
+        self._at += 1
+        if piece.kind in ("open", "close"):
+            partner = self._partners.get(at)
+            if piece.kind == "close" or partner is None:
+                self._note(piece, "idle")
+                return None
+            self._note(piece, "bracket")
+            before = self._leaves
+            inner = self._either(partner)
+            self._note(self._lexemes[partner], "bracket")
+            self._at = partner + 1
+            return inner if self._leaves > before else None
+        if self._leaves >= _MOST:
+            self._note(piece, "idle")
+            return None
+        leaf, kind = self._leaf(piece, negated)
+        self._note(piece, kind)
+        self._leaves += leaf is not None
+        return leaf
+
+    def _leaf(self, piece: Lexeme, negated: bool) -> tuple[Tree | None, PartKind]:
+        if piece.kind != "filter":
+            kind: PartKind = "phrase" if piece.kind == "phrase" else "word"
+            leaf = self._word(piece, negated)
+            return leaf, kind if leaf is not None else "idle"
+        if piece.name in MESSAGE_FILTERS:
+            value = piece.text.strip().lower()
+            return (MessageFilter(piece.name, value), "filter") if value else (None, "idle")  # type: ignore[arg-type]
+        try:
+            found = session_filter(piece.name, piece.text, self._now)
+        except ValueError:
+            return self._word(piece._replace(text=f"{piece.name} {piece.text}"), negated), "odd"
+        return (found, "filter") if found is not None else (None, "idle")
+
+    def _word(self, piece: Lexeme, negated: bool) -> Tree | None:
+        words = tuple(tokens(piece.text))
+        if words:
+            # What is to be left out is left out once it is typed.
+            typed = not negated and piece.kind == "word" and piece.end == self._open_end and len(words[-1]) > 1
+            goes_on = piece.prefix or (typed and self._text[-1].isalnum())
+            return Word(words, prefix=goes_on)
+        if any(unicodedata.category(char) in ("So", "Sc", "Mn", "Lo", "No") for char in piece.text):
+            return Literally(piece.text.strip())
+        return None
+
+    def _note(self, piece: Lexeme | None, kind: PartKind) -> None:
+        if piece is not None:
+            self.parts.append(Part(piece.start, piece.end, kind))
+
+    def _note_all(self, pieces: list[Lexeme], kind: PartKind) -> None:
+        for piece in pieces:
+            self._note(piece, kind)
+
+
+def _partners(lexemes: list[Lexeme]) -> dict[int, int]:
+    """Index of each opening bracket that is closed → that of its partner."""
+    found: dict[int, int] = {}
+    waiting: list[int] = []
+    for index, piece in enumerate(lexemes):
+        if piece.kind == "open":
+            waiting.append(index)
+        elif piece.kind == "close" and waiting:
+            start = waiting.pop()
+            if len(waiting) < _DEEPEST:
+                found[start] = index
+    return found
+
+
+def read(text: str, now: datetime, typing: bool) -> tuple[Tree, tuple[Part, ...]]:
+    """The tree and the pieces of a query."""
+    parser = Parser(text, now, typing)
+    tree = parser.tree()
+    return (tree, tuple(parser.parts)) if parser.parts else (TRUE, ())

@@ -1,0 +1,232 @@
+"""What a query means: a tree of conditions on one text, on who said it, and on its session.
+
+A *unit* is one text: the prose of a message, its tool text, or a session's title. A session is found when some unit
+satisfies the tree. A tree that even an empty unit satisfies (`-java`, or filters alone) says what there must not be:
+it finds the sessions of which no unit breaks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Literal
+
+from msgspec import Struct
+
+from hermes_tui.sessions.query.filters import SessionFilter
+from hermes_tui.sessions.words import Passage, Span
+from session_adapters.model import SessionSummary
+
+__all__ = [
+    "FALSE",
+    "TRUE",
+    "All",
+    "Always",
+    "Any",
+    "Literally",
+    "MessageFilter",
+    "Not",
+    "SessionFilter",
+    "Tree",
+    "Unit",
+    "Word",
+    "all_of",
+    "any_of",
+    "decide",
+    "holds",
+    "leaves",
+    "opposite",
+    "spans",
+]
+
+
+class Always(Struct, frozen=True):
+    """A constant."""
+
+    value: bool
+
+
+TRUE = Always(True)
+FALSE = Always(False)
+
+
+class Word(Struct, frozen=True):
+    """Words one after the other, without regard to case, accents and what stands between them."""
+
+    tokens: tuple[str, ...]
+    """Folded, at least one."""
+    prefix: bool = False
+    """The last one need only be begun."""
+
+
+class Literally(Struct, frozen=True):
+    """Characters that make no word (an emoji, say), as they stand."""
+
+    text: str
+
+
+class MessageFilter(Struct, frozen=True):
+    """A condition on the message: who said it, which tool it called or answers for, which file that was about."""
+
+    field: Literal["role", "tool", "file"]
+    value: str
+    """Lower case."""
+
+
+class Not(Struct, frozen=True):
+    """The opposite."""
+
+    part: Tree
+
+
+class All(Struct, frozen=True):
+    """Every one of them."""
+
+    parts: tuple[Tree, ...]
+
+
+class Any(Struct, frozen=True):
+    """At least one of them."""
+
+    parts: tuple[Tree, ...]
+
+
+Tree = Always | Word | Literally | MessageFilter | SessionFilter | Not | All | Any
+
+
+class Unit:
+    """One text and what is known of its message."""
+
+    def __init__(
+        self,
+        text: str,
+        role: str = "",
+        tools: Callable[[], Sequence[str]] = tuple,
+        files: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
+        """`tools` and `files` are asked only if the query has such a filter."""
+        self.passage = Passage(text)
+        self.role = role
+        self._tools = tools
+        self._files = files
+
+    @cached_property
+    def tools(self) -> Sequence[str]:
+        """Names of the tools that the message called or answers for, in lower case."""
+        return [name.lower() for name in self._tools()]
+
+    @cached_property
+    def files(self) -> Sequence[str]:
+        """Paths that those calls named, in lower case."""
+        return [path.lower() for path in self._files()]
+
+
+def holds(tree: Tree, unit: Unit) -> bool:
+    """Whether the unit satisfies the tree, in which the conditions on the session are decided."""
+    match tree:
+        case Always(value):
+            return value
+        case Word(tokens, prefix):
+            return unit.passage.holds(tokens, prefix)
+        case Literally(text):
+            return text in unit.passage.text
+        case MessageFilter(field, value):
+            return _says(field, value, unit)
+        case Not(part):
+            return not holds(part, unit)
+        case All(parts):
+            return all(holds(part, unit) for part in parts)
+        case Any(parts):
+            return any(holds(part, unit) for part in parts)
+        case SessionFilter():
+            raise ValueError("conditions on the session are decided first")
+
+
+def _says(field: str, value: str, unit: Unit) -> bool:
+    if field == "role":
+        return unit.role.startswith(value)
+    return any(value in one for one in (unit.tools if field == "tool" else unit.files))
+
+
+def spans(tree: Tree, unit: Unit) -> list[Span]:
+    """Where what is looked for stands in the unit: to be lit up. Merged, in order."""
+    found: list[Span] = []
+    for leaf in leaves(tree, positive=True):
+        if isinstance(leaf, Word):
+            found += unit.passage.find(leaf.tokens, leaf.prefix)
+        elif isinstance(leaf, Literally):
+            at = unit.passage.text.find(leaf.text)
+            while at >= 0:
+                found.append(Span(at, at + len(leaf.text)))
+                at = unit.passage.text.find(leaf.text, at + len(leaf.text))
+    merged: list[Span] = []
+    for span in sorted(found):
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
+
+
+def leaves(tree: Tree, *, positive: bool = False) -> Iterator[Tree]:
+    """All conditions in the tree; with `positive` without those under a `Not`."""
+    match tree:
+        case Not(part):
+            if not positive:
+                yield from leaves(part)
+        case All(parts) | Any(parts):
+            for part in parts:
+                yield from leaves(part, positive=positive)
+        case _:
+            yield tree
+
+
+# Making trees ------------------------------------------------------------------------------------------------
+
+
+def all_of(parts: Iterable[Tree]) -> Tree:
+    """Every one of `parts`; TRUE for none."""
+    kept: list[Tree] = []
+    for part in parts:
+        if part == FALSE:
+            return FALSE
+        if part != TRUE:
+            kept += part.parts if isinstance(part, All) else (part,)
+    return TRUE if not kept else kept[0] if len(kept) == 1 else All(tuple(kept))
+
+
+def any_of(parts: Iterable[Tree]) -> Tree:
+    """At least one of `parts`; FALSE for none."""
+    kept: list[Tree] = []
+    for part in parts:
+        if part == TRUE:
+            return TRUE
+        if part != FALSE:
+            kept += part.parts if isinstance(part, Any) else (part,)
+    return FALSE if not kept else kept[0] if len(kept) == 1 else Any(tuple(kept))
+
+
+def opposite(tree: Tree) -> Tree:
+    """What holds exactly where `tree` does not."""
+    match tree:
+        case Always(value):
+            return Always(not value)
+        case Not(part):
+            return part
+        case _:
+            return Not(tree)
+
+
+def decide(tree: Tree, summary: SessionSummary) -> Tree:
+    """The tree for the units of one session: its conditions on sessions replaced by what they come to."""
+    match tree:
+        case SessionFilter():
+            return Always(tree.passes(summary))
+        case Not(part):
+            return opposite(decide(part, summary))
+        case All(parts):
+            return all_of(decide(part, summary) for part in parts)
+        case Any(parts):
+            return any_of(decide(part, summary) for part in parts)
+        case _:
+            return tree

@@ -191,5 +191,5 @@ def _model_override(value: Any) -> dict[str, str] | None:
     if value is None:
         return None
     fields = Fields(value, "model_override.")
-    found = {name: fields.text(name) for name in _MODEL_KEYS}
+    found = {name: fields.text(name) for name in fields.rest if name in _MODEL_KEYS}
     return {name: text for name, text in found.items() if text} or None

@@ -13,6 +13,7 @@ import sys
 import uuid
 from collections.abc import Callable
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 # What the library prints must not come between the replies.
@@ -42,6 +43,7 @@ class Program:
 
     def home(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         os.environ["HERMES_HOME"] = args["path"]
+        state.DEFAULT_DB_PATH = Path(args["path"]) / "state.db"  # taken from the environment when first imported
 
     def key(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         return session.build_session_key(source(args), **kw)
@@ -68,7 +70,7 @@ class Program:
         busy = kw.get("busy", False)
         store._has_active_processes_fn = lambda key: busy
         store._db = None
-        self.moment = datetime.fromisoformat(kw["now"])
+        self.moment = local(kw["now"])
         entry = session.SessionEntry.from_dict(args)
         return [store._should_reset(entry, entry.origin), store._is_session_expired(entry)]
 
@@ -100,12 +102,12 @@ class Program:
         by_platform = args.get("by_platform") or {}
         found.reset_by_platform = {config.Platform(name): make(**one) for name, one in by_platform.items()}
         if args.get("now"):
-            self.moment = datetime.fromisoformat(args["now"])
+            self.moment = local(args["now"])
         busy = set(args.get("busy") or [])
         self.opened = session.SessionStore(found.sessions_dir, found, has_active_processes_fn=lambda key: key in busy)
 
     def now(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
-        self.moment = datetime.fromisoformat(args["now"])
+        self.moment = local(args["now"])
 
     def get(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         return self.opened.get_or_create_session(source(args), **kw)
@@ -145,6 +147,12 @@ class Program:
             "routing": {row["session_key"]: json.loads(row["entry_json"]) for row in routing},
             "sessions": [dict(row) for row in rows.execute("SELECT * FROM sessions ORDER BY id")],
         }
+
+
+def local(text: str) -> datetime:
+    """A time as the clock on the wall shows it where this process believes to be."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo is None else moment.astimezone().replace(tzinfo=None)
 
 
 def source(args: dict[str, Any]) -> Any:

@@ -4,7 +4,7 @@
         hermes.key({"platform": "telegram", "chat_id": "1"}, group_sessions_per_user=False)
         hermes.open(policy={"mode": "idle"}, now=datetime(2026, 7, 21, 12))   # a SessionStore on that home
         entry = hermes.get({"platform": "telegram", "chat_id": "1"})          # get_or_create_session, as `to_dict`
-        hermes.now(datetime(2026, 7, 21, 13))           # moves the clock: naive local times, as Hermes has them
+        hermes.now(datetime(2026, 7, 21, 13))           # moves the clock: local, or aware and made local there
         hermes.store("suspend_session", entry["session_key"])                 # any method of the SessionStore
         hermes.db("append_message", session_id, role="user", content="x")     # any method of the SessionDB
         hermes.dump()                                   # {"json": mirror, "routing": table, "sessions": all rows}
@@ -210,7 +210,7 @@ class Oracle:
         self.ask("close")
 
     def now(self, moment: datetime) -> None:
-        """Move the lanes' clock to a local time without a zone."""
+        """Move the lanes' clock to a local time; an aware one is made local by the oracle's TZ."""
         self.ask("now", {"now": moment.isoformat()})
 
     def get(self, source: Mapping[str, Any], force_new: bool = False) -> dict[str, Any]:

@@ -107,9 +107,7 @@ def usage_of(session_id: str, message: Message, *, model: str | None = None) -> 
     )
 
 
-def session_usage(
-    adapter: Adapter, source: Source, session_ids: Collection[str] | None = None
-) -> Iterator[Usage]:
+def session_usage(adapter: Adapter, source: Source, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
     """What `Adapter.usage` yields unless an adapter knows a faster way: out of the messages of each session."""
     from session_adapters.base import SessionMissing, SessionUnreadable
 

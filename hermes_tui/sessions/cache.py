@@ -25,7 +25,7 @@ from hermes_tui.paths import private_dir
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["Entry", "Picture", "cache_name", "load", "load_picture", "save"]
+__all__ = ["Entry", "Picture", "cache_name", "fingerprint", "load", "load_picture", "save"]
 
 _MAGIC = b"hermes-tui catalogue 2\n"
 _DIGEST = 16
@@ -172,10 +172,10 @@ def _encodable(entries: Iterable[Entry]) -> Sequence[msgspec.Raw]:
 
 
 def _digest(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_DIGEST, key=_fingerprint()).digest()
+    return hashlib.blake2b(payload, digest_size=_DIGEST, key=fingerprint()).digest()
 
 
-def _fingerprint() -> bytes:
+def fingerprint() -> bytes:
     """Changes with the version, and with any change of the readers in a checkout."""
     return f"{__version__} {_newest(session_adapters.__path__[0])}".encode()[:64]
 

@@ -121,6 +121,11 @@ class Catalogue:
         """The session in the latest snapshot, if it is there."""
         return self._by_id.get(unified_id(agent, session_id))
 
+    def entries(self) -> list[cache.Entry]:
+        """What each source held when it was last looked at, for what else is made of the sources."""
+        with self._work:
+            return [entry for state in self._agents.values() for entry in state.entries.values()]
+
     def close(self) -> None:
         """Write what is not yet in the cache file."""
         with self._work:

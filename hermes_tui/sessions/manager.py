@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from hermes_tui import paths
+from hermes_tui import config, paths
 from hermes_tui.errors import HermesTuiError, ParseError, SessionNotFound, ValidationError
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters, Label
 from hermes_tui.sessions.cache import cache_name
@@ -24,11 +24,15 @@ from session_adapters.registry import LABELS
 from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
+    from hermes_tui.config import Price
+    from hermes_tui.sessions.cost import CostOptions, CostSummary
+    from hermes_tui.sessions.cost.desk import CostDesk
     from hermes_tui.sessions.doctor import DoctorReport
 
 __all__ = ["NativeId", "SessionManager"]
 
 T = TypeVar("T")
+Options = TypeVar("Options", bound=msgspec.Struct)
 
 _RELATIONS = ("forked_from", "kind", "parent_id", "lineage_id", "live", "status")
 """What only the comparison with other sessions, or a look at processes, tells."""
@@ -50,13 +54,17 @@ class SessionManager:
         *,
         cache_dir: Path | None = None,
         agents: Sequence[str] | None = None,
+        prices: Mapping[str, Price] | None = None,
     ) -> None:
         """`environment` None: this process's own, looked at anew on each call. `cache_dir` None: the user's.
-        `agents` restricts what is read; raises `AgentNotFound` for a name that no adapter has."""
+        `agents` restricts what is read; raises `AgentNotFound` for a name that no adapter has. `prices` None: those
+        in the user's settings."""
         given = environment
         self._adapters = Adapters(lambda: given or Environment.current(), agents)
         self._cache_dir = cache_dir
         self._catalogue: tuple[str, Catalogue] | None = None
+        self._prices = prices
+        self._costs: tuple[Catalogue, CostDesk] | None = None
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -96,14 +104,20 @@ class SessionManager:
     ) -> list[SessionSummary]:
         """The sessions of `agent` (of all agents if None), filtered, sorted and cut as `options` and the keywords
         on top of it say (spec 004 §6.1). Raises `AgentNotFound`, `ValidationError`."""
-        options = _options(options, changes)
+        options = _options(options, changes, ListOptions)
         agents = None if agent is None else (agent,)
         catalogue = self.catalogue
         snapshot = catalogue.refresh(agents)
         if options.needs_all and snapshot.partial:
             snapshot = catalogue.complete(lambda: False, agents)
-        there = (one for one in snapshot.sessions if not one.gone and agent in (None, one.agent))
-        return select(there, options, str(self.environment.home))
+        there = [one for one in snapshot.sessions if not one.gone and agent in (None, one.agent)]
+        costs = self._costs_if_readable()
+        if costs is None:
+            return select(there, options, str(self.environment.home))
+        there = costs.tagged(there)
+        if options.sort == "cost":
+            return select(costs.all_priced(there), options, str(self.environment.home))
+        return costs.priced(select(there, options, str(self.environment.home)))
 
     def summary(self, agent: str, session_id: str) -> SessionSummary:
         """One row of the list. Raises `AgentNotFound`, `SessionNotFound`."""
@@ -130,13 +144,36 @@ class SessionManager:
         `ParseError`."""
         session = self._read(agent, session_id, lambda adapter, source: adapter.session(source, session_id))
         known = self._known(agent, session_id)
-        if known is None:
-            return session
-        return replace(session, **{name: getattr(known, name) for name in _RELATIONS})
+        if known is not None:
+            session = replace(session, **{name: getattr(known, name) for name in _RELATIONS})
+        costs = self._costs_if_readable()
+        return session if costs is None else costs.session(session)
 
     def open(self, agent: str, session_id: str) -> Transcript:
         """The conversation for reading and following, newest part first. Raises as `get` does."""
         return self._read(agent, session_id, lambda adapter, source: adapter.open(source, session_id))
+
+    # Costs ---------------------------------------------------------------------------------------------------
+
+    @property
+    def costs(self) -> CostDesk:
+        """What sessions cost, for faces that follow it. Raises `ValidationError` where the prices are to come from
+        settings that are wrong."""
+        catalogue = self.catalogue
+        if self._costs is None or self._costs[0] is not catalogue:
+            from hermes_tui.sessions.cost.desk import CostDesk, cost_file
+
+            prices = config.load().prices if self._prices is None else self._prices
+            file = cost_file(self._cache_dir or paths.cache_dir(), self.environment)
+            self._costs = (catalogue, CostDesk(catalogue, self._adapters, file, prices))
+        return self._costs[1]
+
+    def total_cost(self, options: CostOptions | None = None, **changes: Any) -> CostSummary:
+        """What the sessions that match cost in all and by group (spec 004 §6.4); zeros where there are none. Raises
+        `ValidationError`."""
+        from hermes_tui.sessions.cost import CostOptions
+
+        return self.costs.total(_options(options, changes, CostOptions))
 
     # Identifiers ---------------------------------------------------------------------------------------------
 
@@ -162,6 +199,13 @@ class SessionManager:
 
     # Inside --------------------------------------------------------------------------------------------------
 
+    def _costs_if_readable(self) -> CostDesk | None:
+        """None with wrong settings: a list does without estimates then, and `cost report` says what is wrong."""
+        try:
+            return self.costs
+        except ValidationError:
+            return None
+
     def _known(self, agent: str, session_id: str) -> SessionSummary | None:
         return self._catalogue[1].summary(agent, session_id) if self._catalogue else None
 
@@ -184,12 +228,12 @@ class SessionManager:
             raise ParseError(f"cannot read {agent} session {session_id!r}: {reason}") from error
 
 
-def _options(options: ListOptions | None, changes: Mapping[str, Any]) -> ListOptions:
+def _options(options: Options | None, changes: Mapping[str, Any], kind: type[Options]) -> Options:
     try:
-        return replace(options, **changes) if options is not None else ListOptions(**changes)
+        return replace(options, **changes) if options is not None else kind(**changes)
     except TypeError as error:
-        names = ", ".join(field.name for field in msgspec.structs.fields(ListOptions))
-        raise ValidationError(f"unknown option; the options of a list are {names}") from error
+        names = ", ".join(field.name for field in msgspec.structs.fields(kind))
+        raise ValidationError(f"unknown option; the options are {names}") from error
 
 
 def _not_found(agent: str, session_id: str) -> SessionNotFound:

@@ -18,7 +18,7 @@ import msgspec
 from hermes_tui.errors import ValidationError
 from session_adapters.model import SessionSummary
 
-__all__ = ["DEFAULT_LIMIT", "ListOptions", "SortDirection", "SortField", "select"]
+__all__ = ["DEFAULT_LIMIT", "ListOptions", "SortDirection", "SortField", "matches", "select"]
 
 SortField = Literal["date", "cost", "turns"]
 SortDirection = Literal["asc", "desc"]
@@ -61,12 +61,12 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def needs_all(self) -> bool:
         """Whether the answer depends on figures that only a session read in full has."""
-        return self.sort != "date" or self.model is not None
+        return self.sort == "turns" or self.model is not None
 
 
 def select(summaries: Iterable[SessionSummary], options: ListOptions, home: str) -> list[SessionSummary]:
     """Filter, then sort, then cut. `home` is what `~` stands for."""
-    found = [one for one in summaries if _matches(one, options)]
+    found = [one for one in summaries if matches(one, options)]
     if options.cwd is not None:
         wanted = _directory(options.cwd, home)
         found = [one for one in found if one.cwd and _directory(one.cwd, home) == wanted]
@@ -74,7 +74,8 @@ def select(summaries: Iterable[SessionSummary], options: ListOptions, home: str)
     return found if options.limit is None else found[: options.limit]
 
 
-def _matches(summary: SessionSummary, options: ListOptions) -> bool:
+def matches(summary: SessionSummary, options: ListOptions) -> bool:
+    """Whether a session passes the filters, `cwd` aside."""
     if options.since is not None and summary.created_at < _start(options.since):
         return False
     if options.until is not None and not _within(summary.created_at, options.until):

@@ -143,9 +143,7 @@ class ClaudeAdapter(Adapter):
         summary = _summary(source, tally, transcript.size, "whole")
         return Session(**_fields(summary), messages=tuple(transcript.messages))
 
-    def usage(
-        self, source: Source, report: Report, session_ids: Collection[str] | None = None
-    ) -> Iterator[Usage]:
+    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. Ids of replies are the same in every copy, so that inherited ones can be told."""
         if session_ids is not None and source.session_id not in session_ids:
             return iter(())

@@ -232,9 +232,7 @@ class CodexAdapter(Adapter):
                 found[source.session_id] = source
         return found
 
-    def usage(
-        self, source: Source, report: Report, session_ids: Collection[str] | None = None
-    ) -> Iterator[Usage]:
+    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. A fork that begins with a copy of its parent is read in full."""
         if session_ids is not None and source.session_id and source.session_id not in session_ids:
             return iter(())

@@ -257,9 +257,7 @@ class HermesAdapter(Adapter):
             raise SessionMissing(f"{source.path} is not there any more") from error
         return _session(summary, tuple(messages), damaged)
 
-    def usage(
-        self, source: Source, report: Report, session_ids: Collection[str] | None = None
-    ) -> Iterator[Usage]:
+    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. Sums by session and model, for that is what Hermes keeps."""
         if source.layout == LAYOUT:
             return session_usage(self, source, session_ids)

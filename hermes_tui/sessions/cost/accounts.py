@@ -1,0 +1,201 @@
+"""From single calls to a sheet: each call once, priced for itself, by session, model and day.
+
+Priority of a session's costs (spec 004 §6.4, checklist C-5): what the agent recorded; else what agent-mux recorded of
+its runs; else an estimate. Never two of them for one session.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from hermes_tui.sessions.cost.prices import Prices
+from hermes_tui.sessions.cost.runs import Run
+from hermes_tui.sessions.cost.sheet import Row
+from hermes_tui.sessions.cost.tariff import price
+from session_adapters.model import Cost, SessionSummary
+from session_adapters.usage import Usage
+
+__all__ = ["Accounts", "day_of", "own_cost"]
+
+_QUARTER = 900
+"""Seconds: the grain of all offsets from UTC."""
+
+
+def day_of(seconds: float) -> str:
+    """The local date of a moment."""
+    return datetime.fromtimestamp(seconds).date().isoformat()
+
+
+class _Sum(Struct):
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_tokens: int = 0
+    cache_write_tokens: int = 0
+    thinking_tokens: int = 0
+    usd: float = 0.0
+    estimated_usd: float = 0.0
+    unpriced_tokens: int = 0
+
+    def add(self, call: Usage) -> None:
+        self.calls += call.calls
+        self.input_tokens += call.input_tokens
+        self.output_tokens += call.output_tokens
+        self.cached_tokens += call.cached_tokens
+        self.cache_write_tokens += call.cache_write_tokens
+        self.thinking_tokens += call.thinking_tokens
+
+
+Money = tuple[float, float, int]
+"""Dollars, the estimated part of them, and tokens without a price."""
+_NOTHING: Money = (0.0, 0.0, 0)
+
+
+class Accounts:
+    """Adds up calls; give it the sessions in the order in which they own a call that several have."""
+
+    def __init__(self, prices: Prices, runs: Mapping[str, Sequence[Run]]) -> None:
+        self._prices = prices
+        self._runs = runs
+        self._now = time.time()
+        self._sums: dict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
+        self._seen: set[tuple[str, str]] = set()
+        self._later: list[tuple[SessionSummary, list[Usage]]] = []
+        self._days: dict[int, str] = {}
+
+    def add(self, session: SessionSummary, calls: Sequence[Usage]) -> None:
+        """Take in a session's calls; inherited ones wait for `rows`."""
+        own = [call for call in calls if not call.inherited]
+        if len(own) < len(calls):
+            self._later.append((session, [call for call in calls if call.inherited]))
+        self._add(session, own)
+        for run in self._runs.get(session.unified_id, ()):
+            if run.cost is not None and not _is_native(own):
+                self._add_run(session, run, with_tokens=not own)
+
+    def rows(self) -> tuple[Row, ...]:
+        """Everything by session, model and day."""
+        while self._later:
+            session, calls = self._later.pop(0)
+            self._add(session, calls)
+        return tuple(
+            Row(*key, *(getattr(one, name) for name in one.__struct_fields__)) for key, one in self._sums.items()
+        )
+
+    def _add(self, session: SessionSummary, calls: Sequence[Usage]) -> None:
+        agent, unified = session.agent, session.unified_id
+        money = self._money(session, calls)
+        for call in calls:
+            if call.key:
+                known = (agent, call.key)
+                if known in self._seen:
+                    continue
+                self._seen.add(known)
+            moment = call.time if call.time is not None else session.created_at.timestamp()
+            total = self._sums[unified, call.model or "", self._day(moment)]
+            total.add(call)
+            usd, estimated, unpriced = money(call)
+            total.usd += usd
+            total.estimated_usd += estimated
+            total.unpriced_tokens += unpriced
+
+    def _money(self, session: SessionSummary, calls: Sequence[Usage]) -> Callable[[Usage], Money]:
+        """How the calls of a session are priced."""
+        if _is_native(calls):
+            return _native(calls)
+        if any(run.cost is not None for run in self._runs.get(session.unified_id, ())):
+            return lambda call: _NOTHING
+        return self._estimate
+
+    def _estimate(self, call: Usage) -> Money:
+        tariff = self._prices.of(call.model, call.provider)
+        if tariff is None:
+            return 0.0, 0.0, call.input_tokens + call.output_tokens + call.cached_tokens + call.cache_write_tokens
+        usd = price(tariff, call, self._now)
+        return usd, usd, 0
+
+    def _add_run(self, session: SessionSummary, run: Run, *, with_tokens: bool) -> None:
+        if run.cost is None:
+            return
+        moment = run.time if run.time is not None else session.created_at.timestamp()
+        total = self._sums[session.unified_id, run.model or session.model or "", self._day(moment)]
+        total.usd += run.cost.total_usd or 0.0
+        if with_tokens:
+            total.add(run.cost.usage(session.session_id))
+
+    def _day(self, moment: float) -> str:
+        quarter = int(moment // _QUARTER)
+        day = self._days.get(quarter)
+        if day is None:
+            day = self._days[quarter] = day_of(moment)
+        return day
+
+
+def _is_native(calls: Iterable[Usage]) -> bool:
+    return any(call.usd is not None for call in calls)
+
+
+def _native(calls: Sequence[Usage]) -> Callable[[Usage], Money]:
+    """Where the agent priced single calls, a model that it never priced is one that it knows no price of."""
+    by_call = any(call.usd is not None and call.input_tokens + call.output_tokens for call in calls)
+    priced = {call.model for call in calls if call.usd is not None}
+
+    def money(call: Usage) -> Money:
+        if call.usd is not None:
+            return call.usd, call.usd if call.estimated else 0.0, 0
+        if by_call and call.model not in priced:
+            return 0.0, 0.0, call.input_tokens + call.output_tokens + call.cached_tokens + call.cache_write_tokens
+        return _NOTHING
+
+    return money
+
+
+def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cost | None:
+    """What the calls in a session's own record cost; None where none of it is known. A sum that lacks unpriced calls
+    is a lower bound and stays one."""
+    mine = _each_once(call for call in calls if not call.inherited)
+    now = time.time()
+    total = _Sum()
+    usd: float | None = None
+    estimated = False
+    native = _is_native(mine)
+    paid = [run.cost.total_usd or 0.0 for run in runs if run.cost is not None]
+    for call in mine:
+        total.add(call)
+        if native:
+            if call.usd is not None:
+                usd = (usd or 0.0) + call.usd
+                estimated = estimated or call.estimated
+        elif not paid:
+            tariff = prices.of(call.model, call.provider)
+            if tariff is not None:
+                usd = (usd or 0.0) + price(tariff, call, now)
+                estimated = True
+    if not native and paid:
+        usd = sum(paid)
+    if usd is None:
+        return None
+    return Cost(
+        total_usd=usd,
+        input_tokens=total.input_tokens,
+        output_tokens=total.output_tokens,
+        thinking_tokens=total.thinking_tokens,
+        cached_tokens=total.cached_tokens,
+        estimated=estimated,
+    )
+
+
+def _each_once(calls: Iterable[Usage]) -> list[Usage]:
+    seen: set[str] = set()
+    kept: list[Usage] = []
+    for call in calls:
+        if call.key not in seen:
+            kept.append(call)
+        if call.key:
+            seen.add(call.key)
+    return kept

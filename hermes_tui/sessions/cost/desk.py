@@ -1,0 +1,95 @@
+"""Costs of the catalogue's sessions: what the manager hands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from hermes_tui.config import Price
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.cache import cache_name
+from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.cost.ledger import Ledger
+from hermes_tui.sessions.cost.messages import with_costs
+from hermes_tui.sessions.cost.report import CostOptions, CostSummary, total_cost
+from hermes_tui.sessions.cost.sheet import Sheet
+from session_adapters.base import Environment
+from session_adapters.model import Cost, Problem, Session, SessionSummary
+
+__all__ = ["CostDesk", "cost_file"]
+
+
+def cost_file(directory: Path, environment: Environment) -> Path:
+    """Where the costs of a home are kept: beside the list of its sessions."""
+    return directory / cache_name(environment).replace("catalogue-", "costs-", 1)
+
+
+class CostDesk:
+    """Answers every question about money. Any thread may call any method."""
+
+    def __init__(
+        self, catalogue: Catalogue, adapters: Adapters, file: Path | None, prices: Mapping[str, Price]
+    ) -> None:
+        """`file`: where the costs are kept between runs, None for nowhere. `prices`: the user's own."""
+        self._catalogue = catalogue
+        self._ledger = Ledger(adapters, file, prices)
+
+    def total(self, options: CostOptions) -> CostSummary:
+        """The sums of the sessions that match, as the stores are now."""
+        self._catalogue.refresh()
+        return self.known_total(options)
+
+    def known_total(self, options: CostOptions) -> CostSummary:
+        """The same for the sessions as last listed: no store is looked for anything new."""
+        return total_cost(self.sheet(), self._sessions(), options)
+
+    def sheet(self) -> Sheet:
+        """What every session spent, by model and day."""
+        return self._ledger.refresh(self._catalogue.entries(), self._sessions())
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read when the sheet was last made."""
+        return self.sheet().problems
+
+    def tagged(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """The sessions with the tags that agent-mux gave them."""
+        tags = self._ledger.tags(sessions)
+        if not tags:
+            return list(sessions)
+        return [_with_tags(one, tags.get((one.agent, one.session_id), ())) for one in sessions]
+
+    def all_priced(self, sessions: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """The sessions, each with its cost, for a list in the order of costs."""
+        own = self.sheet().own
+        return _priced(sessions, lambda one: found.cost if (found := own.get(one.unified_id)) else None)
+
+    def priced(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """A few sessions, each with its cost; no other is read."""
+        wanted = [one for one in sessions if one.cost is None or one.partial]
+        costs = self._ledger.costs(self._catalogue.entries(), wanted) if wanted else {}
+        return _priced(sessions, lambda one: costs.get(one.unified_id))
+
+    def session(self, session: Session) -> Session:
+        """A session that was read, with its cost and that of each message."""
+        return with_costs(session, self._ledger.runs(session), self._ledger.prices)
+
+    def _sessions(self) -> list[SessionSummary]:
+        return [one for one in self._catalogue.snapshot.sessions if not one.gone]
+
+
+def _priced(
+    sessions: Iterable[SessionSummary], cost_of: Callable[[SessionSummary], Cost | None]
+) -> list[SessionSummary]:
+    """What a list counted itself counts, unless it read the ends of a file alone."""
+    priced = []
+    for one in sessions:
+        cost = one.cost if one.cost is not None and not one.partial else cost_of(one)
+        priced.append(one if cost is None or cost == one.cost else replace(one, cost=cost))
+    return priced
+
+
+def _with_tags(session: SessionSummary, tags: Sequence[str]) -> SessionSummary:
+    return replace(session, tags=tuple(dict.fromkeys((*session.tags, *tags)))) if tags else session

@@ -1,0 +1,288 @@
+"""The sheet of all sessions, brought up to date by what changed in the catalogue, and kept between runs.
+
+Any thread may call any method; one works at a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from hermes_tui.config import Price
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.sessions.cache import Entry
+from hermes_tui.sessions.cost import store
+from hermes_tui.sessions.cost.accounts import Accounts, own_cost
+from hermes_tui.sessions.cost.prices import Prices
+from hermes_tui.sessions.cost.runs import Index, Run, index_files, read_index
+from hermes_tui.sessions.cost.sheet import Own, Sheet
+from hermes_tui.sessions.cost.store import SourceCalls
+from session_adapters.base import Environment
+from session_adapters.model import Cost, Problem, SessionSummary, unified_id
+from session_adapters.usage import Usage
+
+__all__ = ["Ledger"]
+
+_LARGE = 1 << 20
+"""Bytes: a session's file over that is not read just for a list."""
+_LARGE_LIST = 24 << 20
+"""Bytes that are read for one list, at most."""
+Key = tuple[str, str, str]
+"""Agent, path and native id of a source."""
+
+
+class Ledger:
+    """Reads what sessions used, prices it, and remembers both."""
+
+    def __init__(self, adapters: Adapters, file: Path | None, own_prices: Mapping[str, Price]) -> None:
+        """`file` None: nothing is kept between runs."""
+        self._adapters = adapters
+        self._file = file
+        self._own_prices = own_prices
+        self._work = threading.RLock()
+        self._sheet: Sheet | None = None
+        self._prices: Prices | None = None
+        self._single: dict[str, Own] = {}
+        self._index: tuple[Mapping[str, tuple[int, ...]], Index] = ({}, Index())
+
+    def refresh(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Sheet:
+        """The sheet of `sessions`, whose sources are `entries`; reads only what changed since the last time."""
+        with self._work:
+            sheet = self._known()
+            index = self._read_index(sessions)
+            key = self._key(entries, sessions)
+            if sheet.key == key:
+                return sheet
+            calls, problems = self._read(entries)
+            sheet = self._add_up(key, calls, sessions, index, problems)
+            self._sheet = sheet
+            self._single.clear()
+            if self._file is not None:
+                try:
+                    store.save(self._file, sheet, [one for one in calls if one.stamp])
+                except OSError as error:
+                    reason = f"costs cannot be kept for the next start: {error.strerror or error}"
+                    problem = Problem(agent="hermes-tui", path=str(self._file), reason=reason)
+                    self._sheet = sheet = replace(sheet, problems=(*sheet.problems, problem))
+            return sheet
+
+    def costs(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
+        """What each of `sessions` cost, by unified id, as far as it is known or takes little reading: a list must
+        not wait for files of many megabytes."""
+        with self._work:
+            known = self._known().own
+            runs = _by_session(self._read_index(sessions))
+            wanted = {one.unified_id for one in sessions}
+            found: dict[str, Cost | None] = {}
+            left = _LARGE_LIST
+            for entry in entries:
+                for summary in entry.summaries:
+                    unified = summary.unified_id
+                    if unified not in wanted:
+                        continue
+                    mark = _mark(entry, summary, runs.get(unified, ()), self.prices)
+                    own = known.get(unified) or self._single.get(unified)
+                    if own is None or own.mark != mark:
+                        own = self._single.get(unified)
+                    if own is None or own.mark != mark:
+                        left -= entry.source.size if entry.source.session_id else 0
+                        if entry.source.size > _LARGE and entry.source.session_id or left < 0:
+                            continue
+                        calls = self._ask(entry, (summary.session_id,), lambda problem: None)
+                        own = Own(mark, own_cost(calls or (), runs.get(unified, ()), self.prices))
+                        self._single[unified] = own
+                    found[unified] = own.cost
+            return found
+
+    def tags(self, sessions: Sequence[SessionSummary]) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        """(agent, session id) → tags that agent-mux's run index has for it."""
+        with self._work:
+            return self._read_index(sessions).tags()
+
+    def runs(self, session: SessionSummary) -> Sequence[Run]:
+        """The runs that agent-mux recorded of a session."""
+        with self._work:
+            return _by_session(self._read_index((session,))).get(session.unified_id, ())
+
+    @property
+    def prices(self) -> Prices:
+        """The prices in force."""
+        with self._work:
+            if self._prices is None:
+                prices = Prices(self._own_prices)
+                sheet = self._known()
+                if sheet.edition == prices.edition:
+                    prices.found.update(sheet.tariffs)
+                self._prices = prices
+            return self._prices
+
+    # Inside ------------------------------------------------------------------------------------------------
+
+    def _known(self) -> Sheet:
+        if self._sheet is None:
+            self._sheet = (store.load_sheet(self._file) if self._file is not None else None) or Sheet()
+        return self._sheet
+
+    def _read_index(self, sessions: Iterable[SessionSummary]) -> Index:
+        directories = dict.fromkeys(one.cwd for one in sessions if one.cwd)
+        files = index_files(self._environment, directories)
+        if files != self._index[0]:
+            self._index = (files, read_index(files) if files else Index())
+        return self._index[1]
+
+    @property
+    def _environment(self) -> Environment:
+        return self._adapters.environment
+
+    def _key(self, entries: Iterable[Entry], sessions: Sequence[SessionSummary]) -> bytes:
+        """Changes with every source, with the prices, with the zone that days are counted in, and with what the
+        sessions are to each other."""
+        digest = hashlib.blake2b(digest_size=16)
+        digest.update(repr((self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
+        digest.update(repr(sorted(self._index[0].items())).encode())
+        stamps = [(one.source.agent, one.source.path, one.source.session_id, one.source.stamp) for one in entries]
+        digest.update(repr(stamps).encode("utf-8", "surrogatepass"))
+        digest.update(repr(len(sessions)).encode())
+        return digest.digest()
+
+    def _read(self, entries: Sequence[Entry]) -> tuple[list[SourceCalls], list[Problem]]:
+        """The calls of every source; those that changed are read."""
+        before: dict[Key, SourceCalls] = {}
+        if self._file is not None:
+            before = {(one.agent, one.path, one.session_id): one for one in store.load_calls(self._file)}
+        problems: list[Problem] = []
+        calls = []
+        for entry in entries:
+            source = entry.source
+            known = before.get((source.agent, source.path, source.session_id))
+            if known is None or tuple(known.stamp) != source.stamp:
+                known = self._read_source(entry, known, problems)
+            calls.append(known)
+        return calls, problems
+
+    def _read_source(self, entry: Entry, known: SourceCalls | None, problems: list[Problem]) -> SourceCalls:
+        source = entry.source
+        marks = {} if source.session_id else {one.session_id: _row_mark(one) for one in entry.summaries}
+        kept: list[Usage] = []
+        changed: list[str] | None = None
+        if known is not None and marks:
+            changed = [name for name, mark in marks.items() if known.marks.get(name) != mark]
+            same = marks.keys() - set(changed)
+            kept = [call for call in known.calls if call.session_id in same]
+        found = self._ask(entry, changed, problems.append)
+        stamp = source.stamp if found is not None else ()
+        return SourceCalls(source.agent, source.path, source.session_id, stamp, [*kept, *(found or ())], marks)
+
+    def _ask(
+        self, entry: Entry, ids: Sequence[str] | None, report: Callable[[Problem], None]
+    ) -> Sequence[Usage] | None:
+        """What the adapter finds in a source; None where it failed, so that it is asked again next time."""
+        source = entry.source
+        if not entry.summaries or (ids is not None and not ids):
+            return ()
+        try:
+            return list(self._adapters.get(source.agent).usage(source, report, ids))
+        except AdapterBroken as error:
+            reason = str(error)
+        except Exception as error:
+            reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
+        report(Problem(agent=source.agent, path=source.path, reason=reason))
+        return None
+
+    def _add_up(
+        self,
+        key: bytes,
+        calls: Sequence[SourceCalls],
+        sessions: Sequence[SessionSummary],
+        index: Index,
+        problems: list[Problem],
+    ) -> Sheet:
+        runs = _by_session(index)
+        by_id = {one.unified_id: one for one in sessions}
+        chosen, copies = _chosen(calls, by_id)
+        accounts = Accounts(self.prices, runs)
+        own: dict[str, Own] = {}
+        for unified in sorted(chosen, key=lambda name: _owner(by_id[name])):
+            source, mine = chosen[unified]
+            session = by_id[unified]
+            accounts.add(session, mine)
+            mark = _source_mark(
+                source.stamp, source.marks.get(session.session_id), runs.get(unified, ()), self.prices
+            )
+            own[unified] = Own(mark, own_cost(mine, runs.get(unified, ()), self.prices))
+        rows = accounts.rows()
+        return Sheet(
+            key=key,
+            rows=rows,
+            own=own,
+            copies=frozenset(copies),
+            runs={name: len(some) for name, some in runs.items() if name in by_id and name not in copies},
+            tags={unified_id(*name): tags for name, tags in index.tags().items()},
+            strangers=tuple(run for run in index.runs if unified_id(run.agent, run.session_id) not in by_id),
+            problems=(*problems, *index.problems),
+            edition=self.prices.edition,
+            tariffs=dict(self.prices.found),
+        )
+
+
+def _by_session(index: Index) -> Mapping[str, Sequence[Run]]:
+    found: dict[str, list[Run]] = {}
+    for run in index.runs:
+        if run.session_id:
+            found.setdefault(unified_id(run.agent, run.session_id), []).append(run)
+    return found
+
+
+def _owner(session: SessionSummary) -> tuple[bool, float, str]:
+    """A call that several sessions have belongs to the one that began first, and never to a fork of it."""
+    return (session.forked_from is not None, session.created_at.timestamp(), session.unified_id)
+
+
+def _chosen(
+    calls: Iterable[SourceCalls], by_id: Mapping[str, SessionSummary]
+) -> tuple[dict[str, tuple[SourceCalls, list[Usage]]], set[str]]:
+    """For each session its calls, from the one source that stands for it in the list; and the sessions that are
+    another agent's reading of a file that was read already (checklist C-7)."""
+    chosen: dict[str, tuple[SourceCalls, list[Usage]]] = {}
+    copies: set[str] = set()
+    first: dict[tuple[str, tuple[int, ...]], str] = {}
+    for source in calls:
+        owner = first.setdefault((source.path, tuple(source.stamp)), source.agent) if source.stamp else source.agent
+        mine: dict[str, list[Usage]] = {}
+        for call in source.calls:
+            mine.setdefault(unified_id(source.agent, call.session_id), []).append(call)
+        if source.session_id:
+            mine.setdefault(unified_id(source.agent, source.session_id), [])
+        for name in source.marks:
+            mine.setdefault(unified_id(source.agent, name), [])
+        for unified, some in mine.items():
+            session = by_id.get(unified)
+            if session is None:
+                continue
+            if owner != source.agent:
+                copies.add(unified)
+            elif unified not in chosen or session.path == source.path:
+                chosen[unified] = (source, some)
+    return chosen, copies
+
+
+def _row_mark(summary: SessionSummary) -> bytes:
+    """Changes with what a session in a database of many used."""
+    facts = (summary.updated_at, summary.message_count, summary.tokens, summary.cost, summary.models)
+    return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+
+
+def _mark(entry: Entry, summary: SessionSummary, runs: Sequence[Run], prices: Prices) -> bytes:
+    row = None if entry.source.session_id else _row_mark(summary)
+    return _source_mark(entry.source.stamp, row, runs, prices)
+
+
+def _source_mark(stamp: Sequence[int], row: bytes | None, runs: Sequence[Run], prices: Prices) -> bytes:
+    """Of one session: of its row where the source has many, else of the source."""
+    facts = repr((row if row is not None else tuple(stamp), runs, prices.edition))
+    return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=8).digest()

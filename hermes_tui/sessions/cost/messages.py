@@ -1,0 +1,48 @@
+"""The cost of one session and of each of its messages, of what is already read."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from hermes_tui.sessions.cost.accounts import own_cost
+from hermes_tui.sessions.cost.prices import Prices
+from hermes_tui.sessions.cost.runs import Run
+from hermes_tui.sessions.cost.tariff import price
+from session_adapters.model import Cost, Message, Session
+from session_adapters.usage import messages_usage, usage_of
+
+__all__ = ["with_costs"]
+
+
+def with_costs(session: Session, runs: Sequence[Run], prices: Prices) -> Session:
+    """`session` with a cost where it has none of its own: recorded by agent-mux, or else estimated for each message
+    (which then says so)."""
+    if session.cost is not None:
+        return session
+    cost = own_cost(messages_usage(session), runs, prices)
+    if cost is None or not cost.estimated:
+        return replace(session, cost=cost)
+    now = time.time()
+    return replace(session, cost=cost, messages=tuple(_priced(session, one, prices, now) for one in session.messages))
+
+
+def _priced(session: Session, message: Message, prices: Prices, now: float) -> Message:
+    tokens = message.token_usage
+    if message.cost is not None or tokens is None:
+        return message
+    usage = usage_of(session.session_id, message, model=session.model)
+    tariff = prices.of(usage.model)
+    if tariff is None:
+        return message
+    cost = Cost(
+        total_usd=price(tariff, usage, now),
+        input_tokens=tokens.input_tokens,
+        output_tokens=tokens.output_tokens,
+        thinking_tokens=tokens.thinking_tokens,
+        cached_tokens=tokens.cached_tokens,
+        estimated=True,
+    )
+    return replace(message, cost=cost)

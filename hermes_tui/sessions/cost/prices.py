@@ -1,0 +1,162 @@
+"""Prices of models: the user's own, else those of the package `genai-prices`, which knows them by date.
+
+That package takes a fifth of a second to import and 25 MB, so it is asked once for each model; what it said is kept
+as plain numbers (`tariff`), also between runs of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from hermes_tui.config import Price
+from hermes_tui.sessions.cost.tariff import Rate, Tariff, Tier
+
+if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ConditionalPrice, ModelInfo, ModelPrice
+
+__all__ = ["Prices"]
+
+_LOCAL = frozenset(("llama.cpp", "llamacpp", "lm-studio", "lmstudio", "local", "ollama", "vllm"))
+"""Providers that are the user's own machine: what runs there has no list price."""
+_PARTS = ("input", "output", "cache_read", "cache_write", "cache_write_1h", "output_reasoning")
+
+
+class Prices:
+    """Finds what a model costs. `known` is what an earlier run found out (`Prices.found`)."""
+
+    def __init__(self, own: Mapping[str, Price], known: Mapping[str, Tariff | None] | None = None) -> None:
+        self._own = {name: _own_tariff(price) for name, price in own.items()}
+        self.found: dict[str, Tariff | None] = dict(known or {})
+        """Model (with its provider, where one is known) → its prices; None where the package has none."""
+
+    @property
+    def edition(self) -> str:
+        """Changes whenever a price may."""
+        return repr((edition_of_list(), sorted(self._own.items())))
+
+    def of(self, model: str | None, provider: str | None = None) -> Tariff | None:
+        """The prices of a model; None where nobody knows any."""
+        if not model:
+            return None
+        own = self._own.get(model)
+        if own is not None:
+            return own
+        key = f"{provider or ''}\n{model}"
+        if key not in self.found:
+            self.found[key] = _look_up(model, provider)
+        return self.found[key]
+
+
+def edition_of_list() -> str:
+    """The version of the price list."""
+    try:
+        return version("genai-prices")
+    except PackageNotFoundError:
+        return ""
+
+
+def _own_tariff(own: Price) -> Tariff:
+    read = own.input if own.cache_read is None else own.cache_read
+    write = own.input if own.cache_write is None else own.cache_write
+    return (Rate((Tier(-1, own.input, own.output, read, write, write, own.output),)),)
+
+
+def _look_up(model: str, provider: str | None) -> Tariff | None:
+    """By the provider, where the list knows it; then by the name alone, and by a name of the form
+    `provider/model`."""
+    from genai_prices.data_snapshot import get_snapshot
+
+    if provider is not None and provider.lower() in _LOCAL:
+        return None
+    snapshot = get_snapshot()
+    before, slash, after = model.partition("/")
+    ways: list[tuple[str | None, str]] = [(None, model)]
+    if provider:
+        ways.insert(0, (provider, model))
+    if slash and before.lower() in _LOCAL:
+        return None
+    if slash:
+        ways += [(before, after), ("openrouter", model)]
+    for by, name in ways:
+        found = _find(snapshot, name, by)
+        tariff = _tariff(found) if found is not None else None
+        if tariff is not None:
+            return tariff
+    return None
+
+
+def _find(snapshot: DataSnapshot, model: str, provider: str | None) -> ModelInfo | None:
+    try:
+        return snapshot.find_provider_model(model, None, provider, None)[1]
+    except LookupError:
+        return None
+
+
+def _tariff(model: ModelInfo) -> Tariff | None:
+    prices = model.prices
+    rates = [_rate(one) for one in prices] if isinstance(prices, list) else [_rate_of(prices)]
+    return None if not rates or any(rate is None for rate in rates) else tuple(rate for rate in rates if rate)
+
+
+def _rate(conditional: ConditionalPrice) -> Rate | None:
+    since, hours = -inf, None
+    constraint: Any = conditional.constraint
+    if hasattr(constraint, "start_date"):
+        since = datetime.combine(constraint.start_date, datetime.min.time(), UTC).timestamp()
+    elif constraint is not None:
+        hours = (_second(constraint.start_time), _second(constraint.end_time))
+    return _rate_of(conditional.prices, since, hours)
+
+
+def _second(time: Any) -> float:
+    """Seconds after midnight in UTC."""
+    moment = datetime.combine(datetime(1970, 1, 2, tzinfo=UTC), time)
+    moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
+    return moment.timestamp() % 86_400
+
+
+def _rate_of(prices: ModelPrice, since: float = -inf, hours: tuple[float, float] | None = None) -> Rate | None:
+    """None where the list has no price for input or output. A kind of token without a price of its own has that of
+    the kind it belongs to."""
+    stored = {name: getattr(prices, f"{name}_mtok") for name in _PARTS}
+    if stored["input"] is None or stored["output"] is None:
+        return None
+    requests: Any = prices.requests_kcount
+    starts = sorted({tier.start for value in stored.values() for tier in getattr(value, "tiers", ())})
+    tiers = [_tier(stored, start, float(requests or 0) / 1000) for start in (-1, *starts)]
+    return Rate(tuple(tiers), since, hours)
+
+
+def _tier(stored: Mapping[str, Any], above: int, request: float) -> Tier:
+    at = {name: _at(value, above) for name, value in stored.items()}
+    fresh, output = at["input"] or 0.0, at["output"] or 0.0
+    write = at["cache_write"] if at["cache_write"] is not None else fresh
+    return Tier(
+        above,
+        fresh,
+        output,
+        at["cache_read"] if at["cache_read"] is not None else fresh,
+        write,
+        at["cache_write_1h"] if at["cache_write_1h"] is not None else write,
+        at["output_reasoning"] if at["output_reasoning"] is not None else output,
+        request,
+    )
+
+
+def _at(value: Any, above: int) -> float | None:
+    """The price that holds for requests of more than `above` tokens of input."""
+    if value is None:
+        return None
+    tiers = getattr(value, "tiers", None)
+    if tiers is None:
+        return float(value)
+    found = value.base
+    for tier in tiers:
+        if tier.start <= above:
+            found = tier.price
+    return float(found)

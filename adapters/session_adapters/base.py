@@ -20,7 +20,7 @@ import msgspec
 from session_adapters.model import Problem, Session, SessionSummary
 
 if TYPE_CHECKING:
-    from session_adapters.searchable import Text
+    from session_adapters.searchable import Text, TextReader
     from session_adapters.transcript import Transcript
     from session_adapters.usage import Usage
 
@@ -193,10 +193,15 @@ class Adapter(ABC):
 
     # Searching ---------------------------------------------------------------------------------------------
 
-    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
+    def texts(
+        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
+    ) -> Iterator[Text]:
         """What can be searched in every message of `source` (of one session in it, where one is named), each
         session in one run and in conversation order: exactly the texts of what `session` gives. Reads everything,
-        a session at a time; what cannot be read is reported and passed over."""
+        a session at a time; what cannot be read is reported and passed over.
+
+        With `prose_only`, `Text.tool` may be empty and messages without prose may be missing, if that is faster.
+        """
         from session_adapters.searchable import texts_of
 
         wanted = [session_id] if session_id is not None else self._ids(source, report)
@@ -209,6 +214,11 @@ class Adapter(ABC):
                 report(Problem(agent=self.name, path=source.path, reason=str(error), session_id=one))
                 continue
             yield from texts_of(one, messages)
+
+    def text_reader(self, source: Source) -> TextReader | None:
+        """A reader that can go on where it stopped, so that a line that is added costs no more than that line. None
+        where there is no better way than to read everything again."""
+        return None
 
     def _ids(self, source: Source, report: Report) -> Sequence[str]:
         return [summary.session_id for summary in self.summaries(source, report)]

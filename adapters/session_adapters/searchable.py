@@ -8,12 +8,13 @@ An output stands with the message that brought it; where that is a `tool` messag
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from session_adapters.model import Message
 
-__all__ = ["Text", "flat", "texts_of"]
+__all__ = ["Rewritten", "Text", "TextReader", "flat", "texts_of"]
 
 
 class Text(NamedTuple):
@@ -30,6 +31,21 @@ class Text(NamedTuple):
     tool: str
     visibility: str = "live"
     """As `Message.visibility`."""
+
+
+class TextReader(ABC):
+    """Reads the texts of one source, and later those of what was written to it since. Keeps what it must know of the
+    part that was read; is used by one thread at a time."""
+
+    @abstractmethod
+    def read(self) -> Iterator[tuple[int, Text]]:
+        """The messages that are new, and those that are different, since the last time (all, the first time), in
+        conversation order. The number tells messages of the same id in one session apart: 0, 1, 2 … in the order of
+        the conversation. Raises `Rewritten` when what was read before is no longer so, and `OSError`."""
+
+
+class Rewritten(Exception):
+    """The source is not what was read with more behind it: it must be read anew."""
 
 
 def texts_of(session_id: str, messages: Sequence[Message]) -> Iterator[Text]:

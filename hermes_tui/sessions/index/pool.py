@@ -1,0 +1,99 @@
+"""Connections for reading the index: a few are kept, each is used by one thread at a time."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from hermes_tui.sessions.index.schema import Damaged, IndexUnusable, broken, open_reader, read_seal
+
+__all__ = ["Pool"]
+
+T = TypeVar("T")
+
+_IDLE = 4
+"""Connections that are kept for the next question."""
+
+
+class Pool:
+    """Questions to one file, which may come, go and be replaced."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self.problem = ""
+        """Why the last question had no answer, one sentence without a full stop; empty when it had one."""
+        self.damaged = False
+        """It had none because the file is not what was written."""
+        self._lock = threading.Lock()
+        self._idle: list[apsw.Connection] = []
+        self._file: tuple[int, int] | None = None
+
+    def close(self) -> None:
+        """Close what is open."""
+        with self._lock:
+            idle, self._idle, self._file = self._idle, [], None
+        for connection in idle:
+            connection.close()
+
+    def ask(self, question: Callable[[apsw.Connection], T]) -> T:
+        """Put a short question. Raises `IndexUnusable`."""
+        try:
+            with self._lease() as connection:
+                answer = question(connection)
+        except apsw.Error as error:
+            self.damaged = broken(error)
+            self.problem = f"it is damaged: {error}" if self.damaged else f"it cannot be read: {error}"
+            raise (Damaged if self.damaged else IndexUnusable)(self.problem) from error
+        except IndexUnusable as error:
+            self.damaged, self.problem = isinstance(error, Damaged), str(error)
+            raise
+        self.damaged, self.problem = False, ""
+        return answer
+
+    @contextmanager
+    def _lease(self) -> Iterator[apsw.Connection]:
+        """A connection to the file as it now is; closed instead of kept when the question failed."""
+        file = self._look()
+        with self._lock:
+            connection = self._idle.pop() if self._idle else None
+        if connection is None:
+            connection = open_reader(self._path)
+        kept = False
+        try:
+            yield connection
+            with self._lock:
+                if file == self._file and len(self._idle) < _IDLE:
+                    self._idle.append(connection)
+                    kept = True
+        finally:
+            if not kept:
+                connection.close()
+
+    def _look(self) -> tuple[int, int]:
+        try:
+            status = self._path.stat()
+        except OSError as error:
+            self.close()
+            missing = isinstance(error, FileNotFoundError)
+            raise IndexUnusable("there is none yet" if missing else f"it cannot be read: {error.strerror}") from error
+        file = (status.st_dev, status.st_ino)
+        if file != self._file:
+            self.close()
+            _check_seal(self._path)
+            self._file = file
+        return file
+
+
+def _check_seal(path: Path) -> None:
+    seal = read_seal(path)
+    if seal is None:
+        return
+    status = os.stat(path)  # noqa: PTH116
+    if (seal.size, seal.modified) != (status.st_size, status.st_mtime_ns) and read_seal(path) == seal:
+        raise Damaged("something else has written to it")

@@ -1,0 +1,280 @@
+"""Asks the index. Safe for several threads, and beside the writer; nothing here writes or waits for one."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import apsw
+
+from hermes_tui.sessions.index.expression import match_expression
+from hermes_tui.sessions.index.pool import Pool
+from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
+from hermes_tui.sessions.index.writer import VISIBILITY, Level, key_of
+from hermes_tui.sessions.query.tree import Tree, Word
+from session_adapters.base import Source
+
+__all__ = ["Coverage", "Field", "Hit", "Index", "Ranked"]
+
+Field = Literal["prose", "tool"]
+
+_PAGE = 64
+_RANKED = 5000
+"""Of more hits than this only the newest are ranked."""
+_SHORT = (2, 3)
+"""Characters of the beginnings of words that `short` has."""
+
+
+_Key = tuple[str, str, str]
+_Known = dict[_Key, tuple[int, tuple[int, ...], Level]]
+
+
+class Hit(NamedTuple):
+    """A unit that a query found."""
+
+    agent: str
+    path: str
+    source_id: str
+    """`Source.session_id` of the source."""
+    session_id: str
+    message_id: str
+    time: float
+    """Seconds since the epoch; where the message has no time, that of the one before it or of the file."""
+    role: str
+    visibility: str
+    field: Field
+    row: int
+    exact: bool
+    """False where the words were found and their order is not known to the index."""
+
+
+class Ranked(NamedTuple):
+    """The best hits of a query."""
+
+    hits: list[tuple[Hit, float]]
+    """With their BM25 score: more is better, and positive."""
+    total: int
+    """Hits that were ranked."""
+    complete: bool
+    """There were no more."""
+
+
+class Coverage(NamedTuple):
+    """How much of some sources the index answers for, as they are now."""
+
+    generation: str
+    levels: Mapping[_Key, Level]
+    """(agent, path, native id) → level; only those of which there is anything."""
+    numbers: Mapping[int, Level]
+
+    def level(self, source: Source) -> Level:
+        """How much of `source` there is."""
+        return self.levels.get(key_of(source), Level.NOTHING)
+
+
+class Index:
+    """The index in one file. Opening it never fails; `coverage` is empty while there is none, and `problem` says
+    why."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._pool = Pool(path)
+        self._ask = self._pool.ask
+        self._lock = threading.Lock()
+        self._known: tuple[tuple[str, int], _Known] | None = None
+
+    @property
+    def problem(self) -> str:
+        """Why there was nothing to ask last time, one sentence without a full stop; empty when there was."""
+        return self._pool.problem
+
+    @property
+    def damaged(self) -> bool:
+        """The file must be made anew."""
+        return self._pool.damaged
+
+    def close(self) -> None:
+        """Give back what is open. The index may be used again."""
+        self._pool.close()
+
+    # What there is -----------------------------------------------------------------------------------------
+
+    def coverage(self, sources: Iterable[Source]) -> Coverage:
+        """How much of `sources` is in the index as they are now, by their stamps."""
+        levels: dict[_Key, Level] = {}
+        numbers: dict[int, Level] = {}
+        try:
+            generation, known = self._ask(self._sources)
+        except IndexUnusable:
+            return Coverage("", levels, numbers)
+        for source in sources:
+            key = key_of(source)
+            found = known.get(key)
+            if found is not None and found[2] and found[1] == source.stamp:
+                levels[key] = numbers[found[0]] = found[2]
+        return Coverage(generation, levels, numbers)
+
+    def _sources(self, connection: apsw.Connection) -> tuple[str, _Known]:
+        generation = _generation(connection)
+        # Changes with every commit, whichever connection made it.
+        state = (
+            generation,
+            int(connection.execute("SELECT coalesce(max(value), 0) FROM meta WHERE key='commits'").get),
+        )
+        with self._lock:
+            if self._known is not None and self._known[0] == state:
+                return generation, self._known[1]
+        rows = connection.execute("SELECT agent, path, native, id, stamp, level FROM source")
+        known = {
+            (agent, path, native): (number, tuple(map(int, stamp.split())), Level(level))
+            for agent, path, native, number, stamp, level in rows
+        }
+        with self._lock:
+            self._known = (state, known)
+        return generation, known
+
+    # Searching ---------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        tree: Tree,
+        coverage: Coverage,
+        *,
+        fields: Iterable[Field] = ("prose", "tool"),
+        since: float | None = None,
+        until: float | None = None,
+    ) -> Iterator[Hit] | None:
+        """The units of covered sources that may satisfy `tree`, newest first: none that does is missing, one that
+        does not may be among them. In `prose` at `Level.PROSE` and more, in `tool` at `Level.ALL`. None where the
+        query cannot be asked of the index: what it covers must be read too.
+
+        The answer is read in pages as it is taken. Raises `IndexUnusable`, from the iterator too.
+        """
+        asked = [part for field in fields for part in _parts(tree, field, coverage)]
+        if any(expression is None for _, _, expression in asked):
+            return None
+        low = 0 if since is None else int(since) << SECOND
+        high = (1 << 62) if until is None else (int(until) + 1) << SECOND
+        runs = [self._run(table, field, text, coverage, low, high) for table, field, text in asked if text]
+        return heapq.merge(*runs, key=lambda hit: -hit.row)
+
+    def _run(
+        self, table: str, field: Field, expression: str, coverage: Coverage, low: int, high: int
+    ) -> Iterator[Hit]:
+        size = _PAGE
+        while True:
+            before = high
+
+            def page(connection: apsw.Connection, below: int = before, size: int = size) -> list[int]:
+                _same(connection, coverage)
+                sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ?"  # noqa: S608
+                return [
+                    row
+                    for (row,) in connection.execute(
+                        f"{sql} ORDER BY rowid DESC LIMIT {size}", (expression, low, below)
+                    )
+                ]
+
+            rows = self._ask(page)
+            yield from self._hits(table, field, rows, coverage)
+            if len(rows) < size:
+                return
+            high = rows[-1]
+            size = min(size * 4, 4096)
+
+    def _hits(self, table: str, field: Field, rows: list[int], coverage: Coverage) -> list[Hit]:
+        least = Level.PROSE if field == "prose" else Level.ALL
+
+        def read(connection: apsw.Connection) -> list[Hit]:
+            found: list[Hit] = []
+            for row in rows:
+                facts = connection.execute(_FACTS, (row,)).get
+                if facts is None or coverage.numbers.get(facts[0], Level.NOTHING) < least:
+                    continue
+                _, agent, path, native, session_id, key, at, role, visibility = facts
+                time = at / 1000 if at is not None else float(row >> SECOND)
+                name = VISIBILITY[visibility]
+                message_id = key.partition("\0")[0]
+                exact = table != "long"
+                found.append(Hit(agent, path, native, session_id, message_id, time, role, name, field, row, exact))
+            return found
+
+        return self._ask(read) if rows else []
+
+    def count(self, tree: Tree, coverage: Coverage, *, limit: int = 10_000) -> int | None:
+        """How many units `search` would give, at most `limit` of each kind, covered or not; None as there."""
+        total = 0
+        for table, _, expression in [part for field in _FIELDS for part in _parts(tree, field, coverage)]:
+            if expression is None:
+                return None
+            if expression:
+                total += self._ask(partial(_count, table=table, expression=expression, limit=limit))
+        return total
+
+    def ranked(self, tree: Tree, coverage: Coverage, *, limit: int = 100) -> Ranked | None:
+        """The best hits in prose by BM25: of all where they are at most 5,000, else of the newest so many. None as
+        in `search`. Raises `IndexUnusable`."""
+        expression = match_expression(tree)
+        if expression is None:
+            return None
+        if not expression:
+            return Ranked([], 0, complete=True)
+
+        def rank(connection: apsw.Connection) -> tuple[list[tuple[int, float]], int, bool]:
+            _same(connection, coverage)
+            newest = "SELECT rowid FROM prose WHERE prose MATCH ? ORDER BY rowid DESC LIMIT ?"
+            rows = [row for (row,) in connection.execute(newest, (expression, _RANKED + 1))]
+            low = rows[_RANKED - 1] if len(rows) > _RANKED else 0
+            sql = "SELECT rowid, -rank FROM prose WHERE prose MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
+            return list(connection.execute(sql, (expression, low, limit))), min(len(rows), _RANKED), low == 0
+
+        best, total, complete = self._ask(rank)
+        scores = dict(best)
+        hits = self._hits("prose", "prose", [row for row, _ in best], coverage)
+        return Ranked([(hit, scores[hit.row]) for hit in hits], total, complete)
+
+
+_FIELDS: tuple[Field, ...] = ("prose", "tool")
+_FACTS = """
+SELECT source.id, source.agent, source.path, source.native, session.native, message.key, message.at, message.role,
+    message.visibility
+FROM message JOIN session ON session.id = message.session JOIN source ON source.id = session.source
+WHERE message.id = ?
+"""
+
+
+def _parts(tree: Tree, field: Field, coverage: Coverage) -> list[tuple[str, Field, str | None]]:
+    """Tables, and what to ask them."""
+    if field == "tool":
+        return [("tool", field, match_expression(tree)), ("long", field, match_expression(tree, places=False))]
+    everything = all(level == Level.ALL for level in coverage.numbers.values())
+    if (
+        everything
+        and isinstance(tree, Word)
+        and tree.prefix
+        and len(tree.tokens) == 1
+        and len(tree.tokens[0]) in _SHORT
+    ):
+        return [("short", field, match_expression(tree))]
+    return [("prose", field, match_expression(tree))]
+
+
+def _count(connection: apsw.Connection, table: str, expression: str, limit: int) -> int:
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"  # noqa: S608
+    return int(connection.execute(sql, (expression, limit)).get)
+
+
+def _generation(connection: apsw.Connection) -> str:
+    found = connection.execute("SELECT value FROM meta WHERE key='generation'").get
+    if not isinstance(found, str):
+        raise IndexUnusable("it is being made")
+    return found
+
+
+def _same(connection: apsw.Connection, coverage: Coverage) -> None:
+    if _generation(connection) != coverage.generation:
+        raise IndexUnusable("it was made anew while it was asked")

@@ -1,0 +1,193 @@
+"""The file of the search index: its tables, how it is opened, and how it is told that it can be trusted.
+
+Every message that has any text is a row of `message`; its number is its time, so that FTS5, which gives rows in the
+order of their numbers, gives the newest first. The words are in four FTS5 tables without contents, by that number:
+
+* `prose`: what was said, with places, for phrases;
+* `short`: the same without places, with the beginnings of words of two and three characters;
+* `tool`: tool text of at most `LONG` characters, with places;
+* `long`: longer tool text, each of its words once and without places, so that a megabyte of output costs little.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from hermes_tui.paths import private_dir
+from hermes_tui.sessions.words import TOKENIZER
+
+__all__ = [
+    "FORMAT",
+    "LONG",
+    "SECOND",
+    "TABLES",
+    "Damaged",
+    "IndexUnusable",
+    "Seal",
+    "break_seal",
+    "broken",
+    "open_reader",
+    "open_writer",
+    "read_seal",
+    "remove",
+    "row_time",
+    "write_seal",
+]
+
+FORMAT = 1
+"""Another number: made anew."""
+APPLICATION = 0x68747569
+LONG = 16 << 10
+"""Characters of a message's tool text that are indexed with their places."""
+SECOND = 8
+"""Bits of a row number below the second: messages of the same one are told apart by them."""
+TABLES = ("prose", "short", "tool", "long")
+_HASH_SIZE = 16 << 20
+"""Bytes that FTS5 collects before it writes a segment."""
+
+_OPTIONS = {"short": ", detail=none, prefix='2 3'", "long": ", detail=none"}
+
+_TABLES = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE source(
+    id INTEGER PRIMARY KEY, agent TEXT NOT NULL, path TEXT NOT NULL, native TEXT NOT NULL,
+    stamp TEXT NOT NULL, level INTEGER NOT NULL, UNIQUE(agent, path, native));
+CREATE TABLE session(id INTEGER PRIMARY KEY, source INTEGER NOT NULL, native TEXT NOT NULL, UNIQUE(source, native));
+CREATE TABLE message(
+    id INTEGER PRIMARY KEY, session INTEGER NOT NULL, key TEXT NOT NULL, at INTEGER, role TEXT NOT NULL,
+    visibility INTEGER NOT NULL, prose INTEGER, short INTEGER, tool INTEGER);
+CREATE INDEX message_session ON message(session);
+"""
+
+
+class IndexUnusable(Exception):
+    """There is no index that could be used. The text is one sentence without a full stop: why."""
+
+
+class Damaged(IndexUnusable):
+    """The file is not what was written, or of another form: it must be made anew."""
+
+
+class Seal(msgspec.Struct, frozen=True, kw_only=True):
+    """What the file looked like when its writer left it in order, in a small file beside it."""
+
+    size: int
+    modified: int
+    """Nanoseconds."""
+    program: str
+    """Version of the readers that made it."""
+
+
+def row_time(row: int) -> float:
+    """The second, since the epoch, that a row's number stands for."""
+    return float(row >> SECOND)
+
+
+def open_writer(path: Path) -> apsw.Connection:
+    """The index for writing, made when there is none. Raises `Damaged`, `apsw.Error`, `OSError`."""
+    private_dir(path.parent)
+    fresh = not path.exists()
+    if fresh:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+    connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.set_busy_timeout(5000)
+        if fresh:
+            connection.execute("PRAGMA page_size=8192")
+        connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY")
+        connection.execute("PRAGMA cache_size=-16384; PRAGMA journal_size_limit=16777216")
+        if fresh or not _pragma(connection, "application_id"):
+            with connection:
+                _create(connection)
+        _check(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _create(connection: apsw.Connection) -> None:
+    connection.execute(_TABLES)
+    tokenizer = " ".join(TOKENIZER)
+    for table in TABLES:
+        options = f"text, content='', contentless_delete=1, tokenize='{tokenizer}'{_OPTIONS.get(table, '')}"
+        connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5({options})")
+        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('hashsize', {_HASH_SIZE})")
+    connection.execute(f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={FORMAT}")
+
+
+def open_reader(path: Path) -> apsw.Connection:
+    """The index for reading. Raises `IndexUnusable`."""
+    try:
+        connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READONLY)
+    except apsw.Error as error:
+        reason = "there is none yet" if not path.exists() else f"it cannot be opened: {error}"
+        raise IndexUnusable(reason) from error
+    try:
+        connection.set_busy_timeout(200)
+        connection.execute("PRAGMA query_only=1; PRAGMA cache_size=-4096; PRAGMA temp_store=MEMORY")
+        _check(connection)
+    except apsw.Error as error:
+        connection.close()
+        if broken(error):
+            raise Damaged(f"it is damaged: {error}") from error
+        raise IndexUnusable(f"it cannot be read: {error}") from error
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check(connection: apsw.Connection) -> None:
+    found = _pragma(connection, "application_id"), _pragma(connection, "user_version")
+    if found == (0, 0):
+        raise IndexUnusable("it is being made")
+    if found != (APPLICATION, FORMAT):
+        raise Damaged("it is of another version of this program")
+
+
+def _pragma(connection: apsw.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").get)
+
+
+def broken(error: apsw.Error) -> bool:
+    """Whether the file is at fault, not the disk or a lock."""
+    return isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.SQLError | apsw.FormatError)
+
+
+def remove(path: Path) -> None:
+    """Delete the index and what lies beside it. Raises `OSError`."""
+    for name in (_seal_path(path), path, Path(f"{path}-wal"), Path(f"{path}-shm"), Path(f"{path}-journal")):
+        with suppress(FileNotFoundError):
+            name.unlink()
+
+
+def _seal_path(path: Path) -> Path:
+    return path.with_suffix(".seal")
+
+
+def read_seal(path: Path) -> Seal | None:
+    """The seal beside the index; None where its writer is at work, or was stopped at it."""
+    try:
+        return msgspec.json.decode(_seal_path(path).read_bytes(), type=Seal)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def write_seal(path: Path, program: str) -> None:
+    """Say that the index is in order as it now is. Raises `OSError`."""
+    status = path.stat()
+    seal = Seal(size=status.st_size, modified=status.st_mtime_ns, program=program)
+    fd = os.open(_seal_path(path), os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb") as file:
+        file.write(msgspec.json.encode(seal))
+
+
+def break_seal(path: Path) -> None:
+    """Say that the index is being written to. Raises `OSError`."""
+    _seal_path(path).unlink(missing_ok=True)

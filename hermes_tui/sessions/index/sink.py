@@ -1,0 +1,135 @@
+"""Takes in the texts of a source and writes down what differs from what the index has of it."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+
+from hermes_tui.sessions.index.schema import LONG, SECOND
+from hermes_tui.sessions.index.writer import VISIBILITY, Level, Row, Writer
+from hermes_tui.sessions.words import spaced
+from session_adapters.base import Source
+from session_adapters.searchable import Text
+from session_adapters.text import scrub
+
+__all__ = ["Sink"]
+
+_NUMBERS = {name: number for number, name in enumerate(VISIBILITY)}
+
+
+class Sink:
+    """Takes in the texts of one source, in its order, and keeps what is known of it for what comes later."""
+
+    def __init__(self, writer: Writer, source: Source, *, prose_only: bool = False) -> None:
+        self._writer = writer
+        self._source = source
+        self._number = writer.source(source)
+        self._prose_only = prose_only
+        self._sessions: dict[str, int] = {}
+        self._native: str | None = None
+        self._rows: dict[str, Row] = {}
+        self._seen: set[str] = set()
+        self._second = 0
+        self.written = 0
+        """Messages whose words were put in or changed."""
+
+    def take(self, texts: Iterable[Text]) -> None:
+        """All texts of the source; what is not among them is taken out."""
+        for text in texts:
+            if text.session_id != self._native:
+                self._leave()
+                self._enter(text.session_id)
+            key = text.message_id
+            number = 0
+            while key in self._seen:
+                number += 1
+                key = f"{text.message_id}\0{number}"
+            self._seen.add(key)
+            self.put(key, text)
+            self._writer.commit_when_full()
+        self._leave()
+        if not self._prose_only:
+            for session, native in self._writer.sessions(self._number):
+                if native not in self._sessions:
+                    self._writer.forget_session(session)
+
+    def finish(self, level: Level, stamp: str) -> None:
+        """Say that the source is in the index."""
+        self._writer.mark(self._number, stamp, level)
+
+    def _enter(self, native: str) -> None:
+        session = self._sessions.get(native)
+        if session is None:
+            session = self._sessions[native] = self._writer.session(self._number, native)
+        self._native, self._rows, self._seen = native, self._writer.rows(session), set()
+        self._second = int(self._source.modified)
+
+    def _leave(self) -> None:
+        if self._native is None or self._prose_only:
+            return
+        for key in self._rows.keys() - self._seen:
+            self._writer.remove(self._rows.pop(key))
+
+    def put(self, key: str, text: Text) -> None:
+        """Add a message of the session that is being read, or change it."""
+        if text.time is not None:
+            self._second = int(text.time)
+        prose = "" if text.prose.isspace() else scrub(text.prose)
+        tool = "" if self._prose_only or text.tool.isspace() else scrub(text.tool)
+        at = None if text.time is None else round(text.time * 1000)
+        visibility = _NUMBERS.get(text.visibility, 0)
+        row = self._rows.get(key)
+        if row is not None and row.at != at and row.id >> SECOND != self._second:
+            self._writer.remove(self._rows.pop(key))
+            row = None
+        if row is not None:
+            shown, row.visibility = row.visibility, visibility
+            if self._fill(row, prose, tool) or shown != visibility:
+                self._writer.change(row)
+        elif prose or tool:
+            row = self._rows[key] = Row(0, at, visibility, _mark(prose), None if self._prose_only else _mark(prose))
+            row.tool = _mark(tool)
+            self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
+            self._words(row, prose, tool, Row(row.id, at, visibility))
+
+    def _fill(self, row: Row, prose: str, tool: str) -> bool:
+        """Put other words in the place of those there are; whether there was anything to do."""
+        before = Row(row.id, row.at, row.visibility, row.prose, row.short, row.tool)
+        row.prose = _mark(prose)
+        if self._prose_only:
+            row.short = row.short if row.short == row.prose else None
+        else:
+            row.short, row.tool = row.prose, _mark(tool)
+        return self._words(row, prose, tool, before)
+
+    def _words(self, row: Row, prose: str, tool: str, before: Row) -> bool:
+        """Bring the tables in line with the marks of `row`."""
+        changed = False
+        if row.prose != before.prose or row.short != before.short:
+            words = spaced(prose)
+            changed = True
+            if row.prose != before.prose:
+                self._writer.words("prose", row.id, words, before.prose)
+            if row.short != before.short:
+                self._writer.words("short", row.id, words if row.short is not None else "", before.short)
+        if row.tool != before.tool:
+            changed = True
+            words = spaced(tool)
+            plain = len(words) <= LONG
+            self._writer.words("tool", row.id, words if plain else "", before.tool)
+            self._writer.words("long", row.id, "" if plain else _each_once(words), before.tool)
+        self.written += changed
+        return changed
+
+
+def _each_once(text: str) -> str:
+    """Every word of a text, which blanks tell apart."""
+    return " ".join(dict.fromkeys(text.split()))
+
+
+def _mark(text: str) -> int | None:
+    """Tells a text from another; None for none."""
+    if not text:
+        return None
+    data = text.encode()
+    return zlib.crc32(data) | (len(data) & 0x7FFFFFFF) << 32

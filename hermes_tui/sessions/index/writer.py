@@ -1,0 +1,207 @@
+"""Writes texts into the index: what is new or different, in transactions after each of which the index is right."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum
+from typing import Any
+
+import apsw
+
+from hermes_tui.sessions.index.schema import SECOND, TABLES
+from session_adapters.base import Source
+
+__all__ = ["VISIBILITY", "Level", "Row", "Writer", "key_of", "stamp_text"]
+
+_FIRST_BATCH = 1 << 20
+_BATCH = 8 << 20
+"""Characters that are collected before they are written: sorted, they make one segment of each FTS5 table."""
+_LATEST = 1 << 37
+"""Seconds; a later time is a mistake."""
+VISIBILITY = ("live", "rewound", "compacted")
+"""As the index numbers them."""
+
+
+class Level(IntEnum):
+    """How much of a source is in the index."""
+
+    NOTHING = 0
+    PROSE = 1
+    ALL = 2
+
+
+class Row:
+    """What the index has of a message: what tells its words in each table from others, None where it has none."""
+
+    __slots__ = ("at", "id", "prose", "short", "tool", "visibility")
+
+    def __init__(
+        self,
+        id: int,  # noqa: A002
+        at: int | None,
+        visibility: int,
+        prose: int | None = None,
+        short: int | None = None,
+        tool: int | None = None,
+    ) -> None:
+        self.id, self.at, self.visibility = id, at, visibility
+        self.prose, self.short, self.tool = prose, short, tool
+
+
+class Writer:
+    """The one writer of an index. What is put in is there for readers after `commit`."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._put: dict[str, dict[int, str]] = {table: {} for table in TABLES}
+        self._dead: dict[str, set[int]] = {table: set() for table in TABLES}
+        self._held = 0
+        self._limit = _FIRST_BATCH
+        self._next: dict[int, int] = {}
+        self._open = False
+
+    # Transactions ------------------------------------------------------------------------------------------
+
+    def run(self, sql: str, bindings: Sequence[Any] = ()) -> apsw.Cursor:
+        """A statement in the open transaction; the first one opens it."""
+        if not self._open:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._open = True
+        return self._connection.execute(sql, bindings)
+
+    def commit(self) -> None:
+        """Write what was collected, and let readers see it."""
+        if not self._open:
+            return
+        for table in TABLES:
+            dead, put = self._dead[table], self._put[table]
+            if dead:
+                self._connection.executemany(f"DELETE FROM {table} WHERE rowid=?", ((row,) for row in sorted(dead)))  # noqa: S608
+            if put:
+                rows = ((row, put[row]) for row in sorted(put))
+                self._connection.executemany(f"INSERT INTO {table}(rowid, text) VALUES(?,?)", rows)
+            dead.clear()
+            put.clear()
+        self._connection.execute("COMMIT")
+        self._open = False
+        self._held = 0
+
+    def commit_when_full(self) -> bool:
+        """`commit` when enough was collected; whether it did."""
+        if self._held < self._limit:
+            return False
+        self.commit()
+        self._limit = _BATCH
+        return True
+
+    def abandon(self) -> None:
+        """Forget what was not committed."""
+        for table in TABLES:
+            self._put[table].clear()
+            self._dead[table].clear()
+        self._held = 0
+        self._next.clear()
+        if self._open:
+            self._open = False
+            self._connection.execute("ROLLBACK")
+
+    # Sources -----------------------------------------------------------------------------------------------
+
+    def sources(self) -> Iterator[tuple[int, tuple[str, str, str], str, Level]]:
+        """Every source there is: number, key, stamp, level."""
+        for number, agent, path, native, stamp, level in self._connection.execute(
+            "SELECT id, agent, path, native, stamp, level FROM source"
+        ):
+            yield number, (agent, path, native), stamp, Level(level)
+
+    def source(self, source: Source) -> int:
+        """The number of a source, which is put in where it is not there yet."""
+        key = key_of(source)
+        where = "agent=? AND path=? AND native=?"
+        found = self.run(f"SELECT id FROM source WHERE {where}", key).get  # noqa: S608
+        if found is None:
+            self.run("INSERT INTO source(agent, path, native, stamp, level) VALUES(?,?,?,'',0)", key)
+            found = self._connection.last_insert_rowid()
+        return int(found)
+
+    def mark(self, number: int, stamp: str, level: Level) -> None:
+        """Say up to where a source is in the index."""
+        self.run("UPDATE source SET stamp=?, level=? WHERE id=?", (stamp, int(level), number))
+
+    def forget(self, number: int) -> None:
+        """Take a source and all its messages out."""
+        for session, _ in self.sessions(number):
+            self.forget_session(session)
+        self.run("DELETE FROM source WHERE id=?", (number,))
+
+    def sessions(self, source: int) -> list[tuple[int, str]]:
+        """Number and native id of the sessions of a source."""
+        return list(self.run("SELECT id, native FROM session WHERE source=?", (source,)))
+
+    def session(self, source: int, native: str) -> int:
+        """The number of a session, which is put in where it is not there yet."""
+        found = self.run("SELECT id FROM session WHERE source=? AND native=?", (source, native)).get
+        if found is None:
+            self.run("INSERT INTO session(source, native) VALUES(?,?)", (source, native))
+            found = self._connection.last_insert_rowid()
+        return int(found)
+
+    def forget_session(self, session: int) -> None:
+        """Take a session out."""
+        for row in self.rows(session).values():
+            self.remove(row)
+        self.run("DELETE FROM session WHERE id=?", (session,))
+
+    # Messages ----------------------------------------------------------------------------------------------
+
+    def rows(self, session: int) -> dict[str, Row]:
+        """What there is of a session, by the messages' keys."""
+        sql = "SELECT key, id, at, visibility, prose, short, tool FROM message WHERE session=?"
+        return {key: Row(*rest) for key, *rest in self.run(sql, (session,))}
+
+    def add(self, session: int, key: str, second: int, role: str, row: Row) -> None:
+        """Put in a row, which gets its number here."""
+        base = min(max(second, 0), _LATEST) << SECOND
+        number = self._next.get(base, base)
+        sql = "INSERT OR IGNORE INTO message(id, session, key, at, role, visibility, prose, short, tool)"
+        rest = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool)
+        while True:
+            self.run(f"{sql} VALUES(?,?,?,?,?,?,?,?,?)", (number, *rest))
+            if self._connection.changes():
+                break
+            number += 1
+        self._next[base] = number + 1
+        row.id = number
+
+    def change(self, row: Row) -> None:
+        """Write down what became of a row."""
+        sql = "UPDATE message SET visibility=?, prose=?, short=?, tool=? WHERE id=?"
+        self.run(sql, (row.visibility, row.prose, row.short, row.tool, row.id))
+
+    def remove(self, row: Row) -> None:
+        """Take a message out."""
+        for table, mark in (("prose", row.prose), ("short", row.short), ("tool", row.tool), ("long", row.tool)):
+            self.words(table, row.id, "", mark)
+        self.run("DELETE FROM message WHERE id=?", (row.id,))
+
+    def words(self, table: str, row: int, text: str, before: int | None) -> None:
+        """The words of a row in a table, which had others if there is a mark of what was there `before`."""
+        put = self._put[table]
+        waiting = put.pop(row, None)
+        if waiting is not None:
+            self._held -= len(waiting)
+        elif before is not None:
+            self._dead[table].add(row)
+        if text:
+            put[row] = text
+            self._held += len(text)
+
+
+def key_of(source: Source) -> tuple[str, str, str]:
+    """What a source is known by."""
+    return source.agent, source.path, source.session_id
+
+
+def stamp_text(stamp: Iterable[int]) -> str:
+    """A stamp as the index keeps it."""
+    return " ".join(map(str, stamp))

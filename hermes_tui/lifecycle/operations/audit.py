@@ -1,0 +1,143 @@
+"""What was done to lanes: a file of JSON lines of ours, with the old values, for `lanes log` and `undo`.
+
+Every operation leaves up to three records of one id: `begun`, with all that is to be written and what stood there
+before, on the disk before the first byte of the store changes; `applied`, once it is; `outcome`, once it is known
+what became of it. A process that dies in between leaves the first, and what then holds is read off the store.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from hermes_tui import paths
+from hermes_tui.errors import StoreError
+from hermes_tui.lifecycle.operations.plan import Changes, Request
+
+__all__ = ["Audit", "Operation", "OutcomeState", "Record", "new_id"]
+
+OutcomeState = Literal["done", "pending", "lost", "failed", "undone", "interrupted"]
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """One line."""
+
+    operation: str
+    event: Literal["begun", "applied", "outcome"]
+    at: datetime
+    request: Request | None = None
+    """With `begun`; so everything down to `older`."""
+    home: str = ""
+    scope: str = ""
+    mode: Literal["offline", "live"] = "offline"
+    session_id: str = ""
+    becomes: str = ""
+    older: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    changes: Changes = Changes()
+    state: OutcomeState | None = None
+    """With `outcome`; so the text."""
+    text: str = ""
+
+
+class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """All records of one operation."""
+
+    begun: Record
+    applied: datetime | None = None
+    outcome: Record | None = None
+
+    @property
+    def id(self) -> str:
+        """Its name in the log."""
+        return self.begun.operation
+
+
+class Audit:
+    """The file. It is made when first written to, readable by its owner alone."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """`path` None: `lanes.jsonl` in the state directory."""
+        self.path = path or paths.state_dir() / "lanes.jsonl"
+
+    def append(self, record: Record) -> None:
+        """Write one record and wait for the disk. Raises `StoreError`."""
+        try:
+            with self._opened() as number:
+                end = os.lseek(number, 0, os.SEEK_END)
+                torn = end > 0 and os.pread(number, 1, end - 1) != b"\n"
+                line = (b"\n" if torn else b"") + msgspec.json.encode(record) + b"\n"
+                if os.write(number, line) != len(line):
+                    raise OSError(28, "no space left")
+                os.fsync(number)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise StoreError(f"The log of operations {self.path} cannot be written: {reason}.") from error
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """One operation at a time, over all processes of this user. Raises `StoreError`."""
+        lock = self.path.with_suffix(".lock")
+        try:
+            paths.private_dir(lock.parent)
+            number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError(f"The log of operations cannot be locked: {lock}: {error.strerror or error}.") from error
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(number)
+
+    def operations(self) -> list[Operation]:
+        """Every operation, the oldest first. Lines that are torn are passed over: their operations never began.
+        Raises `StoreError`."""
+        try:
+            raw = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise StoreError(
+                f"The log of operations {self.path} cannot be read: {error.strerror or error}."
+            ) from error
+        found: dict[str, Operation] = {}
+        for line in raw.splitlines():
+            try:
+                record = msgspec.json.decode(line, type=Record)
+            except (ValueError, msgspec.MsgspecError):
+                continue
+            known = found.get(record.operation)
+            if record.event == "begun":
+                found[record.operation] = Operation(begun=record)
+            elif known is not None and record.event == "applied":
+                found[record.operation] = msgspec.structs.replace(known, applied=record.at)
+            elif known is not None:
+                found[record.operation] = msgspec.structs.replace(known, outcome=record)
+        return list(found.values())
+
+    def operation(self, operation_id: str) -> Operation | None:
+        """One of them."""
+        return next((one for one in self.operations() if one.id == operation_id), None)
+
+    @contextmanager
+    def _opened(self) -> Iterator[int]:
+        paths.private_dir(self.path.parent)
+        number = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(number, fcntl.LOCK_EX)
+            yield number
+        finally:
+            os.close(number)
+
+
+def new_id(now: datetime) -> str:
+    """A name for an operation: its time in UTC, and six digits."""
+    return f"{now:%Y%m%dT%H%M%S}-{secrets.token_hex(3)}"

@@ -1,0 +1,169 @@
+"""What an operation needs to know about a lane, read once for the plan and once more within the transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from hermes_tui.errors import LaneNotFound
+from hermes_tui.lifecycle.configuration import GatewayConfig, read_gateway_config
+from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.gateway import Gateway, gateway_for
+from hermes_tui.lifecycle.gateway_rules import Rules, rules_of
+from hermes_tui.lifecycle.homes import HermesHome
+from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
+from hermes_tui.lifecycle.index_file import IndexFile, read_index
+from hermes_tui.lifecycle.keys import is_shared_multi_user_session
+from hermes_tui.lifecycle.rows import Peer, Rows, SessionRow
+from session_adapters.times import from_epoch
+
+__all__ = ["Facts", "Surroundings", "look_around", "read_facts"]
+
+
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
+    """What is the same for every lane of a home."""
+
+    home: HermesHome
+    gateway: Gateway
+    rules: Rules | None
+    config: GatewayConfig
+    file: IndexFile
+    lanes: tuple[IndexedLane, ...]
+    has_table: bool
+    columns: frozenset[str]
+    """Of `sessions`."""
+
+    @property
+    def live(self) -> bool:
+        """A gateway runs."""
+        return self.gateway.state == "running"
+
+    def lane(self, key: str) -> IndexedLane:
+        """Raises `LaneNotFound`."""
+        for lane in self.lanes:
+            if lane.key == key:
+                return lane
+        raise LaneNotFound(
+            f"profile {self.home.profile!r} has no lane {key!r}; `hermes-tui lanes list` shows what it has"
+        )
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """One lane and the sessions that may become its own."""
+
+    around: Surroundings
+    lane: IndexedLane
+    entry: SessionEntry | None
+    """None where it is not understood: see the lane's `fault`."""
+    row: SessionRow | None = None
+    """Of the session that the lane is in."""
+    recoverable: tuple[SessionRow, ...] = ()
+    """Sessions that Hermes may bring back, the lane's own one among them, as Hermes would take them up."""
+    with_messages: frozenset[str] = frozenset()
+    """Ids of those that have any, and of the target."""
+    occupied: Mapping[str, str] = {}
+    """Id → key of another lane that is in that session."""
+    tip: str = ""
+    """Where the lane's session goes on after it was compressed; empty if it does not."""
+    bindings: int = 0
+    """Topics of Telegram's that are bound to the session or the lane."""
+    target: SessionRow | None = None
+    target_tip: str = ""
+
+    @property
+    def basis(self) -> tuple[object, ...]:
+        """What must be the same when the plan is carried out. Beside a gateway the entry's own times move with
+        every message; which session it is does not."""
+        entry = self.entry
+        where = (entry.session_id if entry else "") if self.around.live else (self.lane.table, self.lane.file)
+        return (
+            self.around.live,
+            self.around.gateway.pid,
+            where,
+            self.lane.fault,
+            self.lane.scope,
+            _state(self.row),
+            [_state(row) for row in self.recoverable],
+            sorted(self.with_messages) if self.around.live else (),
+            sorted(self.occupied.items()),
+            self.tip,
+            self.bindings,
+            _state(self.target),
+            self.target_tip,
+        )
+
+
+def _state(row: SessionRow | None) -> object:
+    """A row without what changes with every message."""
+    return (
+        None
+        if row is None
+        else msgspec.structs.replace(row, message_count=None, input_tokens=None, output_tokens=None)
+    )
+
+
+def look_around(rows: Rows, home: HermesHome, proc: Path) -> Surroundings:
+    """Read what is the same for every lane. Raises what `rows` raises."""
+    has_table = rows.has_routing
+    config = read_gateway_config(home.path, default_mode="none" if has_table else "both")
+    home = msgspec.structs.replace(home, sessions=config.sessions_dir)
+    gateway = gateway_for(home.path, home.profile, home.root, proc)
+    file = read_index(home.index_file)
+    running = gateway.state == "running"
+    return Surroundings(
+        home=home,
+        gateway=gateway,
+        rules=rules_of(gateway, rows.schema, from_epoch(rows.last_usage()), proc) if running else None,
+        config=config,
+        file=file,
+        lanes=tuple(indexed_lanes(rows.routing(), file, home.scope)),
+        has_table=has_table,
+        columns=rows.columns,
+    )
+
+
+def read_facts(rows: Rows, around: Surroundings, key: str, target: str = "") -> Facts:
+    """Read one lane. Raises `LaneNotFound`, and what `rows` raises."""
+    lane = around.lane(key)
+    entry = lane.entry
+    if entry is None:
+        return Facts(around=around, lane=lane, entry=None)
+    row = rows.session(entry.session_id)
+    found = _recoverable(rows, around, key, entry)
+    wanted = rows.session(target) if target else None
+    return Facts(
+        around=around,
+        lane=lane,
+        entry=entry,
+        row=row,
+        recoverable=tuple(found),
+        with_messages=frozenset(one.id for one in (*found, *([wanted] if wanted else ())) if rows.has_messages(one)),
+        occupied=_occupied(around, key, [*(one.id for one in found), target]),
+        tip=rows.compression_tip(entry.session_id),
+        bindings=rows.topic_bindings(entry.session_id, key),
+        target=wanted,
+        target_tip=rows.compression_tip(target) if wanted else "",
+    )
+
+
+def _recoverable(rows: Rows, around: Surroundings, key: str, entry: SessionEntry) -> Sequence[SessionRow]:
+    origin = entry.origin
+    if origin is None:
+        return ()
+    shared = is_shared_multi_user_session(
+        origin,
+        group_sessions_per_user=around.config.group_sessions_per_user,
+        thread_sessions_per_user=around.config.thread_sessions_per_user,
+    )
+    return rows.recoverable(key, Peer.of(origin), anybody=shared)
+
+
+def _occupied(around: Surroundings, key: str, ids: Sequence[str]) -> dict[str, str]:
+    wanted = set(ids)
+    return {
+        one.entry.session_id: one.key
+        for one in around.lanes
+        if one.entry is not None and one.key != key and one.entry.session_id in wanted
+    }

@@ -1,0 +1,130 @@
+"""Operations that leave a lane its session: the resume mark set or taken away, and old lanes dropped.
+
+All of them live in the gateway's memory: beside a running one they cannot be had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.moments import wall
+from hermes_tui.lifecycle.operations.draft import Draft, ended_words, entry_changes, obstacle, surroundings_obstacle
+from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
+from hermes_tui.lifecycle.operations.plan import Changes
+from hermes_tui.lifecycle.policy import reset_reason
+
+__all__ = ["AUTO_RESUMED", "clear", "mark", "old_lanes", "prune"]
+
+AUTO_RESUMED = ("restart_timeout", "shutdown_timeout", "restart_interrupted")
+"""Reasons on which a starting gateway goes on by itself (spec 002 section 7)."""
+
+
+def mark(facts: Facts, now: datetime, reason: str) -> Draft:
+    """The lane counts as interrupted: its conversation is kept, and goes on."""
+    refusal = _live(facts.around) or obstacle(facts)
+    entry = facts.entry
+    if refusal or entry is None:
+        return Draft(refusal=refusal)
+    if entry.suspended:
+        return Draft(refusal="it is suspended, and Hermes lets that win over a resume mark; reset it instead")
+    if facts.row is not None and not facts.row.open:
+        return Draft(
+            refusal=f"its session is {ended_words(facts.row)}: a gateway drops the lane when it starts, and the mark"
+            " with it"
+        )
+    local = wall(now)
+    after = {"resume_pending": True, "resume_reason": reason, "last_resume_marked_at": local.isoformat()}
+    marked = entry.changed(resume_pending=True, resume_reason=reason, last_resume_marked_at=local)
+    notes = []
+    if reason in AUTO_RESUMED:
+        window = (
+            f"within {facts.around.config.freshness / 60:.0f} minutes" if facts.around.config.freshness > 0 else ""
+        )
+        notes.append(f"a gateway that starts {window} goes on with it by itself and runs a turn".replace("  ", " "))
+    return Draft(
+        changes=entry_changes(facts, facts.lane.raw | after),
+        writes=[f"sets the lane's resume mark, reason {reason}"],
+        next_message=_goes_on(facts, marked, local),
+        notes=notes,
+    )
+
+
+def clear(facts: Facts, now: datetime) -> Draft:
+    """The lane no longer counts as interrupted."""
+    refusal = _live(facts.around) or obstacle(facts)
+    entry = facts.entry
+    if refusal or entry is None:
+        return Draft(refusal=refusal)
+    if not entry.resume_pending:
+        return Draft(refusal="it has no resume mark")
+    after = {"resume_pending": False, "resume_reason": None, "last_resume_marked_at": None}
+    return Draft(
+        changes=entry_changes(facts, facts.lane.raw | after),
+        writes=["takes the lane's resume mark away"],
+        next_message=_goes_on(facts, entry.changed(**after), wall(now)),
+    )
+
+
+def _goes_on(facts: Facts, entry: SessionEntry, local: datetime) -> str:
+    """As of now; by policy it may be otherwise later."""
+    policy = facts.around.config.policy_of(entry)
+    reason = reset_reason(entry, policy, local, freshness=facts.around.config.freshness)
+    if reason is not None:
+        return f"begins a fresh session all the same ({reason})"
+    if facts.row is not None and not facts.row.open and not facts.tip:
+        return f"finds its session {ended_words(facts.row)}, and another one or a fresh one is taken"
+    return f"goes on in {facts.tip or entry.session_id}, unless the policy has reset it by then"
+
+
+def _live(around: Surroundings) -> str:
+    if around.live:
+        return "a gateway is running and keeps this in its memory, where nobody else can change it; stop it first"
+    return ""
+
+
+def old_lanes(around: Surroundings, days: int, now: datetime) -> list[str]:
+    """Keys of the lanes without activity for longer than that, as Hermes' own pruning chooses them."""
+    cutoff = wall(now) - timedelta(days=days)
+    return [
+        lane.key
+        for lane in around.lanes
+        if lane.entry is not None and not lane.fault and not lane.entry.suspended and lane.entry.updated_at < cutoff
+    ]
+
+
+def prune(around: Surroundings, lanes: Sequence[Facts], days: int) -> Draft:
+    """These lanes leave the index; their sessions stay."""
+    if around.live:
+        age = around.config.session_store_max_age_days
+        own = f"; it drops lanes by itself after {age} days" if age else ""
+        return Draft(refusal=f"a gateway is running, keeps the lanes in its memory and writes them all back{own}")
+    refusal = surroundings_obstacle(around)
+    if refusal:
+        return Draft(refusal=refusal)
+    if not lanes:
+        return Draft(refusal=f"no lane was without activity for more than {days} days")
+    bound = [facts.lane.key for facts in lanes if facts.bindings]
+    parts = [entry_changes(facts, None) for facts in lanes]
+    back = [(facts, row.id) for facts in lanes for row in facts.recoverable if row.id in facts.with_messages]
+    first: dict[str, str] = {}
+    for facts, session_id in back:
+        first.setdefault(facts.lane.key, session_id)
+    return Draft(
+        changes=Changes(
+            table=tuple(one for part in parts for one in part.table),
+            file=tuple(one for part in parts for one in part.file),
+        ),
+        writes=[f"drops the lane {facts.lane.key}, in {_session(facts)}" for facts in lanes],
+        next_message=f"makes the lane anew: {len(first)} of {len(lanes)} take up a session that was never ended, the"
+        " others begin a fresh one",
+        notes=[
+            *(f"{key}: Hermes would take up {session_id} again" for key, session_id in first.items()),
+            *(f"{key}: a topic of Telegram's is bound to its session and brings it back" for key in bound),
+        ],
+    )
+
+
+def _session(facts: Facts) -> str:
+    return facts.entry.session_id if facts.entry else "no session"

@@ -1,0 +1,271 @@
+"""The one way to change lanes: a plan, its application, and what became of it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import apsw
+from msgspec.structs import replace
+
+from hermes_tui.errors import HermesTuiError, OperationRefused, StoreError, ValidationError
+from hermes_tui.lifecycle.configuration import read_gateway_config
+from hermes_tui.lifecycle.gateway import gateway_for
+from hermes_tui.lifecycle.homes import HermesHome, home_of
+from hermes_tui.lifecycle.operations.audit import Audit, Operation, OutcomeState, Record, new_id
+from hermes_tui.lifecycle.operations.plan import Plan, Request
+from hermes_tui.lifecycle.operations.planning import checked, draw_up
+from hermes_tui.lifecycle.operations.undo import draw_up_undo
+from hermes_tui.lifecycle.operations.verify import Outcome, judge
+from hermes_tui.lifecycle.operations.writing import write_file, write_rows
+from hermes_tui.lifecycle.rows import Rows
+from hermes_tui.lifecycle.state_db.access import examine
+from hermes_tui.lifecycle.state_db.migrations import needs_work
+from hermes_tui.lifecycle.state_db.store import Store
+from session_adapters.base import Environment
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
+
+__all__ = ["Operations"]
+
+T = TypeVar("T")
+
+
+class Operations:
+    """Operations on the lanes of every profile of a machine. Keeps nothing open between calls."""
+
+    def __init__(
+        self,
+        environment: Environment,
+        *,
+        read_only: bool = False,
+        audit: Audit | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        step: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        """`read_only` refuses to apply anything. `audit` None: the user's own log. `clock` gives aware times. `step`
+        is told each step before it is taken (begun, rows, index, commit, applied, mirror, verify): for tests that
+        break off there."""
+        self._environment = environment
+        self._read_only = read_only
+        self._audit = audit or Audit()
+        self._clock = clock
+        self._step = step
+
+    # Planning ------------------------------------------------------------------------------------------------
+
+    def plan(self, request: Request) -> Plan:
+        """What the operation would do; writes nothing. What cannot be done now has a `refusal`. Raises
+        `ValidationError`, `LaneNotFound`, and `StoreError` for a database that cannot be read."""
+        checked(request)
+        home = self._home(request.profile)
+        plan = self._reading(home, lambda rows: self._drawn(request, rows, home))
+        refusal = plan.refusal or self._unwritable(home)
+        return plan if refusal == plan.refusal else _refused(plan, refusal)
+
+    def _drawn(self, request: Request, rows: Rows, home: HermesHome, new: str = "") -> Plan:
+        proc = self._environment.proc
+        if request.kind != "undo":
+            return draw_up(request, rows, home, proc, self._clock(), new)
+        operation = self._known(request.target)
+        if operation.begun.request is None or operation.begun.request.profile != request.profile:
+            raise ValidationError(f"operation {request.target} was on another profile")
+        return draw_up_undo(request, operation, rows, home, proc)
+
+    def undo(self, operation_id: str) -> Plan:
+        """The plan that takes an operation back. Raises as `plan` does."""
+        begun = self._known(operation_id).begun
+        profile = begun.request.profile if begun.request else "default"
+        return self.plan(Request(kind="undo", profile=profile, target=operation_id))
+
+    # Applying ------------------------------------------------------------------------------------------------
+
+    def apply(self, plan: Plan) -> Outcome:
+        """Do what the plan says, all or nothing, and say what became of it. Raises `OperationRefused` (nothing was
+        written), `StoreError` (the store or our log cannot be written; nothing was changed, or it says what)."""
+        if self._read_only:
+            raise OperationRefused("this program was started read-only, or its settings say so: nothing is changed")
+        if plan.refusal:
+            raise OperationRefused(f"{plan.request.kind}: {plan.refusal}")
+        home = self._home(plan.request.profile)
+        with self._audit.alone():
+            self._finish_interrupted(home)
+            begun, fresh = self._written(plan, home)
+            self._step("applied")
+            self._audit.append(Record(operation=begun.operation, event="applied", at=self._clock()))
+            trouble = self._mirrored(fresh, home)
+            if plan.request.kind == "undo":
+                self._close(plan.request.target, "undone", f"taken back by {begun.operation}")
+        self._step("verify")
+        outcome = self.outcome(begun.operation)
+        return outcome if not trouble else _with_text(outcome, f"{outcome.text}; {trouble}")
+
+    def _written(self, plan: Plan, home: HermesHome) -> tuple[Record, Plan]:
+        """Rows and table, and the index where it is a file: one transaction."""
+        reason = self._unwritable(home)
+        if reason:
+            raise OperationRefused(reason)
+        begun: Record | None = None
+        try:
+            with Store(home.database, read_only=False, clock=time.time) as store, store.transaction():
+                rows = Rows.within(store)
+                fresh = self._drawn(plan.request, rows, home, plan.becomes)
+                if fresh.refusal:
+                    raise OperationRefused(f"{plan.request.kind}: {fresh.refusal}")
+                if fresh.basis != plan.basis:
+                    raise OperationRefused("the lane has changed since the plan was made; look at it and plan anew")
+                self._step("begun")
+                begun = self._begin(fresh, home)
+                self._step("rows")
+                write_rows(store, fresh.changes)
+                self._check_gateway(fresh, home)
+                self._step("index")
+                if not fresh.changes.table:  # the file counts: it is replaced while all else can be rolled back
+                    write_file(_placed(home), fresh.changes.file)
+                self._step("commit")
+        except (HermesTuiError, OSError) as error:
+            if begun is not None:
+                self._taken_back(begun, home, str(error))
+            if isinstance(error, OSError):
+                raise StoreError(f"{home.index_file} cannot be written: {error.strerror or error}.") from error
+            raise
+        return begun, fresh
+
+    def _taken_back(self, begun: Record, home: HermesHome, reason: str) -> None:
+        """The transaction was rolled back; a file that counts goes the same way."""
+        if not begun.changes.table:
+            write_file(_placed(home), begun.changes.inverse.file)
+        self._close(begun.operation, "failed", reason)
+
+    def _begin(self, plan: Plan, home: HermesHome) -> Record:
+        record = Record(
+            operation=new_id(self._clock()),
+            event="begun",
+            at=self._clock(),
+            request=plan.request,
+            home=str(home.path),
+            scope=home.scope,
+            mode=plan.mode,
+            session_id=plan.session_id,
+            becomes=plan.becomes,
+            older=plan.older,
+            keys=plan.keys,
+            changes=plan.changes,
+        )
+        self._audit.append(record)
+        return record
+
+    def _mirrored(self, plan: Plan, home: HermesHome) -> str:
+        """Where the table counts, the file follows it; a failure changes nothing that counts."""
+        self._step("mirror")
+        if not plan.changes.table or not plan.changes.file:
+            return ""
+        try:
+            write_file(_placed(home), plan.changes.file)
+        except (OperationRefused, OSError) as error:
+            return f"the mirror sessions.json was not written ({error}), which a gateway will do by itself"
+        return ""
+
+    def _check_gateway(self, plan: Plan, home: HermesHome) -> None:
+        gateway = gateway_for(home.path, home.profile, home.root, self._environment.proc)
+        if (gateway.state == "running") != (plan.mode == "live"):
+            now = "has started" if gateway.state == "running" else "is gone"
+            raise OperationRefused(f"a gateway {now} meanwhile; look at the lane and plan anew")
+
+    # What became of it ---------------------------------------------------------------------------------------
+
+    def outcome(self, operation_id: str) -> Outcome:
+        """What became of an operation: to be asked again while it is pending. Reads the store; what it finds for
+        good goes into the log. Raises `ValidationError` for an unknown id, `StoreError`."""
+        operation = self._known(operation_id)
+        found = self._outcome(operation)
+        if found.final and operation.outcome is None:
+            self._close(operation_id, found.state, found.text)
+        return found
+
+    def _outcome(self, operation: Operation) -> Outcome:
+        begun, kept = operation.begun, operation.outcome
+        assert begun.request is not None  # noqa: S101 - every `begun` has one
+        if kept is None or kept.state is None:
+            home = self._home(begun.request.profile)
+            return self._reading(home, lambda rows: judge(operation, rows, home, self._environment.proc))
+        return Outcome(
+            operation=operation.id,
+            request=begun.request,
+            state=kept.state,
+            text=kept.text,
+            session_id=begun.becomes or begun.session_id,
+            home=begun.home,
+            profile=begun.request.profile,
+            keys=begun.keys,
+            at=begun.at,
+        )
+
+    def log(self, limit: int = 50) -> list[Outcome]:
+        """The latest operations, newest first, each with what became of it. Raises `StoreError`."""
+        return [self._outcome(one) for one in self._audit.operations()[::-1][:limit]]
+
+    def pending(self) -> list[Outcome]:
+        """Those of which it is not known yet what became of them."""
+        return [self._outcome(one) for one in self._audit.operations() if one.outcome is None]
+
+    # Inside --------------------------------------------------------------------------------------------------
+
+    def _finish_interrupted(self, home: HermesHome) -> None:
+        """What an earlier process left half done: its index written and its rows not, or its mirror not."""
+        for operation in self._audit.operations():
+            begun = operation.begun
+            if operation.applied is not None or operation.outcome is not None or begun.home != str(home.path):
+                continue
+            if self._outcome(operation).state == "interrupted":
+                with Store(home.database, read_only=False, clock=time.time) as store, store.transaction():
+                    write_rows(store, begun.changes)
+                self._audit.append(Record(operation=operation.id, event="applied", at=self._clock()))
+            self.outcome(operation.id)
+
+    def _close(self, operation_id: str, state: OutcomeState, text: str) -> None:
+        self._audit.append(Record(operation=operation_id, event="outcome", at=self._clock(), state=state, text=text))
+
+    def _known(self, operation_id: str) -> Operation:
+        found = self._audit.operation(operation_id)
+        if found is None:
+            raise ValidationError(f"there is no operation {operation_id!r}; `hermes-tui lanes log` lists them")
+        return found
+
+    def _home(self, profile: str) -> HermesHome:
+        return home_of(self._environment, profile)
+
+    def _reading(self, home: HermesHome, read: Callable[[Rows], T]) -> T:
+        try:
+            return read_database(home.database, lambda connection: read(Rows.of(connection)))
+        except DatabaseMissing as error:
+            raise StoreError(
+                f"profile {home.profile!r} has no database {home.database}, so no lane to work on."
+            ) from error
+        except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
+            raise StoreError(f"The session store {home.database} cannot be read: {error}.") from error
+
+    def _unwritable(self, home: HermesHome) -> str:
+        """Why nothing can be written there, whatever it is; empty if it can."""
+        try:
+            schema = examine(home.database, writing=True)
+        except StoreError as error:
+            return str(error).rstrip(".")
+        if needs_work(schema):
+            return (
+                f"the database {home.database} has an old schema; start Hermes once, so that it brings it up to date"
+            )
+        return ""
+
+
+def _placed(home: HermesHome) -> HermesHome:
+    return replace(home, sessions=read_gateway_config(home.path).sessions_dir)
+
+
+def _refused(plan: Plan, refusal: str) -> Plan:
+    return replace(plan, refusal=refusal)
+
+
+def _with_text(outcome: Outcome, text: str) -> Outcome:
+    return replace(outcome, text=text)

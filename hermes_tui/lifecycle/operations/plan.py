@@ -1,0 +1,151 @@
+"""What an operation on a lane will do, before it does anything: read, to be written, and what then happens.
+
+A plan is made without touching the store. `apply` makes it again within the transaction and refuses where what was
+read is no longer so; nothing that was not in the plan is ever written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+__all__ = ["Changes", "FileChange", "Kind", "Plan", "Request", "RowChange", "TableChange", "basis_of"]
+
+Kind = Literal["reset", "suspend", "resume", "mark", "clear", "prune", "undo"]
+
+_OPTIONS = ("days", "reason", "force")
+
+
+class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """JSON names as in the rest of the program."""
+
+
+class Request(_Part, frozen=True):
+    """What was asked for."""
+
+    kind: Kind
+    profile: str = "default"
+    key: str = ""
+    """The lane; empty for `prune` and `undo`."""
+    target: str = ""
+    """For `resume` the session, for `undo` the operation."""
+    reason: str = ""
+    """For `mark`: restart_timeout, shutdown_timeout or restart_interrupted."""
+    days: int = 0
+    """For `prune`: lanes without activity for longer than that."""
+    force: bool = False
+    """For `resume`: a session of another chat or person too."""
+
+    @property
+    def argv(self) -> tuple[str, ...]:
+        """The command that does the same."""
+        words = ["hermes-tui", "lanes", self.kind, *(word for word in (self.key, self.target) if word)]
+        for name in _OPTIONS:
+            value = getattr(self, name)
+            if value:
+                words += [f"--{name}"] if value is True else [f"--{name}", str(value)]
+        if self.profile != "default":
+            words += ["--profile", self.profile]
+        return tuple(words)
+
+    @property
+    def command(self) -> str:
+        """The same for a shell."""
+        return shlex.join(self.argv)
+
+
+class RowChange(_Part, frozen=True):
+    """A row of `sessions`: only the columns that change."""
+
+    session_id: str
+    before: Mapping[str, Any] | None = None
+    """None: there is no such row."""
+    after: Mapping[str, Any] | None = None
+    """None: it is removed (when the making of an unused one is undone)."""
+
+    def after_of(self, column: str) -> Any:
+        """What the column will hold; None if it is not touched."""
+        return (self.after or {}).get(column)
+
+
+class TableChange(_Part, frozen=True):
+    """A row of `gateway_routing`; its JSON, None where there is none."""
+
+    scope: str
+    key: str
+    before: str | None = None
+    after: str | None = None
+
+
+class FileChange(_Part, frozen=True):
+    """A member of `sessions.json`; its value as JSON, None where there is none."""
+
+    key: str
+    before: str | None = None
+    after: str | None = None
+
+
+class Changes(_Part, frozen=True):
+    """All that is written. Rows and table are one transaction; the file is replaced in one step."""
+
+    rows: tuple[RowChange, ...] = ()
+    table: tuple[TableChange, ...] = ()
+    file: tuple[FileChange, ...] = ()
+
+    @property
+    def inverse(self) -> Changes:
+        """What takes them back."""
+        return Changes(
+            rows=tuple(RowChange(session_id=one.session_id, before=one.after, after=one.before) for one in self.rows),
+            table=tuple(
+                TableChange(scope=one.scope, key=one.key, before=one.after, after=one.before) for one in self.table
+            ),
+            file=tuple(FileChange(key=one.key, before=one.after, after=one.before) for one in self.file),
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.rows or self.table or self.file)
+
+
+class Plan(_Part, frozen=True):
+    """An operation laid out. Every text is a sentence or a clause without its full stop."""
+
+    request: Request
+    home: str
+    mode: Literal["offline", "live"]
+    """live: a gateway runs and keeps the lane in memory, so that the change waits for the lane's next message."""
+    expects: Literal["done", "pending"] = "done"
+    """What verification should find right after."""
+    read: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    next_message: str = ""
+    """What the lane's next message will meet."""
+    notes: tuple[str, ...] = ()
+    """What else is worth knowing before saying yes."""
+    refusal: str = ""
+    """Why it cannot be done now; empty if it can."""
+    older: tuple[str, ...] = ()
+    """Earlier sessions that the gateway would otherwise bring back, and that are closed too."""
+    keys: tuple[str, ...] = ()
+    """The lanes concerned."""
+    session_id: str = ""
+    """That the lane is in now."""
+    becomes: str = ""
+    """That it will be in; empty where Hermes will choose the id."""
+    changes: Changes = Changes()
+    basis: str = ""
+    """Fingerprint of what was read."""
+
+    @property
+    def command(self) -> str:
+        """The command line that does the same."""
+        return self.request.command
+
+
+def basis_of(*parts: Any) -> str:
+    """A fingerprint of anything that msgspec can encode."""
+    return hashlib.sha256(msgspec.json.encode(parts)).hexdigest()

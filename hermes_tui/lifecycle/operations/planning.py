@@ -1,0 +1,105 @@
+"""Making a plan: read, decide, and say it. The same code makes it for the eye and again within the transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from hermes_tui.errors import ValidationError
+from hermes_tui.lifecycle.homes import HermesHome
+from hermes_tui.lifecycle.operations.draft import Draft, ended_words
+from hermes_tui.lifecycle.operations.facts import Facts, Surroundings, look_around, read_facts
+from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
+from hermes_tui.lifecycle.operations.plan import Plan, Request, basis_of
+from hermes_tui.lifecycle.operations.switches import reset, resume, suspend
+from hermes_tui.lifecycle.rows import Rows
+
+__all__ = ["checked", "draw_up"]
+
+_REASONS = ("restart_timeout", "shutdown_timeout", "restart_interrupted")
+
+
+def checked(request: Request) -> Request:
+    """The request itself. Raises `ValidationError` where it makes no sense on any store."""
+    if request.kind == "prune" and request.days <= 0:
+        raise ValidationError("prune needs a number of days above 0")
+    if request.kind not in ("prune", "undo") and not request.key:
+        raise ValidationError(f"{request.kind} needs the key of a lane")
+    if request.kind in ("resume", "undo") and not request.target:
+        raise ValidationError(f"{request.kind} needs {'a session' if request.kind == 'resume' else 'an operation'}")
+    if request.kind == "mark" and request.reason and request.reason not in _REASONS:
+        raise ValidationError(f"a resume mark's reason is one of {', '.join(_REASONS)}, not {request.reason!r}")
+    return request
+
+
+def draw_up(request: Request, rows: Rows, home: HermesHome, proc: Path, now: datetime, new: str = "") -> Plan:
+    """The plan for anything but undo. Raises `LaneNotFound`, and what `rows` raises."""
+    around = look_around(rows, home, proc)
+    if request.kind == "prune":
+        lanes = [read_facts(rows, around, key) for key in old_lanes(around, request.days, now)]
+        draft = prune(around, lanes, request.days)
+    else:
+        facts = read_facts(rows, around, request.key, request.target)
+        lanes = [facts]
+        draft = _draft(request, facts, now, new)
+    return Plan(
+        request=request,
+        home=str(home.path),
+        mode="live" if around.live else "offline",
+        expects="pending" if draft.pending else "done",
+        read=tuple(_read_words(around, lanes)),
+        writes=tuple(draft.writes),
+        next_message=draft.next_message,
+        notes=tuple(draft.notes),
+        refusal=draft.refusal,
+        older=tuple(draft.older),
+        keys=tuple(facts.lane.key for facts in lanes),
+        session_id=lanes[0].entry.session_id if len(lanes) == 1 and lanes[0].entry else "",
+        becomes=draft.becomes,
+        changes=draft.changes,
+        basis=basis_of([facts.basis for facts in lanes], around.file.fault),
+    )
+
+
+def _draft(request: Request, facts: Facts, now: datetime, new: str) -> Draft:
+    match request.kind:
+        case "reset":
+            return reset(facts, now, new)
+        case "suspend":
+            return suspend(facts, now)
+        case "resume":
+            return resume(facts, now, request.target, request.force)
+        case "mark":
+            return mark(facts, now, request.reason or _REASONS[0])
+        case "clear":
+            return clear(facts, now)
+    raise AssertionError(request.kind)
+
+
+def _read_words(around: Surroundings, lanes: Sequence[Facts]) -> list[str]:
+    gateway = around.gateway
+    words = []
+    if around.live:
+        version = f", Hermes {around.rules.version}" if around.rules and around.rules.version else ""
+        words.append(f"a gateway is running{version}: it keeps the lane in memory and looks at the database first")
+    elif gateway.state == "stopped":
+        words.append("no gateway is running")
+    if len(lanes) == 1 and lanes[0].entry is not None:
+        facts, entry = lanes[0], lanes[0].entry
+        count = facts.row.message_count if facts.row else None
+        messages = f", {count} messages" if count is not None else ""
+        words.append(f"the lane is in session {entry.session_id}: {ended_words(facts.row)}{messages}")
+        words.append(_places(facts))
+        if facts.lane.disagreement:
+            words.append(f"the two disagree: {facts.lane.disagreement}; the database counts")
+    return [word for word in words if word]
+
+
+def _places(facts: Facts) -> str:
+    lane = facts.lane
+    if lane.primary == "file":
+        return "its entry is in sessions.json"
+    place = "its entry is in the database" + (", and in the mirror sessions.json" if lane.in_file else "")
+    foreign = lane.scope is not None and lane.scope != facts.around.home.scope
+    return f"{place}, recorded for the directory {lane.scope}" if foreign else place

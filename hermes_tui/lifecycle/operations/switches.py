@@ -1,0 +1,262 @@
+"""Operations that give a lane another session: reset, suspend and resume.
+
+Without a gateway the entry is rewritten as Hermes itself would do it. Beside one the entry is the gateway's, in its
+memory; but before it routes a message it looks whether the session's row has an end, and takes the newest session
+that it may bring back, or a new one. So all of those are closed together, except the one that is wanted: to end the
+current one alone would resurrect an older conversation (facts on Hermes, section 4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.moments import wall
+from hermes_tui.lifecycle.operations.draft import (
+    Draft,
+    closing,
+    ended_words,
+    entry_changes,
+    new_row,
+    obstacle,
+    peer_values,
+)
+from hermes_tui.lifecycle.operations.facts import Facts
+from hermes_tui.lifecycle.operations.plan import Changes, RowChange
+from hermes_tui.lifecycle.rows import SessionRow
+
+__all__ = ["reset", "resume", "suspend"]
+
+_FRESH = {
+    "last_prompt_tokens": 0,
+    "input_tokens": 0,
+    "output_tokens": 0,
+    "cache_read_tokens": 0,
+    "cache_write_tokens": 0,
+    "total_tokens": 0,
+    "estimated_cost_usd": 0.0,
+    "cost_status": "unknown",
+    "expiry_finalized": False,
+    "suspended": False,
+    "resume_pending": False,
+    "resume_reason": None,
+    "last_resume_marked_at": None,
+    "is_fresh_reset": False,
+    "was_auto_reset": False,
+    "auto_reset_reason": None,
+    "reset_had_activity": False,
+    "model_override": None,
+}
+"""Members of an entry that belong to the conversation, not to the lane."""
+
+
+def reset(facts: Facts, now: datetime, new: str = "") -> Draft:
+    """The next message finds a new, empty conversation; `new` is its id, if one was chosen before."""
+    refusal = obstacle(facts)
+    if refusal or facts.entry is None:
+        return Draft(refusal=refusal)
+    if facts.around.live:
+        return _close_all(facts, now, "session_reset")
+    local = wall(now)
+    new = new or f"{local:%Y%m%d_%H%M%S}_{uuid4().hex[:8]}"
+    entry = _renewed(facts.entry, new, local).changed(is_fresh_reset=True)
+    closed = _closable(facts)
+    rows = (*closing(closed, now, "session_reset"), new_row(entry, facts.lane.key, now, facts.around.columns))
+    changes = entry_changes(facts, entry.to_dict())
+    older = [row.id for row in closed if row.id != facts.entry.session_id]
+    return Draft(
+        changes=Changes(rows=rows, table=changes.table, file=changes.file),
+        writes=[*_closing_words(facts, closed, "session_reset"), f"makes the session {new} and leads the lane to it"],
+        next_message=f"goes into the new session {new}, which knows nothing of what was said before",
+        notes=_start_notes(facts),
+        older=older,
+        becomes=new,
+    )
+
+
+def suspend(facts: Facts, now: datetime) -> Draft:
+    """As a reset, but left to the next message: until then the lane keeps its session."""
+    refusal = obstacle(facts)
+    if refusal or facts.entry is None:
+        return Draft(refusal=refusal)
+    if facts.around.live:
+        draft = _close_all(facts, now, "suspended")
+        draft.notes.append(
+            "the mark itself is in the gateway's memory and cannot be set; ending the row does the same"
+        )
+        return draft
+    if facts.entry.suspended:
+        return Draft(refusal="it is suspended already")
+    after = facts.lane.raw | {"suspended": True}
+    # A session that is ended already is dropped with its lane when a gateway starts, and the mark with it; what
+    # could then be brought back is closed, so that the promise holds all the same.
+    ended = facts.row is not None and not facts.row.open
+    closed = _closable(facts) if ended else []
+    changes = entry_changes(facts, after)
+    return Draft(
+        changes=Changes(rows=tuple(closing(closed, now, "suspended")), table=changes.table, file=changes.file),
+        writes=[*_closing_words(facts, closed, "suspended"), "sets the lane's mark `suspended`"],
+        next_message="begins a fresh session, whatever the policy says",
+        older=[row.id for row in closed if row.id != facts.entry.session_id],
+    )
+
+
+def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
+    """The lane goes on in another session that is there."""
+    refusal = obstacle(facts) or _target_obstacle(facts, target, force)
+    if refusal or facts.entry is None or facts.target is None:
+        return Draft(refusal=refusal)
+    live = facts.around.live
+    local = wall(now)
+    closed = [row for row in _closable(facts) if row.id != target and (live or row.id == facts.entry.session_id)]
+    rows = (*closing(closed, now, "session_switch"), _opened(facts, facts.target))
+    changes = Changes() if live else entry_changes(facts, _renewed(facts.entry, target, local).to_dict())
+    notes = _busy_notes(facts) if live else _start_notes(facts)
+    source = rows[-1].after_of("source")
+    if source and facts.target.source != source:
+        notes.append(f"its source becomes {source}, so that it is no longer listed as {facts.target.source}")
+    return Draft(
+        changes=Changes(rows=rows, table=changes.table, file=changes.file),
+        writes=[
+            *_closing_words(facts, closed, "session_switch"),
+            f"opens the session {target} again, as this lane's"
+            if not facts.target.open
+            else f"makes {target} this lane's",
+            *([] if live else ["leads the lane to it"]),
+        ],
+        next_message=f"goes on in {target} ({facts.target.message_count or 'some'} messages)",
+        notes=notes,
+        older=[row.id for row in closed if row.id != facts.entry.session_id],
+        becomes=target,
+        pending=live,
+    )
+
+
+def _close_all(facts: Facts, now: datetime, reason: str) -> Draft:
+    """Beside a gateway: end everything that it could go on with."""
+    entry, row = facts.entry, facts.row
+    if entry is None or row is None:
+        return Draft(
+            refusal="a gateway is running, and the lane's session has no row that could be ended; stop it first"
+        )
+    if facts.tip:
+        return Draft(
+            refusal=f"its session was compressed and goes on in {facts.tip}, to which the gateway moves the lane at"
+            " its next message; do this after that"
+        )
+    taken = [f"{id_} of lane {key}" for id_, key in facts.occupied.items() if id_ in facts.with_messages]
+    if taken:
+        return Draft(
+            refusal=f"the gateway would take up {taken[0]}, which has the same sender and chat, and that is not to be"
+            " closed for this; stop the gateway first"
+        )
+    closed = _closable(facts)
+    if not closed:
+        state = ended_words(row)
+        return Draft(
+            refusal=f"its session is {state} and no other can be brought back: its next message begins a fresh one"
+        )
+    return Draft(
+        changes=Changes(rows=tuple(closing(closed, now, reason))),
+        writes=_closing_words(facts, closed, reason),
+        next_message="begins a fresh session; nobody is told, for the gateway announces only resets of its own",
+        notes=_busy_notes(facts),
+        older=[one.id for one in closed if one.id != entry.session_id],
+        pending=True,
+    )
+
+
+def _closable(facts: Facts) -> list[SessionRow]:
+    """The lane's session and whatever else could be brought back, but no other lane's session."""
+    found = {row.id: row for row in facts.recoverable if row.id not in facts.occupied}
+    if facts.row is not None and facts.row.recoverable:
+        found = {facts.row.id: facts.row, **found}
+    return list(found.values())
+
+
+def _renewed(entry: SessionEntry, session_id: str, local: datetime) -> SessionEntry:
+    return entry.changed(session_id=session_id, created_at=local, updated_at=local, **_FRESH)
+
+
+def _opened(facts: Facts, target: SessionRow) -> RowChange:
+    """The target without an end, and the lane's own."""
+    assert facts.entry is not None  # noqa: S101 - checked by the caller
+    after: dict[str, Any] = {"ended_at": None, "end_reason": None}
+    if facts.entry.origin is not None:
+        after |= peer_values(facts.entry, facts.lane.key)
+    after = {name: value for name, value in after.items() if name in facts.around.columns}
+    return RowChange(
+        session_id=target.id,
+        before={name: getattr(target, name) for name in after},
+        after=after,
+    )
+
+
+def _target_obstacle(facts: Facts, target: str, force: bool) -> str:
+    entry, row = facts.entry, facts.target
+    if row is None:
+        return f"this profile's database has no session {target!r}"
+    if entry is not None and target == entry.session_id and row.open:
+        return "the lane is in that session already"
+    if target in facts.occupied:
+        return f"another lane is in it: {facts.occupied[target]}"
+    if facts.target_tip:
+        return f"it was compressed and goes on in {facts.target_tip}; resume that one"
+    if target not in facts.with_messages:
+        return "it has no messages; Hermes would not bring it back"
+    if facts.around.live and facts.tip:
+        return f"the lane's session was compressed and goes on in {facts.tip}; do this after its next message"
+    if facts.around.live and facts.row is None:
+        return "a gateway is running, and the lane's session has no row that could be ended; stop it first"
+    rivals = [one.id for one in facts.recoverable if one.id in facts.occupied and one.session_key == facts.lane.key]
+    if facts.around.live and rivals:
+        return f"the gateway might take up {rivals[0]} of lane {facts.occupied[rivals[0]]} instead; stop it first"
+    return "" if force else _stranger(facts, row)
+
+
+def _stranger(facts: Facts, row: SessionRow) -> str:
+    """Hermes' own rule: a conversation stays with its platform, chat and person."""
+    origin = facts.entry.origin if facts.entry else None
+    if origin is None or row.session_key == facts.lane.key:
+        return ""
+    ours = (origin.platform, origin.chat_id or "", origin.user_id or "")
+    theirs = (row.source, row.chat_id or "", row.user_id or "")
+    if ours == theirs:
+        return ""
+    where = ", ".join(part for part in theirs if part) or "no chat"
+    return (
+        f"it belongs to another chat or person ({where}), who would find it moved here; --force does it all the same"
+    )
+
+
+def _closing_words(facts: Facts, closed: Sequence[SessionRow], reason: str) -> list[str]:
+    current = facts.entry.session_id if facts.entry else ""
+    words = [f"ends {row.id} with reason {reason}" for row in closed if row.id == current]
+    others = [row.id for row in closed if row.id != current]
+    if others:
+        many = f"{len(others)} older session{'s' if len(others) > 1 else ''}"
+        words.append(f"closes {many} that the gateway would otherwise bring back: {', '.join(others)}")
+    return words
+
+
+def _busy_notes(facts: Facts) -> list[str]:
+    gateway = facts.around.gateway
+    notes = []
+    if gateway.active_agents:
+        one = gateway.active_agents == 1
+        notes.append(
+            f"{gateway.active_agents} turn{' is' if one else 's are'} running: one of this lane ends in the old one"
+            " and, if that is compressed meanwhile, takes the lane along; better wait until none runs"
+        )
+    if gateway.draining:
+        notes.append(f"the gateway is {gateway.phase}; the change holds for the next one as well")
+    return notes
+
+
+def _start_notes(facts: Facts) -> list[str]:
+    if (facts.around.home.path / ".clean_shutdown").exists():
+        return []
+    return ["no clean shutdown is recorded: a gateway that starts within two minutes takes the lane for interrupted"]

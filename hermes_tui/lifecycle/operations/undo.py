@@ -1,0 +1,68 @@
+"""Taking an operation back, where the store still allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from hermes_tui.errors import ValidationError
+from hermes_tui.lifecycle.homes import HermesHome
+from hermes_tui.lifecycle.operations.audit import Operation
+from hermes_tui.lifecycle.operations.draft import surroundings_obstacle
+from hermes_tui.lifecycle.operations.facts import look_around
+from hermes_tui.lifecycle.operations.plan import Changes, Plan, Request, basis_of
+from hermes_tui.lifecycle.operations.verify import judge, side_of_file, side_of_rows
+from hermes_tui.lifecycle.rows import Rows
+
+__all__ = ["draw_up_undo"]
+
+
+def draw_up_undo(request: Request, operation: Operation, rows: Rows, home: HermesHome, proc: Path) -> Plan:
+    """The plan that takes `operation` back. Raises `ValidationError`, and what `rows` raises."""
+    begun = operation.begun
+    if begun.request is None or begun.request.kind == "undo":
+        raise ValidationError(f"{operation.id} is itself an undo; do again what it took back")
+    around = look_around(rows, home, proc)
+    stored, filed = side_of_rows(begun.changes, rows), side_of_file(begun.changes, around)
+    outcome = operation.outcome
+    now = judge(operation, rows, home, proc)
+    refusal = surroundings_obstacle(around)
+    if outcome is not None and outcome.state in ("undone", "failed"):
+        refusal = f"it is {outcome.state} already" if outcome.state == "undone" else "nothing was written then"
+    elif begun.mode == "live":
+        if now.state != "pending":
+            back = f"; `lanes resume` leads it to {begun.session_id} again" if begun.session_id else ""
+            refusal = f"it is no longer pending ({now.text}){back}"
+    elif around.live:
+        refusal = "a gateway has started since and keeps the lane in its memory; stop it first"
+    elif stored not in ("after", "both") or filed == "neither":
+        refusal = f"the store is no longer as the operation left it ({now.text})"
+    changes = begun.changes.inverse
+    return Plan(
+        request=request,
+        home=str(home.path),
+        mode="live" if around.live else "offline",
+        read=(f"{begun.request.kind} of {begun.at:%Y-%m-%d %H:%M} UTC: {now.state}, {now.text}",),
+        writes=tuple(_words(begun.changes)),
+        next_message="finds the lane as it was before",
+        refusal=refusal,
+        keys=begun.keys,
+        session_id=now.session_id,
+        becomes=begun.session_id,
+        changes=changes,
+        basis=basis_of(operation.id, stored, filed, now.state, around.live),
+    )
+
+
+def _words(changes: Changes) -> Iterator[str]:
+    """What taking these back writes."""
+    for row in changes.rows:
+        if row.before is None:
+            yield f"removes the unused session {row.session_id}"
+        else:
+            reason = row.before.get("end_reason")
+            yield f"{'opens' if reason is None else 'ends'} {row.session_id} as before" + (
+                f" ({reason})" if reason else ""
+            )
+    for key in dict.fromkeys([*(one.key for one in changes.table), *(one.key for one in changes.file)]):
+        yield f"writes the lane {key} as it was"

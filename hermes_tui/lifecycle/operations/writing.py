@@ -1,0 +1,97 @@
+"""Writing what a plan says, and nothing where the store is no longer as it was: compare and set."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hermes_tui.errors import OperationRefused
+from hermes_tui.lifecycle.homes import HermesHome
+from hermes_tui.lifecycle.index_file import read_index, write_index
+from hermes_tui.lifecycle.operations.plan import Changes, FileChange, RowChange, TableChange
+from hermes_tui.lifecycle.state_db.store import Store
+
+__all__ = ["write_file", "write_rows"]
+
+
+def write_rows(store: Store, changes: Changes) -> None:
+    """Change rows and table, within the caller's transaction. Raises `OperationRefused` where something is not as
+    it was; the caller then rolls back."""
+    for row in changes.rows:
+        if row.before is None:
+            _insert(store, row)
+        elif row.after is None:
+            _remove(store, row)
+        else:
+            _update(store, row)
+    for one in changes.table:
+        _table(store, one)
+
+
+def _insert(store: Store, row: RowChange) -> None:
+    if store.row("SELECT 1 FROM sessions WHERE id = ?", (row.session_id,)) is not None:
+        raise OperationRefused(f"there is a session {row.session_id} meanwhile; nothing was changed")
+    store.insert("sessions", dict(row.after or {}))
+
+
+def _update(store: Store, row: RowChange) -> None:
+    before, after = dict(row.before or {}), dict(row.after or {})
+    assignments = ", ".join(f'"{name}" = ?' for name in after)
+    condition, values = _as_before(before)
+    statement = f"UPDATE sessions SET {assignments} WHERE id = ? AND {condition}"  # noqa: S608 - columns of ours
+    if store.execute(statement, [*after.values(), row.session_id, *values]) != 1:
+        raise OperationRefused(f"session {row.session_id} was changed meanwhile; nothing was changed here")
+
+
+def _remove(store: Store, row: RowChange) -> None:
+    """Only a session in which nothing happened."""
+    condition, values = _as_before(dict(row.before or {}))
+    statement = (
+        f"DELETE FROM sessions WHERE id = ? AND {condition}"  # noqa: S608 - columns of ours
+        " AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id = sessions.id)"
+        " AND NOT EXISTS (SELECT 1 FROM sessions c WHERE c.parent_session_id = sessions.id)"
+    )
+    if store.execute(statement, [row.session_id, *values]) != 1:
+        raise OperationRefused(f"session {row.session_id} has been used meanwhile; nothing was changed")
+
+
+def _as_before(before: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    return " AND ".join(['"id" IS NOT NULL', *(f'"{name}" IS ?' for name in before)]), list(before.values())
+
+
+def _table(store: Store, one: TableChange) -> None:
+    place = (one.scope, one.key)
+    if one.before is None:
+        statement = "INSERT OR IGNORE INTO gateway_routing (entry_json, updated_at, scope, session_key)"
+        changed = store.execute(f"{statement} VALUES (?, ?, ?, ?)", (one.after, time.time(), *place))
+    elif one.after is None:
+        statement = "DELETE FROM gateway_routing WHERE scope = ? AND session_key = ? AND entry_json = ?"
+        changed = store.execute(statement, (*place, one.before))
+    else:
+        statement = "UPDATE gateway_routing SET entry_json = ?, updated_at = ?"
+        where = "WHERE scope = ? AND session_key = ? AND entry_json = ?"
+        changed = store.execute(f"{statement} {where}", (one.after, time.time(), *place, one.before))
+    if changed != 1:
+        raise OperationRefused(f"lane {one.key} was changed meanwhile; nothing was changed here")
+
+
+def write_file(home: HermesHome, changes: Sequence[FileChange]) -> None:
+    """Change members of `sessions.json`, keeping all others, their order and the notes. Raises `OperationRefused`
+    where one is not as it was, `OSError`."""
+    if not changes:
+        return
+    found = read_index(home.index_file)
+    if found.fault:
+        raise OperationRefused(f"{home.index_file} may not be rewritten: {found.fault}")
+    members = dict(found.members)
+    for one in changes:
+        before = json.dumps(members[one.key]) if one.key in members else None
+        if before not in (one.before, one.after):
+            raise OperationRefused(f"lane {one.key} was changed in {home.index_file} meanwhile")
+        if one.after is None:
+            members.pop(one.key, None)
+        else:
+            members[one.key] = json.loads(one.after)
+    write_index(home.index_file, members)

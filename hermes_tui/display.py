@@ -13,7 +13,19 @@ from datetime import datetime, timedelta
 
 from session_adapters.model import EPOCH, Cost
 
-__all__ = ["age", "cell_width", "compact", "count", "count_lines", "duration", "fit", "money", "safe", "size"]
+__all__ = [
+    "age",
+    "cell_width",
+    "compact",
+    "count",
+    "count_lines",
+    "dollars",
+    "duration",
+    "fit",
+    "money",
+    "safe",
+    "size",
+]
 
 _COLOUR = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
 _NEWLINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")
@@ -141,12 +153,15 @@ def size(octets: int) -> str:
 
 def money(cost: Cost | None) -> str:
     """US dollars without the sign: `1.83`, `~1.83` when estimated, `<0.01`; empty when unknown."""
-    if cost is None:
-        return ""
-    mark = "~" if cost.estimated else ""
-    if 0 < cost.total_usd < 0.005:
-        return f"{mark}<0.01"
-    return f"{mark}{cost.total_usd:,.2f}"
+    return "" if cost is None else dollars(cost.total_usd, estimated=cost.estimated)
+
+
+def dollars(usd: float, *, estimated: bool = False, unpriced: bool = False) -> str:
+    """A sum of US dollars, in the same form; `?` where none of it has a price, `1.83+` where a part has none."""
+    if unpriced and not usd:
+        return "?"
+    text = "<0.01" if 0 < usd < 0.005 else f"{usd:,.2f}"
+    return f"{'~' if estimated else ''}{text}{'+' if unpriced else ''}"
 
 
 # Widths ----------------------------------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ Read from the environment on each call, so that a test or a changed `XDG_CACHE_H
 from __future__ import annotations
 
 import os
-from importlib.resources import files
 from pathlib import Path
 
 __all__ = ["cache_dir", "config_dir", "log_file", "private_dir", "state_dir", "styles_dir"]
@@ -42,7 +41,7 @@ def log_file() -> Path:
 
 def styles_dir() -> Path:
     """The folder with the `*.tcss` files: inside the package when installed, beside it in a checkout."""
-    packaged = Path(str(files("hermes_tui"))) / "styles"
+    packaged = Path(__file__).with_name("styles")
     return packaged if packaged.is_dir() else Path(__file__).parents[1] / "styles"
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-
-import click
+from typing import TYPE_CHECKING
 
 from hermes_tui.cli import narration, output
 from hermes_tui.errors import HermesTuiError
+
+if TYPE_CHECKING:
+    import click
 
 __all__ = ["execute"]
 
@@ -37,13 +39,9 @@ def execute(arguments: Sequence[str]) -> int:
 def _guarded(arguments: Sequence[str]) -> int:
     wants_json = _wants_json(arguments)
     try:
-        return _invoke(arguments)
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    except click.Abort:
-        return narration.INTERRUPTED
-    except click.ClickException as error:
-        return _usage(error, wants_json)
+        if not arguments and not os.environ.get(_COMPLETION):
+            return _open()
+        return _invoke(arguments, wants_json)
     except HermesTuiError as error:
         if wants_json:
             output.json_error(error.code, str(error))
@@ -56,7 +54,17 @@ def _guarded(arguments: Sequence[str]) -> int:
         return _bug(error, wants_json)
 
 
-def _invoke(arguments: Sequence[str]) -> int:
+def _open() -> int:
+    """Nothing to take apart: the program opens without the library that would do that (20 ms, 1 MB)."""
+    from hermes_tui.cli.settings import Settings
+    from hermes_tui.cli.tui import open_tui
+
+    return open_tui(Settings.plain())
+
+
+def _invoke(arguments: Sequence[str], wants_json: bool) -> int:
+    import click
+
     from hermes_tui.cli.root import root
 
     instruction = os.environ.get(_COMPLETION)
@@ -64,18 +72,27 @@ def _invoke(arguments: Sequence[str]) -> int:
         from click.shell_completion import shell_complete
 
         return shell_complete(root, {}, _PROGRAM, _COMPLETION, instruction)
-    # Not `root.main()`: that has its own ideas of closed pipes and Ctrl-C.
-    with root.make_context(_PROGRAM, list(arguments)) as context:
-        result = root.invoke(context)
+    try:
+        # Not `root.main()`: that has its own ideas of closed pipes and Ctrl-C.
+        with root.make_context(_PROGRAM, list(arguments)) as context:
+            result = root.invoke(context)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.Abort:
+        return narration.INTERRUPTED
+    except click.ClickException as error:
+        return _usage(error, wants_json)
     return result if isinstance(result, int) else narration.OK
 
 
 def _usage(error: click.ClickException, wants_json: bool) -> int:
+    from click import UsageError
+
     text = error.format_message()
     if wants_json:
         output.json_error("VALIDATION_ERROR", text)
         return narration.USAGE
-    context = error.ctx if isinstance(error, click.UsageError) else None
+    context = error.ctx if isinstance(error, UsageError) else None
     hint = f"; see `{context.command_path} --help`" if context is not None else ""
     narration.say(f"hermes-tui: {text.rstrip('.')}{hint}")
     return narration.USAGE

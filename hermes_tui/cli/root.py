@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import click
 
 from hermes_tui import __version__
+from hermes_tui.cli.settings import HOME_VARIABLE, Settings
 
-if TYPE_CHECKING:
-    from hermes_tui.config import Config
-
-__all__ = ["COMMANDS", "Place", "Settings", "root"]
+__all__ = ["COMMANDS", "Place", "root"]
 
 
 class Place(NamedTuple):
@@ -24,35 +22,11 @@ class Place(NamedTuple):
     help: str
 
 
-class Settings(NamedTuple):
-    """The options before the command; every command finds them in `context.find_root().obj`."""
-
-    home: Path | None
-    mouse: bool
-    theme: str | None
-    read_only: bool = False
-
-    def config(self) -> Config:
-        """The user's settings with these options on top. Raises `ValidationError` for a settings file that is
-        wrong; a command that needs none of them works all the same."""
-        from msgspec.structs import replace
-
-        from hermes_tui.config import load
-
-        kept = load()
-        return replace(
-            kept,
-            mouse=self.mouse and kept.mouse,
-            theme=self.theme or kept.theme,
-            read_only=self.read_only or kept.read_only,
-        )
-
-
 COMMANDS = {
     "demo": Place("hermes_tui.cli.demo", "demo", "Try it on made-up sessions in a temporary home."),
     "doctor": Place("hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."),
     "lanes": Place("hermes_tui.cli.lanes", "lanes", "See and steer the lanes of Hermes' gateway."),
-    "sessions": Place("hermes_tui.cli.sessions", "sessions", "List sessions, or print one."),
+    "sessions": Place("hermes_tui.cli.sessions", "sessions", "List, print, export and compare sessions."),
 }
 
 
@@ -83,7 +57,7 @@ class _Commands(click.Group):
 @click.option(
     "--home",
     type=click.Path(path_type=Path, file_okay=False),
-    envvar="HERMES_TUI_HOME",
+    envvar=HOME_VARIABLE,
     metavar="DIR",
     help="Look for every agent's sessions in this home directory instead of yours. [env: HERMES_TUI_HOME]",
 )

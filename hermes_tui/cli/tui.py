@@ -10,7 +10,7 @@ from hermes_tui.cli.machine import environment_of
 from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
-    from hermes_tui.cli.root import Settings
+    from hermes_tui.cli.settings import Settings
 
 __all__ = ["open_tui", "require_terminal"]
 

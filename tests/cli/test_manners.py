@@ -241,3 +241,35 @@ def test_home_by_variable(spawn: Spawn, tiny_home: TinyHome) -> None:
     tiny_home.add("one")
     ran = spawn("sessions", "list", "tiny", "--json", HERMES_TUI_HOME=str(tiny_home.home), TINY_HOME="/nowhere")
     assert [row["sessionId"] for row in json.loads(ran.stdout)] == ["one"]
+
+
+OPENING = """
+import sys
+from hermes_tui.cli import run
+sys.argv = ["hermes-tui"]
+try:
+    run()
+except SystemExit as end:
+    print(end.code, "click" in sys.modules)
+"""
+
+
+def test_opening_takes_no_command_line_apart_and_obeys_the_variable(
+    process_environment: dict[str, str], tmp_path: Path
+) -> None:
+    controller, terminal = pty.openpty()
+    ran = subprocess.run(
+        [sys.executable, "-c", OPENING],
+        env={**process_environment, "TERM": "xterm", "HERMES_TUI_HOME": str(tmp_path / "nowhere")},
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        timeout=60,
+        check=True,
+    )
+    assert ran.returncode == 0
+    said = os.read(controller, 10_000).decode().split("\r\n")
+    os.close(controller)
+    os.close(terminal)
+    assert said[0] == f"hermes-tui: --home: there is no directory '{tmp_path / 'nowhere'}'"
+    assert said[1] == "2 False"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -15,12 +16,25 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.lanes import Board, Lane
 
-__all__ = ["lanes"]
+__all__ = ["board_of", "environment", "lane_named", "lanes"]
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group()
+class _Lanes(click.Group):
+    """Imports the commands that change something when one of them is run or listed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        import_module("hermes_tui.cli.lane_operations")
+        return super().list_commands(ctx)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands:
+            import_module("hermes_tui.cli.lane_operations")
+        return super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Lanes)
 def lanes() -> None:
     """See and steer the lanes of Hermes' gateway: which chat is in which session."""
 
@@ -39,7 +53,7 @@ def list_(context: click.Context, profile: str | None, as_json: bool) -> None:
     from hermes_tui.cli.lanes_view import board_lines
 
     now = datetime.now(UTC)
-    found = _board(context, profile, now)
+    found = board_of(context, profile, now)
     if as_json:
         output.write_json({"profiles": found.profiles, "lanes": found.lanes})
         return
@@ -61,15 +75,15 @@ def show(context: click.Context, key: str, profile: str | None, as_json: bool) -
     from hermes_tui.cli.lanes_view import lane_lines
 
     now = datetime.now(UTC)
-    lane = lane_named(_board(context, profile, now), key)
+    lane = lane_named(board_of(context, profile, now), key)
     if as_json:
         output.write_json(lane)
     else:
         output.write("".join(f"{line}\n" for line in lane_lines(lane, now)))
 
 
-def _board(context: click.Context, profile: str | None, now: datetime) -> Board:
-    """Raises `ValidationError` for a profile that there is not."""
+def board_of(context: click.Context, profile: str | None, now: datetime) -> Board:
+    """All profiles and lanes, or one profile's. Raises `ValidationError` for a profile that there is not."""
     from msgspec.structs import replace
 
     from hermes_tui.lifecycle.lanes import board

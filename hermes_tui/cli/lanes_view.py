@@ -11,8 +11,9 @@ from hermes_tui.display import age, cell_width, count, duration, fit, safe
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.gateway import Gateway
     from hermes_tui.lifecycle.lanes import Board, Lane, Profile
+    from hermes_tui.lifecycle.operations import Outcome, Plan
 
-__all__ = ["board_lines", "lane_lines"]
+__all__ = ["board_lines", "gateway_words", "lane_lines", "outcome_line", "plan_lines"]
 
 _HEAD = ("PLATFORM", "CHAT", "WHO", "SESSION", "LAST", "CONTEXT", "STATE", "RESETS", "KEY")
 _RIGHT = {4, 5}
@@ -124,6 +125,32 @@ def lane_lines(lane: Lane, now: datetime) -> Iterator[str]:
     for one in lane.earlier:
         details = (_moment(one.started_at), one.end_reason or "not ended", f"{one.messages} messages", one.title)
         yield f"  {'earlier':14} {safe(one.session_id)}  {safe(', '.join(part for part in details if part))}"
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """A plan, before it is confirmed."""
+    lane = plan.request.key or (f"{len(plan.keys)} lanes" if len(plan.keys) != 1 else plan.keys[0])
+    yield safe(f"{plan.request.kind}: {lane} (profile {plan.request.profile})")
+    for word in plan.read:
+        yield f"  read     {safe(word)}"
+    for word in plan.writes:
+        yield f"  writes   {safe(word)}"
+    if plan.next_message:
+        yield f"  then     the next message {safe(plan.next_message)}"
+    if plan.expects == "pending":
+        yield "  when     at the lane's next message: until then the outcome is pending"
+    for word in plan.notes:
+        yield f"  note     {safe(word)}"
+    if plan.refusal:
+        yield f"  refused  {safe(plan.refusal)}"
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """One operation in the log."""
+    at = _moment(outcome.at)
+    lane = outcome.request.key or ", ".join(outcome.keys[:3]) + ("…" if len(outcome.keys) > 3 else "")
+    name = f"{outcome.request.kind} {lane}".strip()
+    return safe(f"{outcome.operation}  {at}  {outcome.state:8}  {name}: {outcome.text}")
 
 
 def _moment(moment: datetime | None) -> str:

@@ -6,7 +6,10 @@
 | 1 | a session cannot be read, or an unexpected error |
 | 2 | wrong usage |
 | 3 | no such agent |
-| 8 | no such session |
+| 8 | no such session, or no such lane |
+| 10 | refused: a lane cannot be changed now, and nothing was |
+| 11 | lost: the change did not hold |
+| 12 | pending: the change takes effect at the lane's next message |
 | 130 | interrupted with Ctrl-C |
 | 141 | the reader of our output closed it |
 """
@@ -16,11 +19,14 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 
-__all__ = ["CLOSED_PIPE", "FAILURE", "INTERRUPTED", "OK", "USAGE", "say"]
+__all__ = ["CLOSED_PIPE", "FAILURE", "INTERRUPTED", "LOST", "OK", "PENDING", "REFUSED", "USAGE", "say"]
 
 OK = 0
 FAILURE = 1
 USAGE = 2
+REFUSED = 10
+LOST = 11
+PENDING = 12
 INTERRUPTED = 130
 CLOSED_PIPE = 141
 

@@ -1,4 +1,4 @@
-"""`hermes-tui sessions list` and `hermes-tui sessions show`."""
+"""`hermes-tui sessions`: list and show; its other commands have modules of their own."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import narration, output
+from hermes_tui.cli.diff import diff
+from hermes_tui.cli.export import export
 from hermes_tui.cli.machine import manager_of
+from hermes_tui.cli.named import get_named, split_name
 from hermes_tui.cli.table import session_table
 from hermes_tui.cli.when import when_option
-from hermes_tui.errors import AgentNotFound, SessionNotFound
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
-    from session_adapters.model import Session
 
 __all__ = ["list_", "sessions", "show"]
 
@@ -25,7 +26,7 @@ _FORMATS = ("markdown", "json", "jsonl")
 
 @click.group()
 def sessions() -> None:
-    """List sessions, or print one."""
+    """List, print, export and compare sessions."""
 
 
 @sessions.command("list")
@@ -102,37 +103,14 @@ def show(context: click.Context, agent: str, session_id: str | None, form: str) 
     `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so.
     """
     manager = manager_of(context.find_root().obj.home)
-    if session_id is None:
-        agent, session_id = _unified(manager, agent, context)
+    agent, session_id = split_name(manager, agent, session_id, context)
     manager.catalogue.saved()
-    session = _get(manager, agent, session_id)
-    from hermes_tui.sessions.export import export
+    session = get_named(manager, agent, session_id)
+    from hermes_tui.sessions import export as documents
 
-    for part in export(session, form):
+    for part in documents.export(session, form):
         output.write(part)
 
 
-def _unified(manager: SessionManager, text: str, context: click.Context) -> tuple[str, str]:
-    native = manager.resolve_native_id(text)
-    if native is not None:
-        return native
-    agent, colon, session_id = text.partition(":")
-    if colon and session_id:
-        raise AgentNotFound(f"unknown agent {agent!r}; known are {', '.join(manager.agents)}")
-    raise click.UsageError("give AGENT and ID, or both in one word as agent:id", context)
-
-
-def _get(manager: SessionManager, agent: str, session_id: str) -> Session:
-    """The session of that id, else the only one whose id begins so."""
-    try:
-        return manager.get(agent, session_id)
-    except SessionNotFound:
-        found = manager.matches(agent, session_id) if session_id else ()
-        if not found:
-            raise
-        if len(found) > 1:
-            names = ", ".join(one.session_id for one in found[:5])
-            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-            text = f"{agent} has several sessions whose id begins with {session_id!r}: {names}{more}"
-            raise SessionNotFound(text) from None
-        return manager.get(agent, found[0].session_id)
+sessions.add_command(export)
+sessions.add_command(diff)

@@ -25,8 +25,10 @@ from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
     from hermes_tui.config import Price
+    from hermes_tui.redact import Redactor
     from hermes_tui.sessions.cost import CostOptions, CostSummary
     from hermes_tui.sessions.cost.desk import CostDesk
+    from hermes_tui.sessions.diff import SessionDiff
     from hermes_tui.sessions.doctor import DoctorReport
 
 __all__ = ["NativeId", "SessionManager"]
@@ -174,6 +176,28 @@ class SessionManager:
         from hermes_tui.sessions.cost import CostOptions
 
         return self.costs.total(_options(options, changes, CostOptions))
+
+    def lineage(self, agent: str, session_id: str) -> tuple[SessionSummary, ...]:
+        """The parts of the same conversation, oldest first; the session itself is one. Raises as `summary` does."""
+        from hermes_tui.sessions.lineage import lineage_of
+
+        sessions = self.catalogue.refresh((agent,)).sessions
+        return lineage_of(self.summary(agent, session_id), (one for one in sessions if not one.gone))
+
+    def export(self, agent: str, session_id: str, form: str, *, redactor: Redactor | None = None) -> str:
+        """The session as `json`, `jsonl`, `markdown` or `html` (spec 004 §6.5), secrets masked by `redactor`. A large
+        one is better written in parts: `hermes_tui.sessions.export`. Raises as `get` does, and `ValidationError`."""
+        from hermes_tui.sessions.export import check_format, export
+
+        check_format(form)
+        return b"".join(export(self.get(agent, session_id), form, redactor=redactor)).decode()
+
+    def diff(self, a: tuple[str, str], b: tuple[str, str]) -> SessionDiff:
+        """How session `b` differs from session `a`, each as (agent, native id); spec 004 §6.6. Raises as `get` does,
+        and `ValidationError` where they are too long and too repetitive to be compared."""
+        from hermes_tui.sessions.diff import diff
+
+        return diff(self.get(*a), self.get(*b))
 
     # Identifiers ---------------------------------------------------------------------------------------------
 

@@ -40,6 +40,8 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui lanes",
         *(f"hermes-tui lanes {name}" for name in LANES),
         "hermes-tui sessions",
+        "hermes-tui sessions diff",
+        "hermes-tui sessions export",
         "hermes-tui sessions list",
         "hermes-tui sessions show",
     }

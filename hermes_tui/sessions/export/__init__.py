@@ -13,7 +13,7 @@ from hermes_tui.errors import ValidationError
 from hermes_tui.redact import Redactor
 from session_adapters.model import Session
 
-__all__ = ["SUFFIXES", "ExportFormat", "export", "export_lineage"]
+__all__ = ["SUFFIXES", "ExportFormat", "check_format", "export", "export_lineage"]
 
 ExportFormat = Literal["json", "jsonl", "markdown", "html"]
 
@@ -25,7 +25,7 @@ def export(session: Session, form: str, *, redactor: Redactor | None = None) -> 
     """The session in parts, UTF-8: `json`, the whole object with an indent of two; `jsonl`, a line of the session's
     own fields, then one message per line; `markdown` and `html`, for reading. With a `redactor` secrets are masked;
     it knows how many once the last part is there. Raises `ValidationError` for another format."""
-    _check(form)
+    check_format(form)
     if redactor is not None:
         session = redactor.record(session)
     if form == "json":
@@ -36,7 +36,7 @@ def export(session: Session, form: str, *, redactor: Redactor | None = None) -> 
 def export_lineage(sessions: Iterable[Session], form: str, *, redactor: Redactor | None = None) -> Iterator[bytes]:
     """Several sessions in one document, as `export` writes one: `json` as an array of objects, `jsonl` header and
     messages of each after the other, `markdown` and `html` as chapters. `sessions` is consumed as it is written."""
-    _check(form)
+    check_format(form)
     if redactor is not None:
         sessions = map(redactor.record, sessions)
     if form == "json":
@@ -46,7 +46,8 @@ def export_lineage(sessions: Iterable[Session], form: str, *, redactor: Redactor
     return _documents(sessions, form, redactor)
 
 
-def _check(form: str) -> None:
+def check_format(form: str) -> None:
+    """Raise `ValidationError` for what is no format."""
     if form not in get_args(ExportFormat):
         raise ValidationError(f"format must be one of {', '.join(get_args(ExportFormat))}, not {form!r}")
 

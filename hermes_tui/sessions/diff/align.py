@@ -1,0 +1,163 @@
+"""Which messages of two sessions are the same, and which stand in each other's place.
+
+The same are those of a longest common subsequence, exactly (checklist D-3; `difflib` finds shorter ones). Between
+two of them the k-th user message left over in A stands for the k-th one left over in B, and so for every role (D-4);
+pairs that would cross are given up, as few as can be, so that both columns keep their order.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+from hermes_tui.errors import ValidationError
+
+__all__ = ["Step", "align", "common"]
+
+_MOST_CELLS = 2_000_000_000
+"""Two lists whose lengths have a larger product are not compared by bit matrix, which would take 250 MB."""
+_MOST_MATCHES = 4_000_000
+
+
+class Step(NamedTuple):
+    """A row of the alignment: indices into both lists, None where a side has nothing."""
+
+    a: int | None
+    b: int | None
+    equal: bool = False
+
+
+def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """A longest common subsequence as pairs of indices, in order; of two lists the mirror of what the lists the other
+    way round give. Raises `ValidationError` for lists so long and so repetitive that it cannot be found."""
+    numbers: dict[Hashable, int] = {}
+    left = [numbers.setdefault(key, len(numbers)) for key in a]
+    right = [numbers.setdefault(key, len(numbers)) for key in b]
+    start = 0
+    while start < min(len(left), len(right)) and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < min(len(left), len(right)) - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    # What only one side has cannot be part of it.
+    shared = set(left[start : len(left) - end]) & set(right[start : len(right) - end])
+    places_a = [at for at in range(start, len(left) - end) if left[at] in shared]
+    places_b = [at for at in range(start, len(right) - end) if right[at] in shared]
+    middle = _middle([left[at] for at in places_a], [right[at] for at in places_b])
+    return [
+        *((at, at) for at in range(start)),
+        *((places_a[i], places_b[j]) for i, j in middle),
+        *((len(left) - at, len(right) - at) for at in range(end, 0, -1)),
+    ]
+
+
+def _middle(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
+    if not a or not b:
+        return []
+    # Several may be as long; a fixed order of the two makes the other way round the mirror.
+    first_a, first_b = _renumbered(a, b), _renumbered(b, a)
+    if (len(b), first_b) < (len(a), first_a):
+        return [(i, j) for j, i in _longest(b, a)]
+    return _longest(a, b)
+
+
+def _renumbered(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
+    """Both lists with numbers by first occurrence, so that they do not depend on which came first before."""
+    numbers: dict[int, int] = {}
+    return (
+        [numbers.setdefault(one, len(numbers)) for one in a],
+        [numbers.setdefault(one, len(numbers)) for one in b],
+    )
+
+
+def _longest(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
+    if len(a) * len(b) <= _MOST_CELLS:
+        from rapidfuzz.distance import LCSseq
+
+        return [
+            (code.src_start + at, code.dest_start + at)
+            for code in LCSseq.opcodes(a, b)
+            if code.tag == "equal"
+            for at in range(code.src_end - code.src_start)
+        ]
+    times_a, times_b = Counter(a), Counter(b)
+    if sum(times * times_b[one] for one, times in times_a.items()) > _MOST_MATCHES:
+        raise ValidationError(
+            f"these sessions are too long and too repetitive to be compared ({len(a):,} and {len(b):,} messages that "
+            "both have)"
+        )
+    return _by_matches(a, b)
+
+
+def _by_matches(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
+    """As Hunt and Szymanski have it (1977): work by the number of matching pairs, little memory."""
+    places: dict[int, list[int]] = defaultdict(list)
+    for j in range(len(b) - 1, -1, -1):
+        places[b[j]].append(j)
+    ends: list[int] = []
+    links: list[_Link] = []
+    for i, one in enumerate(a):
+        for j in places[one]:
+            at = bisect_left(ends, j)
+            link = _Link(i, j, links[at - 1] if at else None)
+            if at == len(ends):
+                ends.append(j)
+                links.append(link)
+            elif j < ends[at]:
+                ends[at], links[at] = j, link
+    found: list[tuple[int, int]] = []
+    last = links[-1] if links else None
+    while last is not None:
+        found.append((last.a, last.b))
+        last = last.before
+    return found[::-1]
+
+
+class _Link(NamedTuple):
+    a: int
+    b: int
+    before: _Link | None
+
+
+def align(
+    keys_a: Sequence[Hashable], keys_b: Sequence[Hashable], roles_a: Sequence[str], roles_b: Sequence[str]
+) -> Iterator[Step]:
+    """Every index of both sides once, in the order of both."""
+    done_a = done_b = 0
+    for a, b in (*common(keys_a, keys_b), (len(keys_a), len(keys_b))):
+        yield from _gap(range(done_a, a), range(done_b, b), roles_a, roles_b)
+        if a < len(keys_a):
+            yield Step(a, b, equal=True)
+        done_a, done_b = a + 1, b + 1
+
+
+def _gap(left: range, right: range, roles_a: Sequence[str], roles_b: Sequence[str]) -> Iterator[Step]:
+    done_a, done_b = left.start, right.start
+    for a, b in (*_pairs(left, right, roles_a, roles_b), (left.stop, right.stop)):
+        yield from (Step(at, None) for at in range(done_a, a))
+        yield from (Step(None, at) for at in range(done_b, b))
+        if a < left.stop:
+            yield Step(a, b)
+        done_a, done_b = a + 1, b + 1
+
+
+def _pairs(left: range, right: range, roles_a: Sequence[str], roles_b: Sequence[str]) -> list[tuple[int, int]]:
+    """The k-th of a role with the k-th of that role, the most of them that keep the order of both sides."""
+    waiting: dict[str, list[int]] = defaultdict(list)
+    for at in reversed(right):
+        waiting[roles_b[at]].append(at)
+    pairs = [(at, waiting[roles_a[at]].pop()) for at in left if waiting[roles_a[at]]]
+    ends: list[int] = []
+    links: list[_Link] = []
+    for a, b in pairs:  # the longest rising subsequence of the second index
+        at = bisect_left(ends, b)
+        link = _Link(a, b, links[at - 1] if at else None)
+        ends[at : at + 1], links[at : at + 1] = [b], [link]
+    kept: list[tuple[int, int]] = []
+    last = links[-1] if links else None
+    while last is not None:
+        kept.append((last.a, last.b))
+        last = last.before
+    return kept[::-1]

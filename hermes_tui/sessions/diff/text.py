@@ -1,0 +1,133 @@
+"""A comparison for people to read: what changed with its words marked, what did not counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+
+from hermes_tui.display import compact, count, money, safe
+from hermes_tui.sessions.calls import output_text, target
+from hermes_tui.sessions.diff.model import DiffOperation, FileUse, SessionDiff, Side, ToolUse
+from hermes_tui.sessions.diff.wording import wording
+from session_adapters.model import Message
+
+__all__ = ["described", "diff_lines", "side_facts"]
+
+_MOST_LINES = 40
+"""Lines of one message; the rest is counted."""
+_MARKS = {"removal": "-", "addition": "+", "modification": "~", "unchanged": "="}
+
+
+def diff_lines(diff: SessionDiff) -> Iterator[str]:
+    """Lines without their newline, safe for a terminal."""
+    yield f"--- {_head(diff.a)}"
+    yield f"+++ {_head(diff.b)}"
+    for equal, group in groupby(diff.operations, key=lambda one: one.type == "unchanged" and not one.other_calls):
+        if equal:
+            yield f"= {_counted(len(list(group)), 'message')} equal"
+        else:
+            for operation in group:
+                yield from _operation(operation)
+    stats = diff.stats
+    yield ""
+    yield (
+        f"{stats.modifications} changed, {stats.removals} removed, {stats.additions} added, "
+        f"{stats.unchanged} unchanged"
+    )
+    yield from _tools(diff.tools)
+    yield from _files(diff.files)
+
+
+def _head(side: Side) -> str:
+    return " · ".join((safe(side.unified_id), compact(side.title, 80) or "untitled", *side_facts(side)))
+
+
+def side_facts(side: Side) -> Iterator[str]:
+    """Messages, tool calls, model, tokens, cost and outcome of one session, a few words each."""
+    yield _counted(side.message_count, "message")
+    yield _counted(side.tool_call_count, "call")
+    if side.model:
+        yield safe(side.model)
+    if side.tokens is not None and side.tokens.total:
+        yield f"{count(side.tokens.total - side.tokens.output_tokens)} in {count(side.tokens.output_tokens)} out"
+    if side.cost is not None:
+        yield f"${money(side.cost)}".replace("$~", "~$")
+    if side.error:
+        yield "ended in an error"
+
+
+def _operation(operation: DiffOperation) -> Iterator[str]:
+    one, other = operation.message_a, operation.message_b
+    number = operation.index_a if operation.index_a is not None else operation.index_b
+    message = one or other
+    if message is None or number is None:
+        return
+    place = f"{number + 1}"
+    if one is not None and other is not None and operation.index_b is not None:
+        place += f" → {operation.index_b + 1}"
+    mark = "~" if operation.other_calls else _MARKS[operation.type]
+    note = " (same words, other tool calls)" if operation.other_calls else ""
+    yield f"{mark} {place}  {message.role}{note}"
+    if one is None or other is None:
+        yield from _indented(described(message), mark)
+    elif operation.other_calls:
+        yield from _indented("\n".join(_acts(one)), "-")
+        yield from _indented("\n".join(_acts(other)), "+")
+    else:
+        spans = wording(one.content, other.content)
+        around = {" ": "{}", "-": "[-{}-]", "+": "{{+{}+}}"}
+        yield from _indented("".join(around[span.mark].format(span.text) for span in spans), " ")
+
+
+def described(message: Message) -> str:
+    """What a message says; where it says nothing, what it does."""
+    return message.content or "\n".join(_acts(message))
+
+
+def _acts(message: Message) -> Iterator[str]:
+    for call in message.tool_calls:
+        yield f"[{call.tool_name}] {target(call)}" + (" (failed)" if call.is_error else "")
+    if message.tool_result is not None:
+        result = message.tool_result
+        output = (
+            result.output if isinstance(result.output, str) else "" if result.output is None else str(result.output)
+        )
+        yield f"[result of {result.tool_name or result.tool_call_id}] {compact(output, 200)}"
+
+
+def _indented(text: str, mark: str) -> Iterator[str]:
+    lines = safe(text, keep_newlines=True).split("\n")
+    for line in lines[:_MOST_LINES]:
+        yield f"  {mark} {line}".rstrip()
+    if len(lines) > _MOST_LINES:
+        yield f"  {mark} … {_counted(len(lines) - _MOST_LINES, 'more line')}"
+
+
+def _tools(tools: Iterable[ToolUse]) -> Iterator[str]:
+    uses = list(tools)
+    if not uses:
+        return
+    both = sum(use.in_a and use.in_b for use in uses)
+    yield ""
+    yield f"tool calls: {both} in both"
+    yield from _only(uses)
+
+
+def _only(uses: Iterable[ToolUse]) -> Iterator[str]:
+    for use in uses:
+        if not (use.in_a and use.in_b):
+            yield f"  {'-' if use.in_a else '+'} {compact(use.name, 40)}  {compact(use.target, 200)}".rstrip()
+
+
+def _files(files: Iterable[FileUse]) -> Iterator[str]:
+    uses = list(files)
+    if not uses:
+        return
+    yield ""
+    yield "files: A, B"
+    for use in uses:
+        yield f"  {use.a or '—':6}  {use.b or '—':6}  {safe(use.path)}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,74 @@
+"""What two sessions did rather than said: their tool calls side by side, and the files these named."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Literal
+
+from hermes_tui.sessions.calls import edits, target
+from hermes_tui.sessions.diff.align import common
+from hermes_tui.sessions.diff.model import FileUse, ToolUse
+from session_adapters.model import Session, ToolCall
+
+__all__ = ["compared_calls", "compared_files"]
+
+_PATHS = ("file_path", "filePath", "path", "notebook_path", "target_file", "absolute_path")
+_PATCHED = re.compile(r"^(?:\*\*\* (?:Add|Update|Delete) File: |\+\+\+ (?:b/)?)(\S.*?)\s*$", re.MULTILINE)
+_ACTED = ("patch", "diff", "patchText", "input")
+
+
+def compared_calls(a: Session, b: Session) -> Iterator[ToolUse]:
+    """The calls of both, in order; those with the same name and target in the same order stand for both."""
+    left, right = list(_calls(a)), list(_calls(b))
+    done_a = done_b = 0
+    for i, j in (*common(left, right), (len(left), len(right))):
+        yield from (ToolUse(name=name, target=about, in_a=True, in_b=False) for name, about in left[done_a:i])
+        yield from (ToolUse(name=name, target=about, in_a=False, in_b=True) for name, about in right[done_b:j])
+        if i < len(left):
+            yield ToolUse(name=left[i][0], target=left[i][1], in_a=True, in_b=True)
+        done_a, done_b = i + 1, j + 1
+
+
+def _calls(session: Session) -> Iterator[tuple[str, str]]:
+    for message in session.messages:
+        for call in message.tool_calls:
+            yield call.tool_name, target(call)
+
+
+def compared_files(a: Session, b: Session) -> Iterator[FileUse]:
+    """Every file that a call of either named, by path."""
+    left, right = _files(a), _files(b)
+    for path in sorted({**left, **right}):
+        yield FileUse(path=path, a=left.get(path), b=right.get(path))
+
+
+def _files(session: Session) -> dict[str, Literal["edited", "read"]]:
+    found: dict[str, Literal["edited", "read"]] = {}
+    for message in session.messages:
+        for call in message.tool_calls:
+            edited = edits(call) is not None
+            for path in _named(call):
+                path = _relative(path, session.cwd)
+                if edited or path not in found:
+                    found[path] = "edited" if edited else "read"
+    return found
+
+
+def _named(call: ToolCall) -> Iterator[str]:
+    """Paths in the arguments; in a patch those of its files."""
+    given = call.input
+    if isinstance(given, Mapping):
+        for key in _PATHS:
+            value = given.get(key)
+            if isinstance(value, str) and 0 < len(value) < 4096 and "\n" not in value:
+                yield value
+                return
+        given = next((given[key] for key in _ACTED if isinstance(given.get(key), str)), None)
+    if isinstance(given, str) and edits(call) is not None:
+        yield from dict.fromkeys(_PATCHED.findall(given))
+
+
+def _relative(path: str, directory: str | None) -> str:
+    inside = f"{directory.rstrip('/')}/" if directory else ""
+    return path.removeprefix(inside) if inside else path

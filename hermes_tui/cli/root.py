@@ -23,6 +23,7 @@ class Place(NamedTuple):
 
 
 COMMANDS = {
+    "cost": Place("hermes_tui.cli.cost", "cost", "Say what sessions cost."),
     "demo": Place("hermes_tui.cli.demo", "demo", "Try it on made-up sessions in a temporary home."),
     "doctor": Place("hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."),
     "lanes": Place("hermes_tui.cli.lanes", "lanes", "See and steer the lanes of Hermes' gateway."),

@@ -1,0 +1,100 @@
+"""`hermes-tui cost report`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_tui.cli import narration, output
+from hermes_tui.cli.machine import manager_of
+from hermes_tui.cli.when import when_option
+from hermes_tui.display import cell_width, count, dollars, fit, safe
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.cost import CostBreakdown, CostSummary
+
+__all__ = ["cost", "report"]
+
+_GROUPS = ("agent", "model", "day", "tag", "project", "session")
+_HEAD = ("SESSIONS", "CALLS", "INPUT", "CACHED", "WRITTEN", "OUTPUT", "COST")
+_OPTIONAL = (2, 5, 4, 3, 6)
+"""Columns of a row that a narrow terminal does without, the least telling first."""
+_GAP = "  "
+_KEY_LEAST = 16
+
+
+@click.group()
+def cost() -> None:
+    """What sessions cost."""
+
+
+@cost.command("report")
+@click.option("--agent", metavar="AGENT", help="Only sessions of this agent.")
+@click.option("--since", callback=when_option, metavar="WHEN", help="Of sessions created then or later.")
+@click.option("--until", callback=when_option, metavar="WHEN", help="Of sessions created then or earlier.")
+@click.option("--model", metavar="ID", help="Only sessions that used this model, with all that they used.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only sessions with this tag; repeatable.")
+@click.option(
+    "--group-by",
+    type=click.Choice(_GROUPS),
+    default="agent",
+    show_default=True,
+    help="A line for each agent, model, local day, tag, project directory or session.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def report(context: click.Context, /, tags: Sequence[str], group_by: str, as_json: bool, **options: Any) -> None:
+    """Add up what sessions cost, in US dollars.
+
+    What an agent recorded counts first, then what agent-mux recorded; the rest is estimated, call by call, from a
+    list of prices, and marked with ~.
+    """
+    manager = manager_of(context.find_root().obj.home)
+    summary = manager.total_cost(tags=tuple(tags) or None, group_by=group_by, **options)
+    manager.catalogue.close()
+    groups = list((summary.breakdowns or {}).values())
+    if as_json:
+        for group in groups:
+            group.sessions = ()
+        output.write_json(summary)
+    else:
+        lines = _table(group_by, groups, summary, output.terminal_width())
+        output.write("".join(f"{line}\n" for line in lines))
+        if summary.estimated_usd:
+            narration.say("hermes-tui: ~ is an estimate from a list of prices, not what was billed")
+    if summary.unpriced:
+        names = ", ".join(map(safe, summary.unpriced))
+        tokens = count(summary.unpriced_tokens)
+        narration.say(f"hermes-tui: no price is known for {names} ({tokens} tokens, not in the sums); see [prices]")
+    for problem in manager.costs.problems:
+        narration.say(f"hermes-tui: {safe(problem.path)}: {safe(problem.reason)}")
+
+
+def _table(group_by: str, groups: Sequence[CostBreakdown], summary: CostSummary, width: int) -> Iterator[str]:
+    """A line for each group and one for the whole, no wider than `width` where that is possible."""
+    rows = [(group_by.upper(), *_HEAD), *(_row(safe(one.key), one) for one in groups), _row("Total", summary)]
+    widths = [max(cell_width(row[column]) for row in rows) for column in range(len(rows[0]))]
+    columns = list(range(len(widths)))
+    for optional in _OPTIONAL:
+        if sum(widths[column] + len(_GAP) for column in columns[1:]) + min(widths[0], _KEY_LEAST) <= width:
+            break
+        columns.remove(optional)
+    rest = sum(widths[column] + len(_GAP) for column in columns[1:])
+    widths[0] = max(1, min(widths[0], width - rest))
+    for row in rows:
+        yield _GAP.join(fit(row[column], widths[column], right=column > 0) for column in columns)
+
+
+def _row(name: str, one: CostBreakdown | CostSummary) -> tuple[str, ...]:
+    return (
+        name,
+        count(one.session_count),
+        count(one.call_count),
+        count(one.input_tokens),
+        count(one.cached_tokens),
+        count(one.cache_write_tokens),
+        count(one.output_tokens),
+        dollars(one.total_usd, estimated=one.estimated_usd > 0, unpriced=one.unpriced_tokens > 0),
+    )

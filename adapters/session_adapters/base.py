@@ -20,6 +20,7 @@ import msgspec
 from session_adapters.model import Problem, Session, SessionSummary
 
 if TYPE_CHECKING:
+    from session_adapters.raw import Verbatim
     from session_adapters.searchable import Text, TextReader
     from session_adapters.transcript import Transcript
     from session_adapters.usage import Usage
@@ -140,6 +141,8 @@ class Adapter(ABC):
     badge: ClassVar[str]
     """Two letters for narrow columns, e.g. `cc`."""
     capabilities: ClassVar[Capabilities]
+    verbatim: ClassVar[Verbatim | None] = None
+    """What a search without an index may conclude from the raw bytes of a source; None: nothing."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
@@ -218,6 +221,11 @@ class Adapter(ABC):
     def text_reader(self, source: Source) -> TextReader | None:
         """A reader that can go on where it stopped, so that a line that is added costs no more than that line. None
         where there is no better way than to read everything again."""
+        return None
+
+    def full_text(self, source: Source, expression: str) -> Sequence[Text] | None:
+        """The messages that the store's own FTS5 index finds for an expression, newest first and without their
+        texts; None where it has no such index or that cannot be read. What the store does not index is not found."""
         return None
 
     def _ids(self, source: Source, report: Report) -> Sequence[str]:

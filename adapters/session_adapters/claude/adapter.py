@@ -48,6 +48,7 @@ from session_adapters.claude.scan import Tally
 from session_adapters.claude.usage import read_usage
 from session_adapters.files import Line, open_file
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.raw import Verbatim
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
 from session_adapters.usage import Usage, session_usage
 
@@ -66,6 +67,7 @@ class ClaudeAdapter(Adapter):
     label: ClassVar[str] = "Claude Code"
     badge: ClassVar[str] = "cc"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    verbatim = Verbatim(own=frozenset(b"conversation compacted tokens the call failed retry of none".split()))
     head: ClassVar[int] = 16 << 10
     """Bytes at the beginning of a file that `summaries` reads."""
     tail: ClassVar[int] = 16 << 10

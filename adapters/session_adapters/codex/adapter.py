@@ -38,6 +38,7 @@ from session_adapters.codex.tally import Tally
 from session_adapters.codex.usage import read_usage
 from session_adapters.files import lines, open_file
 from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.raw import Verbatim
 from session_adapters.text import one_line
 from session_adapters.transcript import PAGE, Transcript
 from session_adapters.usage import Usage, session_usage
@@ -58,6 +59,7 @@ class CodexAdapter(Adapter):
     label: ClassVar[str] = "Codex CLI"
     badge: ClassVar[str] = "cx"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    verbatim = Verbatim(own=frozenset(b"turn aborted unknown error".split()), unless=(b"history_base",))
     head: ClassVar[int] = 16 << 10
     """Bytes at the beginning of a file that `summaries` reads."""
     tail: ClassVar[int] = 16 << 10

@@ -26,6 +26,7 @@ from session_adapters.base import (
     Source,
 )
 from session_adapters.files import read_small
+from session_adapters.hermes.full_text import ask_index
 from session_adapters.hermes.leftovers import (
     LAYOUT,
     leftover_sources,
@@ -39,6 +40,7 @@ from session_adapters.hermes.summaries import summaries_of
 from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.searchable import Text
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
@@ -268,6 +270,15 @@ class HermesAdapter(Adapter):
         except (DatabaseUnreadable, OSError) as error:
             self._report(report, source.path, str(error))
             return iter(())
+
+    def full_text(self, source: Source, expression: str) -> Sequence[Text] | None:
+        """See `Adapter.full_text`: `messages_fts`, in every form that Hermes gave it (facts: hermes.md 2.6)."""
+        if source.layout == LAYOUT:
+            return None
+        try:
+            return read_database(source.path, lambda connection: ask_index(connection, expression))
+        except (DatabaseMissing, DatabaseUnreadable, OSError):
+            return None  # reading the messages themselves reports it
 
     # Native commands ---------------------------------------------------------------------------------------
 

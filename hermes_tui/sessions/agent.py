@@ -153,12 +153,13 @@ class AgentSessions:
         self._stale = False
         self._news = True
         self._relating = ()
-        read_now = _distinct(summary for entry in self.entries.values() for summary in entry.summaries)
+        # Copies too: the adapter knows which of them is the session; of what it leaves, the longest is.
+        read_now = [summary for entry in self.entries.values() for summary in entry.summaries]
         before = self.related
         try:
             self.related = tuple(_distinct(adapter.relate(read_now)))
         except Exception as error:
-            self.related = tuple(read_now)
+            self.related = tuple(_distinct(read_now))
             self._relating = (_failure(self.agent, "", "comparing its sessions", error),)
         present = {summary.session_id for summary in read_now}
         if notice_gone:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from hermes_tui.sessions.agent import read
@@ -310,3 +312,18 @@ def test_places_name_every_root(tiny_home: TinyHome, manager: SessionManager) ->
     assert (place.agent, place.label) == ("tiny", "Tiny Agent")
     assert [(root.path, root.exists) for root in place.roots] == [(tiny_home.store, True)]
     assert manager.labels["tiny"] == ("Tiny Agent", "ty")
+
+
+def test_l_11_of_copies_the_adapter_chooses_the_session(store: Callable[..., Path], tmp_path: Path) -> None:
+    home = store("hermes", "old_versions", "0.13.0")
+    database = home / ".hermes" / "state.db"
+    left_over = home / ".hermes" / "sessions"
+    with closing(apsw.Connection(str(database), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        rows = {str(row[0]) for row in connection.execute("select id from sessions")}
+    both = rows & {path.stem for path in left_over.glob("*.jsonl")}
+    assert both
+    for name in both:
+        os.utime(left_over / f"{name}.jsonl")  # the copy is the younger one
+    manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache", agents=["hermes"])
+    found = {one.session_id: one.path for one in manager.catalogue.refresh().sessions}
+    assert {found[name] for name in both} == {str(database)}

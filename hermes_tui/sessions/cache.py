@@ -24,6 +24,7 @@ from hermes_tui import __version__
 from hermes_tui.paths import private_dir
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.registry import BUILT_IN
 
 __all__ = ["Entry", "Picture", "cache_name", "fingerprint", "load", "load_picture", "save"]
 
@@ -61,6 +62,11 @@ _ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.msgpack.Decoder(Entry)
 _PICTURE = msgspec.msgpack.Decoder(Picture)
 _NOTHING = Picture()
+_SUFFIXES = ("_HOME", "_DIR")
+"""How variables that move stores usually end."""
+_OWN_SUFFIXES = ("_PATH", "_DSN", "_DB", "_PROFILE")
+"""And those of the agents we know; other programs' names end so, too, and change from shell to shell."""
+_OWN = tuple(f"{name.upper()}_" for name in BUILT_IN)
 _NOT_STORES = frozenset({"JAVA_HOME", "PYENV_DIR", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"})
 """Variables that are named like places of stores and are none. Some change with the working directory."""
 
@@ -70,7 +76,10 @@ def cache_name(environment: Environment) -> str:
     moved = sorted(
         (name, value)
         for name, value in environment.variables.items()
-        if name.endswith(("_HOME", "_DIR")) and name not in _NOT_STORES
+        if name not in _NOT_STORES
+        and (
+            name.endswith(_SUFFIXES) or name == "APPDATA" or (name.startswith(_OWN) and name.endswith(_OWN_SUFFIXES))
+        )
     )
     text = repr((str(environment.home), moved)).encode("utf-8", "surrogateescape")
     return f"catalogue-{hashlib.blake2b(text, digest_size=6).hexdigest()}.msgpack"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import stat
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from hermes_tui.sessions import cache
 from hermes_tui.sessions.cache import Entry, Picture, cache_name
 from session_adapters.base import Environment, Source
 from session_adapters.model import SessionSummary
+from support import REPOSITORY
 from tiny_home import TinyHome
 
 
@@ -160,3 +163,18 @@ def test_catalogues_of_forgotten_homes_are_deleted(tiny_home: TinyHome, tmp_path
     tiny_home.manager(directory).catalogue.refresh()
     assert not old.exists()
     assert recent.exists()
+
+
+def test_whatever_moves_a_store_makes_another_catalogue(tmp_path: Path) -> None:
+    """Every variable that an adapter's source names by what it stands for."""
+    named = re.compile(r"[A-Z][A-Z_]*_(HOME|DIR|PATH|DSN|DB|PROFILE)|APPDATA")
+    found: set[str] = set()
+    for path in (REPOSITORY / "adapters").rglob("*.py"):
+        strings = [node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant)]
+        found |= {text for text in strings if isinstance(text, str) and named.fullmatch(text)}
+    assert {"HERMES_TUI_HECTOR_DSN", "HERMES_TUI_HECTOR_PATH", "OPENCODE_DB", "OPENCLAW_CONFIG_PATH"} <= found
+    plain = cache_name(Environment(home=tmp_path))
+    other = {name: cache_name(Environment(home=tmp_path, variables={name: "/elsewhere"})) for name in found}
+    assert [name for name, made in other.items() if made == plain] == []
+    for name in ("LD_LIBRARY_PATH", "MANPATH", "AWS_PROFILE", "PATH"):
+        assert cache_name(Environment(home=tmp_path, variables={name: "/elsewhere"})) == plain

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.state_db.schema import Schema
+from hermes_tui.paths import private_dir
 from session_adapters.sqlite import DatabaseUnreadable, read_database
 
 __all__ = ["create_file", "examine"]
@@ -20,12 +21,14 @@ __all__ = ["create_file", "examine"]
 
 def create_file(path: Path) -> None:
     """Make the file and its folders, for the owner alone, where there are none. Raises `StoreError`."""
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
+    if os.path.lexists(path):
         return
+    try:
+        private_dir(path.parent)
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except OSError as error:
+        if error.errno == errno.EEXIST and path.exists():
+            return  # somebody else was quicker
         reason = error.strerror or error
         raise StoreError(f"The session store {path} cannot be made: {reason}; choose another place.") from error
 

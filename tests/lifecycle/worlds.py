@@ -1,0 +1,135 @@
+"""A Hermes home with the real Hermes in it, and our operations beside that."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from hermes_tui.lifecycle.operations import Audit, Operations, Outcome, Plan, Request
+from lifecycle.oracle import Oracle, oracle_python
+from session_adapters.base import Environment
+
+__all__ = ["ANA", "BOB", "KEY", "NOON", "World", "gateway"]
+
+NOON = datetime(2026, 7, 21, 12)
+ANA: Mapping[str, Any] = {
+    "platform": "telegram",
+    "chat_id": "700",
+    "chat_type": "dm",
+    "user_id": "700",
+    "user_name": "Ana",
+}
+BOB: Mapping[str, Any] = {
+    "platform": "telegram",
+    "chat_id": "800",
+    "chat_type": "dm",
+    "user_id": "800",
+    "user_name": "Bob",
+}
+KEY = "agent:main:telegram:dm:700"
+
+_HOLDER = """
+import fcntl, sys
+lock = open(sys.argv[1], "a")
+fcntl.flock(lock, fcntl.LOCK_EX)
+print("held", flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def gateway(home: Path, python: Path | None = None) -> Iterator[subprocess.Popen[str]]:
+    """A process that holds the lock as the gateway of that home does, run by the real Hermes' interpreter."""
+    command = [str(python or oracle_python()), "-c", _HOLDER, str(home / "gateway.lock")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "held\n"
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+class World:
+    """One home: `hermes` is the gateway that has it in memory, `operations` are ours."""
+
+    def __init__(self, hermes: Oracle, folder: Path) -> None:
+        self.user_home = folder
+        self.home = folder / ".hermes"
+        self.hermes = hermes
+        hermes.close_store()
+        hermes.home_is(self.home)
+        self.moment = NOON
+        self.environment = Environment(home=folder)
+        self.audit = Audit(folder / "audit.jsonl")
+        self.operations = Operations(self.environment, audit=self.audit)
+
+    def start(self, **options: Any) -> None:
+        """The gateway loads its index."""
+        self.hermes.open(now=self.moment, **options)
+
+    def get(self, source: Mapping[str, Any] = ANA, **options: Any) -> str:
+        """A message arrives: the id of its session."""
+        return str(self.hermes.get(source, **options)["session_id"])
+
+    def say(self, session_id: str, text: str = "hello") -> None:
+        """It is written into that session."""
+        self.hermes.db("append_message", session_id, role="user", content=text)
+
+    def talk(self, source: Mapping[str, Any] = ANA, **options: Any) -> str:
+        """A message and where it went."""
+        session_id = self.get(source, **options)
+        self.say(session_id)
+        self.later(5)
+        return session_id
+
+    def later(self, seconds: float) -> None:
+        """The clock of lanes moves on."""
+        self.moment += timedelta(seconds=seconds)
+        self.hermes.now(self.moment)
+
+    def plan(self, kind: str, key: str = KEY, **more: Any) -> Plan:
+        """A plan of ours."""
+        return self.operations.plan(Request(kind=kind, key=key, **more))  # type: ignore[arg-type]
+
+    def apply(self, kind: str, key: str = KEY, **more: Any) -> Outcome:
+        """Planned and applied."""
+        plan = self.plan(kind, key, **more)
+        assert not plan.refusal, plan.refusal
+        return self.operations.apply(plan)
+
+    def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Plain SQL on the store, beside everybody else."""
+        connection = sqlite3.connect(self.home / "state.db", timeout=10)
+        try:
+            with connection:
+                return connection.execute(statement, values).fetchall()
+        finally:
+            connection.close()
+
+    def row(self, session_id: str) -> dict[str, Any]:
+        """A session's row."""
+        connection = sqlite3.connect(self.home / "state.db", timeout=10)
+        connection.row_factory = sqlite3.Row
+        try:
+            found = connection.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
+            return dict(found) if found else {}
+        finally:
+            connection.close()
+
+    def mirror(self) -> dict[str, Any]:
+        """`sessions.json` without its notes."""
+        found = json.loads((self.home / "sessions" / "sessions.json").read_text())
+        return {key: value for key, value in found.items() if not key.startswith("_")}
+
+    def table(self) -> dict[str, Any]:
+        """The routing table."""
+        return {
+            key: json.loads(text) for key, text in self.sql("SELECT session_key, entry_json FROM gateway_routing")
+        }

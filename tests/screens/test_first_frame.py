@@ -25,8 +25,8 @@ from support import REPOSITORY
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from hermes_tui.cli.tui import _import_asyncio
-_import_asyncio()
+from hermes_tui.cli.tui import _import_lightly
+_import_lightly()
 from hermes_tui.app import HermesApp
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.themes import THEMES
@@ -61,7 +61,7 @@ def test_it_needs_no_adapter_no_entry_points_no_markdown_and_no_tls(claude_home:
     readers = {f"session_adapters.{name}" for name in ("base", "model", "registry", "files", "text", "times")}
     loaded = {name for name in found["modules"] if name.startswith("session_adapters.")}
     assert loaded <= {*readers, "session_adapters.transcript"}
-    unwanted = {"apsw", "watchfiles", "markdown_it", "importlib.metadata", "ssl", "sqlite3"}
+    unwanted = {"apsw", "watchfiles", "markdown_it", "importlib.metadata", "ssl", "_hashlib", "sqlite3"}
     assert unwanted.isdisjoint(found["modules"])
 
 

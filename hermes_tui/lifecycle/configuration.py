@@ -74,7 +74,7 @@ def read_gateway_config(
     `documented` lets the overrides of spec 002 count that are in `config.yaml`. `default_mode` is the mode where
     none is set: `both` up to Hermes 0.18.0.
     """
-    return _Reading(home, documented, default_mode).config({**(variables or {})})
+    return _Reading(home, documented, default_mode).config(dict(variables or {}))
 
 
 class _Reading:
@@ -130,11 +130,12 @@ class _Reading:
         return {}
 
     def _setting(self, name: str) -> Any:
-        """A setting of config.yaml, wherever it stands there, else of gateway.json."""
-        for place in (self._yaml, self._section):
-            if name in place:
-                return place[name]
-        return self._json.get(name)
+        """A setting of config.yaml, wherever it stands there, else of gateway.json; the one of the profiles has
+        its own order."""
+        places = [self._yaml, self._section, self._json]
+        if name == "multiplex_profiles":
+            places = [self._yaml, self._json, self._section]
+        return next((place[name] for place in places if name in place), None)
 
     def _wrong(self, what: str) -> None:
         self._problems.append(f"{self._home}: {what}; the usual value is assumed.")
@@ -174,9 +175,8 @@ class _Reading:
         if not isinstance(settings, dict):
             self._wrong("default_reset_policy is no object")
             settings = {}
-        numbers = {"idle_minutes": "SESSION_IDLE_MINUTES", "at_hour": "SESSION_RESET_HOUR"}
         found = dict(settings)
-        for name, variable in numbers.items():
+        for name, variable in {"idle_minutes": "SESSION_IDLE_MINUTES", "at_hour": "SESSION_RESET_HOUR"}.items():
             try:
                 found[name] = int(variables[variable]) if variables.get(variable) else found.get(name)
             except ValueError:
@@ -214,13 +214,12 @@ class _Reading:
             for name, settings in (platforms if isinstance(platforms, dict) else {}).items():
                 if not isinstance(settings, dict) or "session_reset" not in settings:
                     continue
+                place = f"platforms.{name}.session_reset"
                 if self._documented:
-                    found[str(name).strip().lower()] = self._policy(
-                        settings["session_reset"], f"platforms.{name}.session_reset"
-                    )
+                    found[str(name).strip().lower()] = self._policy(settings["session_reset"], place)
                     continue
                 self._problems.append(
-                    f"{self._home / 'config.yaml'}: no Hermes up to 0.19 reads platforms.{name}.session_reset; "
+                    f"{self._home / 'config.yaml'}: no Hermes up to 0.19 reads {place}; "
                     f"put it into gateway.json as reset_by_platform.{name}."
                 )
         return found
@@ -238,14 +237,13 @@ class _Reading:
         for line in lines:
             name, equals, value = line.strip().removeprefix("export ").partition("=")
             if equals and name.strip() in _VARIABLES:
-                bare = value.split(" #")[0].strip()
-                found[name.strip()] = bare.strip("\"'")
+                found[name.strip()] = value.split(" #")[0].strip().strip("\"'")
         return found
 
 
 def _yaml(raw: bytes) -> Any:
     """Raises `ValueError` for what is no YAML."""
-    import yaml  # 20 ms: only who asks for a configuration pays for it
+    import yaml  # only who asks for a configuration pays for it
 
     try:
         return yaml.safe_load(raw.decode())

@@ -35,8 +35,6 @@ MODES = ("none", "idle", "daily", "both")
 FRESHNESS = 3600.0
 """Seconds for which a resume mark keeps a conversation, unless `agent.gateway_auto_continue_freshness` says else."""
 _STEP = timedelta(microseconds=1)
-_ORDER = ("daily", "idle", "resume_pending_expired")
-"""Which reason it is when two moments are the same: a daily boundary counts from its instant, the others after it."""
 
 
 class SessionResetPolicy(Struct, frozen=True, kw_only=True):
@@ -156,8 +154,9 @@ def next_reset(
         coming.append(("resume_pending_expired", expires))
     if not coming:
         return NextReset()
-    reason, shown = min(coming, key=lambda one: (one[1], _ORDER.index(one[0])))
-    at = first_shown(shown, now, zone)
+    at = first_shown(min(shown for _, shown in coming), now, zone)
+    # Decided there once more: where an hour is left out, the clock may pass several boundaries at once.
+    reason = reset_reason(entry, policy, wall(at, zone), False, freshness)
     return NextReset(reason=reason, at=at, at_hour=policy.at_hour if reason == "daily" else None)
 
 

@@ -180,6 +180,15 @@ def test_words(policy: dict[str, Any], words: str) -> None:
     assert coming(**policy) == words
 
 
+def test_a_clock_that_passes_two_boundaries_at_once() -> None:
+    """In Cairo midnight is left out in April: at one o'clock both are due, and idleness is then the reason."""
+    cairo, hour = zone_of(RULES["Cairo, from and to midnight"]), timedelta(hours=1)
+    now = datetime(2026, 4, 23, 21, tzinfo=UTC)
+    entry = SessionEntry.from_dict(record(wall(now, cairo)))
+    found = next_reset(entry, SessionResetPolicy(mode="both", at_hour=0, idle_minutes=60), now, cairo)
+    assert (found.reason, found.at, wall(now + hour, cairo).hour) == ("idle", now + hour, 1)
+
+
 def test_words_for_a_screen_that_looks_later_than_it_asked() -> None:
     now = NOON.replace(tzinfo=UTC)
     assert reset_words(NextReset(reason="idle", at=now), now + TICK) == "idle, at the next message"

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from lifecycle.oracle import Oracle
+from hermes_tui.lifecycle.state_db import TitleRefused, sanitize_title
+from lifecycle.oracle import Oracle, OracleError
 from lifecycle.state_steps import Pair, Step, steps
 
 EXAMPLES = int(os.environ.get("HERMES_TUI_EXAMPLES") or 40)
@@ -89,3 +91,15 @@ def test_on_a_store_of_our_own(hermes: Oracle, newest: Path, taken: list[Step]) 
                 ours.execute("INSERT INTO messages_fts(messages_fts, rank) VALUES('integrity-check', 1)")
             assert ours.value("PRAGMA integrity_check") == "ok"
         hermes.close_store()
+
+
+@many
+@given(st.text(max_size=130) | st.text(alphabet=" \t\n\x07\x7f\u200b\u202e\ufeff\u3000\x85\x1ca\ud800", max_size=12))
+def test_titles_are_cleaned_the_same(hermes: Oracle, title: str) -> None:
+    try:
+        theirs = hermes.ask("title", {"title": title})
+    except OracleError:
+        with pytest.raises(TitleRefused):
+            sanitize_title(title)
+    else:
+        assert sanitize_title(title) == theirs

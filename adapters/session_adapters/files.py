@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
@@ -25,6 +25,8 @@ __all__ = [
     "Ends",
     "Line",
     "Meter",
+    "QuickDecoder",
+    "RecordDecoder",
     "file_stamp",
     "is_whole",
     "lines",
@@ -37,6 +39,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 
 BLOCK = 1 << 20
 LINE_LIMIT = 32 << 20
@@ -230,6 +233,13 @@ def read_ends(fd: int, size: int, head: int, tail: int) -> Ends:
     return Ends(first, last, whole=False)
 
 
+class RecordDecoder(Protocol[T_co]):
+    """What makes records of lines."""
+
+    def all(self, data: bytes) -> tuple[Sequence[T_co], bool]:
+        """Every record that can be had from a line, and whether something in it was lost."""
+
+
 class Decoder(Generic[T]):
     """Decodes lines into one record type: fast and typed first, then forgiving.
 
@@ -262,11 +272,31 @@ class Decoder(Generic[T]):
                 lost = True
         return records, lost
 
+    def quick(self, record: type[T]) -> QuickDecoder[T]:
+        """One that makes `record`s, of a subclass that passes over fields, of whole lines; damaged ones are left to
+        this one."""
+        return QuickDecoder(record, self)
+
     def _convert(self, value: object) -> T:
         try:
             return msgspec.convert(scrub_json(value), self._type, strict=False)
         except (msgspec.MsgspecError, RecursionError) as error:
             raise ValueError(str(error)) from error
+
+
+class QuickDecoder(Generic[T]):
+    """See `Decoder.quick`."""
+
+    def __init__(self, record: type[T], full: Decoder[T]) -> None:
+        self._decode = msgspec.json.Decoder(record).decode
+        self._full = full
+
+    def all(self, data: bytes) -> tuple[Sequence[T], bool]:
+        """See `Decoder.all`."""
+        try:
+            return (self._decode(data),), False
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return self._full.all(data)
 
 
 def _text(data: bytes) -> str:

@@ -48,14 +48,15 @@ class Rewritten(Exception):
     """The source is not what was read with more behind it: it must be read anew."""
 
 
-def texts_of(session_id: str, messages: Sequence[Message]) -> Iterator[Text]:
-    """The texts of a whole conversation, in its order; every message gives one, also one without any text."""
+def texts_of(session_id: str, messages: Sequence[Message], first: int = 0, stop: int | None = None) -> Iterator[Text]:
+    """The texts of a conversation, in its order; every message gives one, also one without any text. Of the messages
+    from `first` up to `stop` alone, if only those are wanted."""
     answered = {
         message.tool_result.tool_call_id
         for message in messages
         if message.tool_result is not None and message.tool_result.linked
     }
-    for message in messages:
+    for message in messages[first:stop]:
         spoken = message.role in ("user", "assistant")
         yield Text(
             session_id=session_id,

@@ -45,10 +45,12 @@ from session_adapters.claude.paths import (
 )
 from session_adapters.claude.relate import relate
 from session_adapters.claude.scan import Tally
+from session_adapters.claude.texts import text_reader, texts
 from session_adapters.claude.usage import read_usage
 from session_adapters.files import Line, open_file
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.raw import Verbatim
+from session_adapters.searchable import Text, TextReader
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
 from session_adapters.usage import Usage, session_usage
 
@@ -157,6 +159,20 @@ class ClaudeAdapter(Adapter):
             report(_problem(source, f"cannot be read: {error.strerror or error}"))
             return iter(())
         return session_usage(self, source) if found is None else iter(found)
+
+    # Searching ---------------------------------------------------------------------------------------------
+
+    def texts(
+        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
+    ) -> Iterator[Text]:
+        """See `Adapter.texts`."""
+        if session_id not in (None, source.session_id):
+            return iter(())
+        return texts(source, report, prose_only=prose_only)
+
+    def text_reader(self, source: Source) -> TextReader:
+        """See `Adapter.text_reader`."""
+        return text_reader(source)
 
     # Native commands ---------------------------------------------------------------------------------------
 

@@ -35,10 +35,12 @@ from session_adapters.codex.splice import Base, CodexTranscript
 from session_adapters.codex.store import ARCHIVED, Names, codex_home, codex_roots, list_sources
 from session_adapters.codex.survey import Survey, survey_document, survey_rollout
 from session_adapters.codex.tally import Tally
+from session_adapters.codex.texts import text_reader, texts
 from session_adapters.codex.usage import read_usage
 from session_adapters.files import lines, open_file
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.raw import Verbatim
+from session_adapters.searchable import Text, TextReader
 from session_adapters.text import one_line
 from session_adapters.transcript import PAGE, Transcript
 from session_adapters.usage import Usage, session_usage
@@ -246,6 +248,29 @@ class CodexAdapter(Adapter):
             report(_problem(source, f"cannot be read: {error.strerror or error}"))
             return iter(())
         return session_usage(self, source, session_ids) if found is None else iter(found)
+
+    # Searching ---------------------------------------------------------------------------------------------
+
+    def texts(
+        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
+    ) -> Iterator[Text]:
+        """See `Adapter.texts`."""
+        try:
+            reader = text_reader(source, prose_only=prose_only)
+        except FileNotFoundError:
+            return iter(())
+        except OSError as error:
+            report(_problem(source, f"cannot be read: {error.strerror or error}"))
+            return iter(())
+        if reader is None:
+            return super().texts(source, report, session_id, prose_only=prose_only)
+        if session_id not in (None, reader.session_id):
+            return iter(())
+        return texts(reader, source, report)
+
+    def text_reader(self, source: Source) -> TextReader | None:
+        """See `Adapter.text_reader`."""
+        return text_reader(source)
 
     # Native commands ---------------------------------------------------------------------------------------
 

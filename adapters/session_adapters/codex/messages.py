@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
@@ -26,7 +26,7 @@ from session_adapters.codex.records import (
 )
 from session_adapters.codex.records import Line as Record
 from session_adapters.codex.tokens import TokenBuilder
-from session_adapters.files import Line
+from session_adapters.files import Line, RecordDecoder
 from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
 from session_adapters.times import from_iso
 from session_adapters.transcript import Builder
@@ -41,6 +41,8 @@ _SHELL = "<user_shell_command>"
 class CodexBuilder(TokenBuilder):
     """See the module. Lines before `own_from` (a byte offset), or all with `inherited`, are another session's:
     `parent`, if it is known."""
+
+    decoder: ClassVar[RecordDecoder[Record]] = LINE
 
     def __init__(self, owner: str, *, parent: str = "", own_from: int = 0, inherited: bool = False) -> None:
         super().__init__(owner, parent=parent, inherited=inherited)
@@ -81,7 +83,7 @@ class CodexBuilder(TokenBuilder):
         """See `Builder.feed`."""
         if not self._fed:
             self._fed, self.from_start = True, line.offset == 0
-        records, lost = LINE.all(line.data)
+        records, lost = self.decoder.all(line.data)
         if lost:
             self.damaged.append((line.offset, "a record that is no JSON or not of the expected form"))
         self.inherited = self._all_inherited or line.offset < self._own_from
@@ -364,10 +366,14 @@ class CodexBuilder(TokenBuilder):
     def drain(self) -> list[Message]:
         """Hand over, and forget, the messages that no later line can change, so that a long file is read in
         bounded memory. Results of forgotten calls stay unlinked."""
-        kept = min(at for at in (self.open, self.candidate, len(self.messages) - 1) if at is not None)
-        done = self.messages[: max(0, kept)]
-        self.drop(set(range(kept)))
+        settled = self.settled()
+        done = self.messages[:settled]
+        self.drop(set(range(settled)))
         return done
+
+    def settled(self) -> int:
+        """How many messages, from the first, no later line can change."""
+        return max(0, min(at for at in (self.open, self.candidate, len(self.messages) - 1) if at is not None))
 
 
 def _reasoning_of(item: Payload) -> str:

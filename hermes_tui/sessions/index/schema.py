@@ -118,6 +118,7 @@ def _create(connection: apsw.Connection) -> None:
         options = f"text, content='', contentless_delete=1, tokenize='{tokenizer}'{_OPTIONS.get(table, '')}"
         connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5({options})")
         connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('hashsize', {_HASH_SIZE})")
+    connection.execute("INSERT INTO meta VALUES('generation', hex(randomblob(16))), ('commits', 0)")
     connection.execute(f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={FORMAT}")
 
 

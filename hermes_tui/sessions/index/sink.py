@@ -30,28 +30,37 @@ class Sink:
         self._rows: dict[str, Row] = {}
         self._seen: set[str] = set()
         self._second = 0
+        self.taken = 0
+        """Texts that `take` was given."""
         self.written = 0
         """Messages whose words were put in or changed."""
 
     def take(self, texts: Iterable[Text]) -> None:
         """All texts of the source; what is not among them is taken out."""
         for text in texts:
+            self.taken += 1
             if text.session_id != self._native:
                 self._leave()
                 self._enter(text.session_id)
-            key = text.message_id
             number = 0
-            while key in self._seen:
+            while (key := _key(text, number)) in self._seen:
                 number += 1
-                key = f"{text.message_id}\0{number}"
             self._seen.add(key)
-            self.put(key, text)
+            self._put(key, text)
             self._writer.commit_when_full()
         self._leave()
         if not self._prose_only:
             for session, native in self._writer.sessions(self._number):
                 if native not in self._sessions:
                     self._writer.forget_session(session)
+
+    def follow(self, texts: Iterable[tuple[int, Text]]) -> None:
+        """Those that are new or different since; see `TextReader.read`."""
+        for number, text in texts:
+            if text.session_id != self._native:
+                self._enter(text.session_id)
+            self._put(_key(text, number), text)
+            self._writer.commit_when_full()
 
     def finish(self, level: Level, stamp: str) -> None:
         """Say that the source is in the index."""
@@ -70,7 +79,7 @@ class Sink:
         for key in self._rows.keys() - self._seen:
             self._writer.remove(self._rows.pop(key))
 
-    def put(self, key: str, text: Text) -> None:
+    def _put(self, key: str, text: Text) -> None:
         """Add a message of the session that is being read, or change it."""
         if text.time is not None:
             self._second = int(text.time)
@@ -120,6 +129,11 @@ class Sink:
             self._writer.words("long", row.id, "" if plain else _each_once(words), before.tool)
         self.written += changed
         return changed
+
+
+def _key(text: Text, number: int) -> str:
+    """What a message is known by among those of its session; ids may repeat."""
+    return f"{text.message_id}\0{number}" if number else text.message_id
 
 
 def _each_once(text: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum
 from typing import Any
 
@@ -51,8 +51,10 @@ class Row:
 class Writer:
     """The one writer of an index. What is put in is there for readers after `commit`."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, committed: Callable[[], None] = lambda: None) -> None:
+        """`committed` is called after each commit."""
         self._connection = connection
+        self._committed = committed
         self._put: dict[str, dict[int, str]] = {table: {} for table in TABLES}
         self._dead: dict[str, set[int]] = {table: set() for table in TABLES}
         self._held = 0
@@ -82,9 +84,10 @@ class Writer:
                 self._connection.executemany(f"INSERT INTO {table}(rowid, text) VALUES(?,?)", rows)
             dead.clear()
             put.clear()
-        self._connection.execute("COMMIT")
+        self._connection.execute("UPDATE meta SET value=value+1 WHERE key='commits'; COMMIT")
         self._open = False
         self._held = 0
+        self._committed()
 
     def commit_when_full(self) -> bool:
         """`commit` when enough was collected; whether it did."""

@@ -1,0 +1,102 @@
+"""The texts of a conversation in one append-only file of JSON lines, in bounded memory, and of what is appended."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from session_adapters.files import is_whole, lines, open_file, read_at
+from session_adapters.searchable import Rewritten, Text, TextReader, texts_of
+from session_adapters.transcript import Builder
+
+__all__ = ["LinesReader"]
+
+_CHECK = 64
+"""Bytes before the known end that must be unchanged for the file to count as appended to."""
+_RUN = 200
+"""Messages after which those that are settled are handed over."""
+
+
+class LinesReader(TextReader):
+    """Feeds the lines to a builder and takes the finished messages out of it."""
+
+    def __init__(self, path: str | Path, session_id: str, builder: Builder, settled: Callable[[], int]) -> None:
+        """`settled` tells how many of the builder's messages, from the first, no later line can change."""
+        self.builder = builder
+        self._path = path
+        self.session_id = session_id
+        self._settled = settled
+        self._file: tuple[int, int] | None = None
+        self._end = 0
+        self._check = b""
+        self._unterminated = False
+        self._given: Counter[str] = Counter()
+        """Ids of the messages that are no longer in the builder."""
+        self._fresh = 0
+        """Index of the first message in the builder that is new or different."""
+
+    def read(self) -> Iterator[tuple[int, Text]]:
+        """See `TextReader.read`."""
+        with open_file(self._path) as fd:
+            status = os.fstat(fd)
+            if self._file is None:
+                self._file = (status.st_dev, status.st_ino)
+            elif not self._continues(fd, status):
+                raise Rewritten(f"{self._path} is another file now")
+            self._unterminated = False
+            stop = status.st_size
+            for line in lines(fd, self._end, stop):
+                if not line.complete and (line.too_long or not is_whole(line.data)):
+                    stop = line.offset  # a writer is in the middle of it
+                    break
+                self._unterminated = not line.complete
+                if line.too_long:
+                    self.builder.skip(line)
+                else:
+                    self.builder.feed(line)
+                if len(self.builder.messages) >= _RUN:
+                    yield from self._take_settled()
+            self._end = stop
+            self._check = read_at(fd, max(0, stop - _CHECK), min(_CHECK, stop))
+        self._note_change()
+        yield from self._numbered(len(self.builder.messages))
+        self._fresh = len(self.builder.messages)
+        # Handed over; what is settled need not be kept.
+        self._forget(self._settled())
+
+    def _continues(self, fd: int, status: os.stat_result) -> bool:
+        if (status.st_dev, status.st_ino) != self._file or status.st_size < self._end:
+            return False
+        if read_at(fd, self._end - len(self._check), len(self._check)) != self._check:
+            return False
+        # A last line that was taken without its newline must now get one.
+        return not (self._unterminated and status.st_size > self._end and read_at(fd, self._end, 1) != b"\n")
+
+    def _take_settled(self) -> Iterator[tuple[int, Text]]:
+        self._note_change()
+        settled = self._settled()
+        if settled:
+            yield from self._numbered(settled)
+            self._forget(settled)
+
+    def _note_change(self) -> None:
+        changed = self.builder.take_change()
+        if changed is not None:
+            self._fresh = min(self._fresh, changed)
+
+    def _numbered(self, stop: int) -> Iterator[tuple[int, Text]]:
+        messages = self.builder.messages
+        before = Counter(message.id for message in messages[: self._fresh])
+        for text in texts_of(self.session_id, messages, self._fresh, stop):
+            yield self._given[text.message_id] + before[text.message_id], text
+            before[text.message_id] += 1
+
+    def _forget(self, count: int) -> None:
+        if not count:
+            return
+        self._given.update(message.id for message in self.builder.messages[:count])
+        self.builder.drop(set(range(count)))
+        self.builder.take_change()
+        self._fresh = max(0, self._fresh - count)

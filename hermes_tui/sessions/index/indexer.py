@@ -1,0 +1,207 @@
+"""Brings the index in line with the stores: first what was said in every session, newest first, then the rest."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from operator import attrgetter
+from typing import NamedTuple, TypeVar
+
+import apsw
+import msgspec
+
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.sessions.index.sink import Sink
+from hermes_tui.sessions.index.writer import Level, Writer, key_of, stamp_text
+from session_adapters.base import Adapter, Source
+from session_adapters.model import Problem
+from session_adapters.searchable import TextReader
+
+__all__ = ["Indexer", "Report"]
+
+T = TypeVar("T")
+Key = tuple[str, str, str]
+
+_WARM = 16
+"""Sources that were written to lately, whose readers are kept."""
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an indexer has to do, as it last said."""
+
+    pid: int = 0
+    sources: int = 0
+    """All there are."""
+    failed: int = 0
+    """Those that could not be read; searching them is left to the scan."""
+
+
+class _AdapterFailed(Exception):
+    """The source cannot be read."""
+
+
+class _Stopped(Exception):
+    """It was asked to stop."""
+
+
+class _Known(NamedTuple):
+    number: int
+    stamp: str
+    level: Level
+
+
+class _Warm(NamedTuple):
+    reader: TextReader
+    sink: Sink
+
+
+class Indexer:
+    """Does it in steps; after each, `stop` is asked whether that is enough."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        adapters: Adapters,
+        *,
+        pid: int = 0,
+        stop: Callable[[], bool] = lambda: False,
+    ) -> None:
+        self._writer = Writer(connection, self._committed)
+        self._adapters = adapters
+        self._pid = pid
+        self._stop = stop
+        self._sources = 0
+        self._failed: dict[Key, str] = {}
+        self._warm: OrderedDict[Key, _Warm] = OrderedDict()
+
+    def run(self) -> bool:
+        """Look at every store and take in what is new; whether it got to the end. Raises `apsw.Error`."""
+        try:
+            self._run()
+        except _Stopped:
+            return False
+        finally:
+            self._writer.abandon()
+        return True
+
+    def _committed(self) -> None:
+        if self._stop():
+            raise _Stopped
+
+    def _run(self) -> None:
+        known = {key: _Known(number, stamp, level) for number, key, stamp, level in self._writer.sources()}
+        listed, unsure = self._list()
+        there = {key_of(source) for source in listed}
+        for key, one in known.items():
+            if key not in there and key[0] not in unsure:
+                self._warm.pop(key, None)
+                self._writer.forget(one.number)
+        self._sources = len(listed)
+        self._commit()
+        fresh, changed, started = self._sorted_out(listed, known)
+        for sources, step in ((changed, self._change), (fresh, self._prose), ([*fresh, *started], self._all)):
+            for source in sorted(sources, key=attrgetter("modified"), reverse=True):
+                self._guarded(source, step)
+                self._writer.commit_when_full()
+            self._commit()
+
+    def _sorted_out(
+        self, listed: Iterable[Source], known: Mapping[Key, _Known]
+    ) -> tuple[list[Source], list[Source], list[Source]]:
+        """Sources of which there is nothing, those written to since, and those of which the rest is missing."""
+        fresh: list[Source] = []
+        changed: list[Source] = []
+        started: list[Source] = []
+        for source in listed:
+            one = known.get(key_of(source))
+            stamp = stamp_text(source.stamp)
+            if one is None or one.level == Level.NOTHING:
+                fresh.append(source)
+            elif one.stamp != stamp:
+                changed.append(source)
+            elif one.level != Level.ALL:
+                started.append(source)
+        return fresh, changed, started
+
+    def _commit(self) -> None:
+        self._say()
+        self._writer.commit()
+
+    def _say(self) -> None:
+        report = Report(pid=self._pid, sources=self._sources, failed=len(self._failed))
+        self._writer.run("INSERT OR REPLACE INTO meta VALUES('report', ?)", (msgspec.json.encode(report).decode(),))
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def _list(self) -> tuple[list[Source], set[str]]:
+        """Every source, and the agents of which some may not have been seen."""
+        listed: list[Source] = []
+        unsure: set[str] = set()
+        for agent in self._adapters.names:
+            problems: list[Problem] = []
+            try:
+                listed += self._adapters.get(agent).sources(problems.append)
+            except Exception:  # an adapter of somebody else's; `doctor` says what is wrong with it
+                unsure.add(agent)
+            if problems:
+                unsure.add(agent)
+        return listed, unsure
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def _prose(self, adapter: Adapter, source: Source) -> None:
+        """What was said in a source of which there is nothing yet."""
+        self._take(adapter, source, Level.PROSE)
+
+    def _all(self, adapter: Adapter, source: Source) -> None:
+        """Everything in a source that differs from what there is."""
+        self._take(adapter, source, Level.ALL)
+
+    def _take(self, adapter: Adapter, source: Source, level: Level) -> None:
+        problems: list[Problem] = []
+        sink = Sink(self._writer, source, prose_only=level == Level.PROSE)
+        sink.take(_guarded(adapter.texts(source, problems.append, prose_only=level == Level.PROSE)))
+        if problems and not sink.taken:
+            raise _AdapterFailed  # not readable now is not the same as empty
+        sink.finish(level, stamp_text(source.stamp))
+
+    def _change(self, adapter: Adapter, source: Source) -> None:
+        """What is different in a source that was written to: who was written to once is written to again, so its
+        reader is kept, and next time only the new lines are read."""
+        key = key_of(source)
+        warm = self._warm.pop(key, None)
+        try:
+            if warm is not None:
+                warm.sink.follow(_guarded(warm.reader.read()))
+        except _AdapterFailed:
+            warm = None
+        if warm is None:
+            reader = adapter.text_reader(source)
+            if reader is None:
+                self._all(adapter, source)
+                return
+            warm = _Warm(reader, Sink(self._writer, source))
+            warm.sink.take(text for _, text in _guarded(reader.read()))
+        warm.sink.finish(Level.ALL, stamp_text(source.stamp))
+        self._warm[key] = warm
+        if len(self._warm) > _WARM:
+            self._warm.popitem(last=False)
+
+    def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
+        """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""
+        key, stamp = key_of(source), stamp_text(source.stamp)
+        if self._failed.get(key) == stamp:
+            return
+        self._failed.pop(key, None)
+        try:
+            step(self._adapters.get(source.agent), source)
+        except (_AdapterFailed, AdapterBroken):
+            self._failed[key] = stamp
+
+
+def _guarded(texts: Iterable[T]) -> Iterator[T]:
+    """`texts`, with everything that an adapter raises told apart from what the index does."""
+    try:
+        yield from texts
+    except Exception as error:
+        raise _AdapterFailed from error

@@ -1,0 +1,164 @@
+"""The indexer's process: `python -m hermes_tui.sessions.index.worker FILE [--follow]`, niced, one per index.
+
+It reads the stores of the home in its environment. With `--follow` it waits, once it is through, for a line on its
+standard input, looks again after each, and ends when there is none for a while or when the other end is closed: its
+parent is gone then. It may be killed at any moment.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from contextlib import suppress
+from enum import IntEnum
+from pathlib import Path
+
+import apsw
+
+from hermes_tui.log import write_failure
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.cache import fingerprint
+from hermes_tui.sessions.index import lock
+from hermes_tui.sessions.index.indexer import Indexer
+from hermes_tui.sessions.index.schema import (
+    Damaged,
+    break_seal,
+    broken,
+    open_writer,
+    read_seal,
+    remove,
+    write_seal,
+)
+from session_adapters.base import Environment
+
+__all__ = ["Outcome", "main", "work"]
+
+_NICE = 10
+_IDLE = 120.0
+"""Seconds without anything to do after which the process ends."""
+
+
+class Outcome(IntEnum):
+    """How the process ended."""
+
+    DONE = 0
+    FAILED = 1
+    """By a mistake in the program; the log says where."""
+    BUSY = 3
+    """Another one is at work."""
+    NO_PLACE = 4
+    """The cache directory cannot be written, or the disk is full."""
+
+
+class _Parent:
+    """The other end of standard input."""
+
+    def __init__(self, *, follow: bool) -> None:
+        self._follow = follow
+        self._gone = False
+        self._asked = False
+
+    def gone(self) -> bool:
+        """Whether nobody is there any more."""
+        if self._follow and not self._gone:
+            self._read(0)
+        return self._gone
+
+    def wait(self) -> bool:
+        """Wait to be asked to look again; False when it is time to end."""
+        if not self._follow:
+            return False
+        if not self._asked and not self._gone:
+            self._read(_IDLE)
+        asked, self._asked = self._asked, False
+        return asked and not self._gone
+
+    def _read(self, seconds: float) -> None:
+        if select.select([0], [], [], seconds)[0]:
+            data = os.read(0, 4096)
+            self._asked = self._asked or bool(data)
+            self._gone = not data
+
+
+def work(path: Path, *, follow: bool = False) -> Outcome:
+    """Bring the index in `path` up to date, and keep it so while asked to."""
+    parent = _Parent(follow=follow)
+    try:
+        held = lock.take(path.with_suffix(".lock"))
+    except OSError:
+        return Outcome.NO_PLACE
+    if held is None:
+        return Outcome.BUSY
+    try:
+        for attempt in range(2):
+            try:
+                return _index(path, parent)
+            except (Damaged, apsw.Error) as error:
+                if attempt or not (isinstance(error, Damaged) or broken(error)):
+                    return Outcome.NO_PLACE
+            remove(path)
+    except OSError:
+        return Outcome.NO_PLACE
+    finally:
+        os.close(held)
+    return Outcome.FAILED
+
+
+def _index(path: Path, parent: _Parent) -> Outcome:
+    program = fingerprint().decode("utf-8", "replace")
+    _examine(path, program)
+    adapters = Adapters(Environment.current)
+    connection = open_writer(path)
+    try:
+        break_seal(path)
+        _check(connection, program)
+        indexer = Indexer(connection, adapters, pid=os.getpid(), stop=parent.gone)
+        while indexer.run():
+            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
+            if not parent.wait():
+                break
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()
+    write_seal(path, program)
+    return Outcome.DONE
+
+
+def _examine(path: Path, program: str) -> None:
+    """Raises `Damaged` for a file that is not as its writer left it, or that other readers made."""
+    seal = read_seal(path)
+    if seal is None:
+        return
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return
+    if (seal.size, seal.modified) != (status.st_size, status.st_mtime_ns):
+        raise Damaged("something else has written to it")
+    if seal.program != program:
+        raise Damaged("it was made by another version of this program")
+
+
+def _check(connection: apsw.Connection, program: str) -> None:
+    """Raises `Damaged` where the file was left in disorder, or by other readers."""
+    made_by = connection.execute("SELECT value FROM meta WHERE key='program'").get
+    if made_by is None:
+        connection.execute("INSERT INTO meta VALUES('program', ?)", (program,))
+    elif made_by != program:
+        raise Damaged("it was made by another version of this program")
+
+
+def main() -> int:
+    """The process."""
+    with suppress(OSError):
+        os.nice(_NICE)
+    try:
+        return work(Path(sys.argv[1]), follow="--follow" in sys.argv[2:])
+    except Exception as error:
+        write_failure(error)
+        return Outcome.FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -19,6 +19,8 @@ __all__ = ["Opened", "Reader"]
 
 _PAUSE = 1.0
 """Seconds between two looks at the open session."""
+_REMOTE_PAUSE = 5.0
+"""The same where a server has to be asked."""
 
 
 class Opened(NamedTuple):
@@ -33,7 +35,7 @@ class Opened(NamedTuple):
 
 class Reader:
     """`opened` and `grown` are called in the thread: the first with what came of the latest request, the second
-    with the open transcript when its file has changed."""
+    with the open transcript when its file has changed, or now and then where a server has it."""
 
     def __init__(
         self,
@@ -80,13 +82,15 @@ class Reader:
         while True:
             with self._condition:
                 if self._request is None and not self._over:
-                    self._condition.wait(_PAUSE if self._transcript is not None else None)
+                    self._condition.wait(_pause(self._transcript))
                 if self._over:
                     return
                 request, self._request = self._request, None
                 transcript = self._transcript
             if request is not None:
                 stamp = self._serve(request)
+            elif transcript is not None and transcript.is_remote:
+                self._grown(transcript)
             elif transcript is not None:
                 now = _stamp(transcript.path)
                 if now != stamp:
@@ -111,6 +115,13 @@ class Reader:
             self._transcript = transcript
         self._opened(Opened(request, transcript))
         return stamp if request.path == transcript.path else _stamp(transcript.path)
+
+
+def _pause(transcript: Transcript | None) -> float | None:
+    """Seconds until the open session is looked at; None where there is none."""
+    if transcript is None:
+        return None
+    return _REMOTE_PAUSE if transcript.is_remote else _PAUSE
 
 
 def _stamp(path: str) -> tuple[object, ...]:

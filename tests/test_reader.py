@@ -6,6 +6,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from claude_lines import ClaudeHome
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.sessions.manager import SessionManager
@@ -76,4 +78,46 @@ def test_requests_that_were_overtaken_are_not_served(tmp_path: Path) -> None:
     reader.start()
     wait(lambda: opened)
     assert [one.summary for one in opened] == [summaries[-1]]
+    reader.stop()
+
+
+def test_where_a_server_has_the_session_it_is_asked_now_and_then(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.reader._REMOTE_PAUSE", 0.01)
+    home = ClaudeHome(tmp_path / "home")
+    home.session("One")
+    manager = manager_of(home, tmp_path)
+
+    def remote(agent: str, session_id: str) -> Transcript:
+        transcript = manager.open(agent, session_id)
+        transcript.is_remote = True
+        return transcript
+
+    grown: list[Transcript] = []
+    opened: list[Opened] = []
+    reader = Reader(remote, opened.append, grown.append)
+    reader.start()
+    reader.request(manager.list()[0])
+    wait(lambda: len(grown) > 2)  # though nobody writes to the file
+    assert {id(one) for one in grown} == {id(opened[0].transcript)}
+    reader.forget()
+    reader.stop()
+
+
+def test_what_is_prepared_is_prepared_before_anything_is_opened(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    home.session("One")
+    manager = manager_of(home, tmp_path)
+    happened: list[str] = []
+    reader = Reader(
+        manager.open,
+        lambda opened: happened.append("opened"),
+        lambda transcript: None,
+        lambda: happened.append("prepared"),
+    )
+    reader.request(manager.list()[0])
+    reader.start()
+    wait(lambda: len(happened) == 2)
+    assert happened == ["prepared", "opened"]
     reader.stop()

@@ -74,6 +74,8 @@ class Transcript(ABC):
         self.messages: list[Message] = []
         self.complete = False
         """The beginning is loaded."""
+        self.is_remote = False
+        """No file at `path` tells by its looks that there is something new: only `refresh` does."""
         self.problems: list[Problem] = []
 
     @abstractmethod

@@ -34,7 +34,7 @@ def open_tui(settings: Settings) -> int:
 
 
 def _import_lightly() -> None:
-    """asyncio loads the TLS library and hashlib the one for cryptography where they are there: 8 MB and 25 ms of every
+    """asyncio loads the TLS library and hashlib the one for cryptography where they are there: 8 MB and 25 ms of each
     start, for nothing. The screen speaks to no network, and hashlib has the usual functions itself. Whoever imports
     `ssl` later gets it as ever."""
     for name, without in (("asyncio", "ssl"), ("hashlib", "_hashlib")):

@@ -60,6 +60,7 @@ class MainScreen(FirstFrame):
         self._wanted = ""
         """Unified id of the session that the transcript shows or is about to show."""
         self._transcript: Transcript | None = None
+        self._asking = False
         self._settle: Timer | None = None
         self._first = Forest()
         self._reading = False
@@ -179,10 +180,14 @@ class MainScreen(FirstFrame):
             self._update_pane()  # the list may know more by now than when the session was asked for
 
     def grown(self, transcript: Transcript) -> None:
-        """The file of a transcript has changed."""
-        if transcript is not self._transcript:
-            return
-        self.run_worker(self.pane.poll(), group="poll", exit_on_error=True)
+        """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""
+        if transcript is self._transcript and not (transcript.is_remote and self._asking):
+            self._asking = True
+            self.run_worker(self._poll(), group="poll", exit_on_error=True)
+
+    async def _poll(self) -> None:
+        await self.pane.poll()
+        self._asking = False
 
     def _open(self, conversation: Conversation) -> None:
         """Have the newest part of a conversation shown, unless it is."""

@@ -168,6 +168,7 @@ def test_a_conversation_follows_its_writer(postgres: PostgresServer, tmp_path: P
     session_id = "Zero%20Config%20Mode/bob/multi"
     (source,) = adapter.sources(lambda problem: pytest.fail(problem.reason))
     transcript = adapter.open(source, session_id)
+    assert transcript.is_remote
     assert transcript.refresh() == Change()
     insert = (
         "INSERT INTO session_events (id, app_name, user_id, session_id, author, role, content_json, sequence_num,"

@@ -14,7 +14,7 @@ from session_adapters.hector.detect import SessionGone, visit
 from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import Facts, Found, Layout, Lost, Mark
 from session_adapters.hector.messages import Conversation
-from session_adapters.hector.reader import Database
+from session_adapters.hector.reader import Database, Server
 from session_adapters.hector.tally import is_prompt, shown
 from session_adapters.model import Problem
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable
@@ -42,6 +42,7 @@ class HectorTranscript(Transcript):
         super().__init__("hector", session_id, database.path)
         self._database = database
         self._parts = parts
+        self.is_remote = isinstance(database, Server)
         self._page_rows = page
         self._stamp: tuple[int, ...] = ()
         try:

@@ -92,7 +92,7 @@ class OmpAdapter(TreeAdapter):
     def _subagents(self, folder: Path, root: Root, report: Report, depth: int) -> Iterator[Source]:
         for entry in self._listed(folder, report):
             path = Path(entry.path)
-            if path.suffix == ".jsonl" and path.is_file():
+            if path.suffix == ".jsonl" and not path.is_dir():
                 source = self.file_source(path, root, report)
                 if source is not None:
                     yield replace(source, layout=SUBAGENT, session_id="")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -152,4 +153,18 @@ def test_an_unreadable_neighbour_hides_nothing(stores: _Stores, tmp_path: Path) 
     adapter = PiAdapter(Environment(home=tmp_path / "home"))
     problems: list[Problem] = []
     assert len(_read_all(adapter, problems)) == 7
-    assert not problems
+    assert [problem.reason for problem in problems] == ["is a link to a file that is not there"]
+
+
+@pytest.mark.parametrize("agent", [PiAdapter, OmpAdapter])
+def test_what_is_no_file_is_named_and_not_opened(agent: type[TreeAdapter], tmp_path: Path) -> None:
+    folder = tmp_path / f".{agent.name}" / "agent" / "sessions" / "--work--"
+    folder.mkdir(parents=True)
+    os.mkfifo(folder / "2026-11-21T10-00-00-000Z_pipe.jsonl")
+    (folder / "2026-11-21T10-00-01-000Z_nowhere.jsonl").symlink_to(tmp_path / "nowhere")
+    problems: list[Problem] = []
+    assert list(agent(Environment(home=tmp_path)).sources(problems.append)) == []
+    assert {Path(problem.path).name[25:]: problem.reason for problem in problems} == {
+        "pipe.jsonl": "is not a regular file",
+        "nowhere.jsonl": "is a link to a file that is not there",
+    }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
@@ -53,7 +54,7 @@ class TreeAdapter(Adapter):
     def _walk(self, report: Report) -> Iterator[Source]:
         for root in self.roots():
             for entry in self._listed(root.path, report):
-                if entry.name.endswith(".jsonl") and _is_file(entry):
+                if entry.name.endswith(".jsonl") and not _is_directory(entry):
                     yield from self._file(entry, root, report)
                 elif _is_directory(entry):
                     yield from self._folder(entry, root, report)
@@ -61,7 +62,7 @@ class TreeAdapter(Adapter):
     def _folder(self, folder: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
         """A folder of sessions, or one session's folder: the file names tell in which way to look."""
         entries = self._listed(Path(folder.path), report)
-        files = [entry for entry in entries if entry.name.endswith(".jsonl") and _is_file(entry)]
+        files = [entry for entry in entries if entry.name.endswith(".jsonl") and not _is_directory(entry)]
         if files and not any(_NAME.fullmatch(entry.name) for entry in files):
             yield from self._whole_folder(folder, files, root, report)
         else:
@@ -91,13 +92,20 @@ class TreeAdapter(Adapter):
             yield source
 
     def file_source(self, path: Path, root: Root, report: Report) -> Source | None:
-        """The source for one session file; None when it vanished or cannot be looked at (reported)."""
+        """The source for one session file; None when it vanished or is no file that can be read (reported)."""
+        reason = ""
         try:
             status = path.stat()
+            if not stat.S_ISREG(status.st_mode):
+                reason = "is not a regular file"
         except FileNotFoundError:
-            return None
+            if not path.is_symlink():
+                return None
+            reason = "is a link to a file that is not there"
         except OSError as error:
-            report(Problem(agent=self.name, path=str(path), reason=f"cannot be read: {error.strerror or error}"))
+            reason = f"cannot be read: {error.strerror or error}"
+        if reason:
+            report(Problem(agent=self.name, path=str(path), reason=reason))
             return None
         named = _NAME.fullmatch(path.name)
         return Source(

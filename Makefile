@@ -10,7 +10,7 @@ CORPUS ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check screenshots bench build clean
+.PHONY: help demo run test lint types check screenshots bench ccusage build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -40,6 +40,10 @@ screenshots: $(STAMP)  ## make screenshots/*.svg anew from the static demo
 
 bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated sessions there)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(BENCH_ARGS)
+
+ccusage: $(STAMP)  ## what ccusage says of the sample stores, for the tests of costs (needs npm)
+	PYTHONPATH=tests $(BIN)/python tests/record_ccusage.py
+	$(BIN)/python -m pytest -q tests/sessions/test_cost_compared.py
 
 build: $(STAMP)  ## wheel and source archive in dist/
 	$(BIN)/python -m build

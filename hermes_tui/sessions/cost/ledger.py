@@ -64,7 +64,10 @@ class Ledger:
             self._single.clear()
             if self._file is not None:
                 try:
-                    store.save(self._file, sheet, [one for one in calls if one.stamp])
+                    # What failed is tried again by the next process, not by this one at every look.
+                    whole = all(one.stamp for one in calls)
+                    kept = sheet if whole else replace(sheet, key=b"")
+                    store.save(self._file, kept, [one for one in calls if one.stamp])
                 except OSError as error:
                     reason = f"costs cannot be kept for the next start: {error.strerror or error}"
                     problem = Problem(agent="hermes-tui", path=str(self._file), reason=reason)
@@ -91,7 +94,7 @@ class Ledger:
                         own = self._single.get(unified)
                     if own is None or own.mark != mark:
                         left -= entry.source.size if entry.source.session_id else 0
-                        if entry.source.size > _LARGE and entry.source.session_id or left < 0:
+                        if left < 0 or (entry.source.size > _LARGE and entry.source.session_id):
                             continue
                         calls = self._ask(entry, (summary.session_id,), lambda problem: None)
                         own = Own(mark, own_cost(calls or (), runs.get(unified, ()), self.prices))
@@ -174,14 +177,16 @@ class Ledger:
             changed = [name for name, mark in marks.items() if known.marks.get(name) != mark]
             same = marks.keys() - set(changed)
             kept = [call for call in known.calls if call.session_id in same]
-        found = self._ask(entry, changed, problems.append)
-        stamp = source.stamp if found is not None else ()
+        troubles: list[Problem] = []
+        found = self._ask(entry, changed, troubles.append)
+        problems += troubles
+        stamp = source.stamp if not troubles else ()
         return SourceCalls(source.agent, source.path, source.session_id, stamp, [*kept, *(found or ())], marks)
 
     def _ask(
         self, entry: Entry, ids: Sequence[str] | None, report: Callable[[Problem], None]
     ) -> Sequence[Usage] | None:
-        """What the adapter finds in a source; None where it failed, so that it is asked again next time."""
+        """What the adapter finds in a source. Trouble of any kind is reported; None where it failed altogether."""
         source = entry.source
         if not entry.summaries or (ids is not None and not ids):
             return ()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ConditionalPrice, ModelInfo, ModelPrice
 
-__all__ = ["Prices"]
+__all__ = ["Prices", "tariff_of"]
 
 _LOCAL = frozenset(("llama.cpp", "llamacpp", "lm-studio", "lmstudio", "local", "ollama", "vllm"))
 """Providers that are the user's own machine: what runs there has no list price."""
@@ -84,7 +84,7 @@ def _look_up(model: str, provider: str | None) -> Tariff | None:
         ways += [(before, after), ("openrouter", model)]
     for by, name in ways:
         found = _find(snapshot, name, by)
-        tariff = _tariff(found) if found is not None else None
+        tariff = tariff_of(found) if found is not None else None
         if tariff is not None:
             return tariff
     return None
@@ -97,7 +97,8 @@ def _find(snapshot: DataSnapshot, model: str, provider: str | None) -> ModelInfo
         return None
 
 
-def _tariff(model: ModelInfo) -> Tariff | None:
+def tariff_of(model: ModelInfo) -> Tariff | None:
+    """The list's prices of a model as plain numbers; None where it has none for input or output."""
     prices = model.prices
     rates = [_rate(one) for one in prices] if isinstance(prices, list) else [_rate_of(prices)]
     return None if not rates or any(rate is None for rate in rates) else tuple(rate for rate in rates if rate)

@@ -1,0 +1,133 @@
+"""`Adapter.usage`: what a fast pass finds is what the messages say."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import apsw
+import pytest
+
+from session_adapters.base import Environment
+from session_adapters.files import Line, lines, lines_with
+from session_adapters.model import Problem
+from session_adapters.registry import adapter_class
+from session_adapters.usage import Usage, messages_usage
+
+HOMES = [
+    ("claude", "home"),
+    ("claude", "older/home"),
+    ("claude", "spec-layout/home"),
+    ("codex", "home"),
+    ("codex", "older/home"),
+    ("codex", "spec-layout/home"),
+]
+
+
+def told(usage: Usage) -> tuple[object, ...]:
+    return (usage.session_id, usage.key, usage.model, usage.tokens, usage.usd)
+
+
+@pytest.mark.parametrize(("agent", "home"), HOMES)
+def test_the_fast_pass_finds_what_the_messages_say(
+    agent: str, home: str, store: Callable[..., Path], problems: list[Problem]
+) -> None:
+    adapter = adapter_class(agent)(Environment(home=store(agent, *home.split("/"))))
+    found = 0
+    for source in adapter.sources(problems.append):
+        fast = [one for one in adapter.usage(source, problems.append) if not one.inherited]
+        slow = [
+            usage
+            for summary in adapter.summaries(source, problems.append)
+            for usage in messages_usage(adapter.session(source, summary.session_id))
+        ]
+        assert Counter(map(told, fast)) == Counter(map(told, slow))
+        times = {one.key: one.time for one in slow}
+        for one in fast:
+            expected = times[one.key]
+            assert one.time == expected or (expected and one.time and abs(one.time - expected) < 1.0)
+        found += len(fast)
+    assert found > 0
+
+
+def test_a_session_alone(store: Callable[..., Path], problems: list[Problem]) -> None:
+    for agent in ("claude", "codex", "hermes"):
+        adapter = adapter_class(agent)(Environment(home=store(agent, "home")))
+        for source in adapter.sources(problems.append):
+            every = Counter(one.session_id for one in adapter.usage(source, problems.append))
+            for session_id, number in every.items():
+                found = list(adapter.usage(source, problems.append, [session_id]))
+                assert [one.session_id for one in found] == [session_id] * number
+            assert list(adapter.usage(source, problems.append, ["not there"])) == []
+    assert problems == []
+
+
+def test_hermes_tokens_and_dollars_are_those_of_its_tables(
+    store: Callable[..., Path], problems: list[Problem]
+) -> None:
+    home = store("hermes", "home")
+    adapter = adapter_class("hermes")(Environment(home=home))
+    tokens, usd = 0, 0.0
+    for source in adapter.sources(problems.append):
+        if not source.path.endswith(".db"):
+            continue
+        found = list(adapter.usage(source, problems.append))
+        summaries = {one.session_id: one for one in adapter.summaries(source, problems.append)}
+        for session_id, summary in summaries.items():
+            mine = [one for one in found if one.session_id == session_id]
+            assert sum(one.tokens.total for one in mine) == (summary.tokens.total if summary.tokens else 0)
+            recorded = [one.usd for one in mine if one.usd is not None]
+            assert sum(recorded) == pytest.approx(summary.cost.total_usd if summary.cost else 0.0, abs=0.011)
+        tokens += sum(one.tokens.total for one in found)
+        usd += sum(one.usd or 0.0 for one in found)
+    copy = home / ".hermes" / "state.db"
+    connection = apsw.Connection(str(copy), flags=apsw.SQLITE_OPEN_READONLY)
+    query = "SELECT sum(input_tokens + output_tokens + cache_read_tokens + cache_write_tokens) FROM sessions"
+    ((in_table,),) = connection.execute(query).fetchall()
+    assert isinstance(in_table, int) and tokens >= in_table > 0
+    connection.close()
+    assert usd > 1
+
+
+def test_what_cannot_be_read_is_reported(tmp_path: Path, store: Callable[..., Path], problems: list[Problem]) -> None:
+    for agent in ("claude", "codex", "hermes"):
+        adapter = adapter_class(agent)(Environment(home=store(agent, "home")))
+        source = next(iter(adapter.sources(problems.append)))
+        path = Path(source.path)
+        path.unlink()
+        assert list(adapter.usage(source, problems.append)) == []  # gone, as the list will say
+        assert problems == []
+        path.mkdir()
+        assert list(adapter.usage(source, problems.append)) == []
+        (problem,) = problems
+        assert problem.path == source.path
+        problems.clear()
+
+
+def test_the_last_usage_of_a_reply_counts_and_damage_hides_no_neighbour(tmp_path: Path) -> None:
+    path = tmp_path / ".claude" / "projects" / "-srv" / "one.jsonl"
+    path.parent.mkdir(parents=True)
+
+    def line(uuid: str, message: str, output: int) -> str:
+        usage = {"input_tokens": 3, "output_tokens": output}
+        body = {"id": message, "model": "m", "usage": usage, "content": []}
+        return json.dumps({"type": "assistant", "uuid": uuid, "timestamp": "2026-03-01T12:00:00Z", "message": body})
+
+    path.write_text("\n".join([line("a", "m1", 1), '{"usage": torn', line("b", "m1", 9), line("c", "m2", 5)]) + "\n")
+    adapter = adapter_class("claude")(Environment(home=tmp_path))
+    (source,) = adapter.sources(lambda problem: None)
+    found = {one.key: one.output_tokens for one in adapter.usage(source, lambda problem: None)}
+    assert found == {"m1": 9, "m2": 5}
+
+
+@pytest.mark.parametrize("filler", [0, 10, 5 << 20])
+def test_lines_with_a_word_are_those_lines(tmp_path: Path, filler: int) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes(b"one\n\nneedle a\n" + b"x" * filler + b"\nb needle needle\nlast\nneedle")
+    with path.open("rb") as file:
+        size = path.stat().st_size
+        wanted: list[Line] = [line for line in lines(file.fileno(), 0, size) if b"needle" in line.data]
+        assert list(lines_with(file.fileno(), b"needle", size)) == wanted
+        assert len(wanted) == 3

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.cost.desk import CostDesk
     from hermes_tui.sessions.diff import SessionDiff
     from hermes_tui.sessions.doctor import DoctorReport
+    from hermes_tui.sessions.index.service import IndexService
 
 __all__ = ["NativeId", "SessionManager"]
 
@@ -57,15 +58,18 @@ class SessionManager:
         cache_dir: Path | None = None,
         agents: Sequence[str] | None = None,
         prices: Mapping[str, Price] | None = None,
+        indexed: bool = True,
     ) -> None:
         """`environment` None: this process's own, looked at anew on each call. `cache_dir` None: the user's.
         `agents` restricts what is read; raises `AgentNotFound` for a name that no adapter has. `prices` None: those
-        in the user's settings."""
+        in the user's settings. `indexed` False: no search index is made or asked."""
         given = environment
         self._adapters = Adapters(lambda: given or Environment.current(), agents)
         self._cache_dir = cache_dir
         self._catalogue: tuple[str, Catalogue] | None = None
         self._prices = prices
+        self._indexed = indexed
+        self._index: IndexService | None = None
         self._costs: tuple[Catalogue, CostDesk] | None = None
 
     @property
@@ -98,6 +102,18 @@ class SessionManager:
             directory = self._cache_dir or paths.cache_dir()
             current = self._catalogue = (name, Catalogue(self._adapters, directory / name))
         return current[1]
+
+    @property
+    def index(self) -> IndexService:
+        """The search index, and what keeps it up to date; there is none until its first `poke`."""
+        from hermes_tui.sessions.index.service import IndexService, index_file
+
+        environment = self._adapters.environment
+        path = index_file(environment, self._cache_dir or paths.cache_dir())
+        current = self._index
+        if current is None or current.path != path:
+            current = self._index = IndexService(path, environment, on=self._indexed)
+        return current
 
     # Lists ---------------------------------------------------------------------------------------------------
 

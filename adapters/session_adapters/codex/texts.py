@@ -27,16 +27,16 @@ _REPORTED = 10
 class _QuickPayload(Payload):
     """A payload of which the tools' part is passed over."""
 
-    arguments: Raw | None = None
-    input: Raw | None = None
-    output: Raw | None = None
+    arguments: Raw = Raw()
+    input: Raw = Raw()
+    output: Raw = Raw()
 
 
 class _QuickLine(Record):
     payload: _QuickPayload | None = None
-    arguments: Raw | None = None
-    input: Raw | None = None
-    output: Raw | None = None
+    arguments: Raw = Raw()
+    input: Raw = Raw()
+    output: Raw = Raw()
 
 
 class _ProseBuilder(CodexBuilder):

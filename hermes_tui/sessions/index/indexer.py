@@ -12,28 +12,18 @@ import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.index.sink import Sink
-from hermes_tui.sessions.index.writer import Level, Writer, key_of, stamp_text
+from hermes_tui.sessions.index.writer import Level, Report, Writer, key_of, stamp_text
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
 from session_adapters.searchable import TextReader
 
-__all__ = ["Indexer", "Report"]
+__all__ = ["Indexer"]
 
 T = TypeVar("T")
 Key = tuple[str, str, str]
 
 _WARM = 16
 """Sources that were written to lately, whose readers are kept."""
-
-
-class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """What an indexer has to do, as it last said."""
-
-    pid: int = 0
-    sources: int = 0
-    """All there are."""
-    failed: int = 0
-    """Those that could not be read; searching them is left to the scan."""
 
 
 class _AdapterFailed(Exception):

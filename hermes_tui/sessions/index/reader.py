@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import apsw
+import msgspec
 
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.pool import Pool
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
-from hermes_tui.sessions.index.writer import VISIBILITY, Level, key_of
+from hermes_tui.sessions.index.writer import VISIBILITY, Level, Report, key_of
 from hermes_tui.sessions.query.tree import Tree, Word
 from session_adapters.base import Source
 
-__all__ = ["Coverage", "Field", "Hit", "Index", "Ranked"]
+__all__ = ["Coverage", "Field", "Figures", "Hit", "Index", "Ranked"]
 
 Field = Literal["prose", "tool"]
 
@@ -61,6 +62,16 @@ class Ranked(NamedTuple):
     """Hits that were ranked."""
     complete: bool
     """There were no more."""
+
+
+class Figures(NamedTuple):
+    """How much there is in an index; see `service.Progress`."""
+
+    sources: int
+    prose: int
+    everything: int
+    failed: int
+    messages: int
 
 
 class Coverage(NamedTuple):
@@ -136,6 +147,23 @@ class Index:
         with self._lock:
             self._known = (state, known)
         return generation, known
+
+    def figures(self) -> Figures | None:
+        """How much there is; None while there is nothing to ask."""
+
+        def read(connection: apsw.Connection) -> Figures:
+            levels: dict[int, int] = dict(connection.execute("SELECT level, count(*) FROM source GROUP BY level"))
+            said = connection.execute("SELECT value FROM meta WHERE key='report'").get
+            report = msgspec.json.decode(said, type=Report) if isinstance(said, str) else Report()
+            messages = int(connection.execute("SELECT count(*) FROM message").get)
+            everything = levels.get(Level.ALL, 0)
+            prose = everything + levels.get(Level.PROSE, 0)
+            return Figures(report.sources, prose, everything, report.failed, messages)
+
+        try:
+            return self._ask(read)
+        except IndexUnusable:
+            return None
 
     # Searching ---------------------------------------------------------------------------------------------
 

@@ -25,6 +25,7 @@ __all__ = [
     "FORMAT",
     "LONG",
     "SECOND",
+    "STORES",
     "TABLES",
     "Damaged",
     "IndexUnusable",
@@ -41,6 +42,8 @@ __all__ = [
 
 FORMAT = 1
 """Another number: made anew."""
+STORES = "HERMES_TUI_STORES"
+"""Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
 APPLICATION = 0x68747569
 LONG = 16 << 10
 """Characters of a message's tool text that are indexed with their places."""

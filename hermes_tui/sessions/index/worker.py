@@ -15,6 +15,7 @@ from enum import IntEnum
 from pathlib import Path
 
 import apsw
+import msgspec
 
 from hermes_tui.log import write_failure
 from hermes_tui.sessions.adapters import Adapters
@@ -22,6 +23,7 @@ from hermes_tui.sessions.cache import fingerprint
 from hermes_tui.sessions.index import lock
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.schema import (
+    STORES,
     Damaged,
     break_seal,
     broken,
@@ -108,7 +110,7 @@ def work(path: Path, *, follow: bool = False) -> Outcome:
 def _index(path: Path, parent: _Parent) -> Outcome:
     program = fingerprint().decode("utf-8", "replace")
     _examine(path, program)
-    adapters = Adapters(Environment.current)
+    adapters = Adapters(_environment)
     connection = open_writer(path)
     try:
         break_seal(path)
@@ -123,6 +125,11 @@ def _index(path: Path, parent: _Parent) -> Outcome:
         connection.close()
     write_seal(path, program)
     return Outcome.DONE
+
+
+def _environment() -> Environment:
+    given = os.environ.get(STORES)
+    return Environment.current() if given is None else msgspec.json.decode(given, type=Environment)
 
 
 def _examine(path: Path, program: str) -> None:

@@ -7,11 +7,12 @@ from enum import IntEnum
 from typing import Any
 
 import apsw
+import msgspec
 
 from hermes_tui.sessions.index.schema import SECOND, TABLES
 from session_adapters.base import Source
 
-__all__ = ["VISIBILITY", "Level", "Row", "Writer", "key_of", "stamp_text"]
+__all__ = ["VISIBILITY", "Level", "Report", "Row", "Writer", "key_of", "stamp_text"]
 
 _FIRST_BATCH = 1 << 20
 _BATCH = 8 << 20
@@ -28,6 +29,16 @@ class Level(IntEnum):
     NOTHING = 0
     PROSE = 1
     ALL = 2
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an indexer has to do, as it last said."""
+
+    pid: int = 0
+    sources: int = -1
+    """All there are; -1 before it has looked."""
+    failed: int = 0
+    """Those that could not be read; searching them is left to the scan."""
 
 
 class Row:

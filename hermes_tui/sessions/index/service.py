@@ -1,0 +1,232 @@
+"""The index as the rest of the program sees it: where it is, how far it is, and a process that keeps it up to date.
+
+Nothing here raises for a disk that is full or a directory that cannot be written: searching works without an index,
+and `Progress.trouble` says what it lacks.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+import hermes_tui
+import session_adapters
+from hermes_tui.sessions.cache import cache_name
+from hermes_tui.sessions.index import lock
+from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.index.schema import STORES, remove
+from session_adapters.base import Environment
+
+__all__ = ["IndexService", "Progress", "index_file"]
+
+_PAUSE = 5.0
+"""Seconds between two wake-ups of the indexer at least: what was written since is searched in the stores."""
+_AGAIN = 60.0
+"""Seconds after which one that ended in trouble is started again."""
+_TROUBLE = {
+    1: "the indexer failed; the log says where",
+    4: "the index cannot be written: the disk is full, or the cache directory is read-only",
+}
+_PATIENCE = 0.3
+"""Seconds that an indexer has to end in order."""
+_MODULE = "hermes_tui.sessions.index.worker"
+
+
+def index_file(environment: Environment, cache_dir: Path) -> Path:
+    """Where the index of one home and one set of variables that move stores is."""
+    return cache_dir / cache_name(environment).replace("catalogue-", "index-").replace(".msgpack", ".db")
+
+
+class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """How far an index is."""
+
+    state: Literal["absent", "complete", "partial", "unusable", "off"]
+    path: str
+    size: int
+    """Bytes on disk."""
+    running: bool
+    """An indexer is at work."""
+    sources: int = 0
+    """Session files and databases there were when an indexer last looked."""
+    prose: int = 0
+    """Those of which what was said is in the index."""
+    everything: int = 0
+    """Those of which tool text is, too."""
+    failed: int = 0
+    """Those that could not be read for it."""
+    messages: int = 0
+    trouble: str = ""
+    """Why there is no index, or why it does not grow; one sentence without a full stop."""
+
+
+class IndexService:
+    """One index, and its indexer. Safe for several threads."""
+
+    def __init__(self, path: Path, environment: Environment, *, on: bool = True) -> None:
+        """`on` False: as if there were none, and none is made."""
+        self.path = path
+        self.on = on
+        self.index = Index(path if on else path.with_suffix(".off"))
+        self._environment = environment
+        self._process: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._detached = False
+        self._asked = 0.0
+        self._ended = 0.0
+        self._trouble = ""
+
+    # The indexer -------------------------------------------------------------------------------------------
+
+    def poke(self, *, follow: bool = True) -> None:
+        """Something may have changed: have the index brought up to date, by a process of its own that ends with this
+        one, or (`follow` False) when it is through. Returns at once; called too often it does nothing."""
+        now = time.monotonic()
+        with self._lock:
+            if not self.on or (self._asked and now - self._asked < _PAUSE):
+                return
+            self._asked = now
+            if self._alive():
+                self._wake()
+            elif not self._trouble or now - self._ended > _AGAIN:
+                self._start(follow=follow)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """Wait until an indexer that was started with `follow` False is through; whether it is."""
+        process = self._process
+        if process is None:
+            return True
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        with self._lock:
+            self._alive()
+        return True
+
+    def close(self) -> None:
+        """Let the indexer end, unless it was to go on alone, and close what is open."""
+        with self._lock:
+            process, self._process = self._process, None
+        if process is not None and self._detached:
+            process.poll()
+            process.returncode = process.returncode or 0  # nobody waits for it
+        elif process is not None:
+            _end(process)
+        self.index.close()
+
+    def _alive(self) -> bool:
+        process = self._process
+        if process is None:
+            return False
+        code = process.poll()
+        if code is None:
+            return True
+        self._process = None
+        self._ended = time.monotonic()
+        self._trouble = _TROUBLE.get(code, "")
+        if process.stdin is not None:
+            with suppress(OSError):
+                process.stdin.close()
+        return False
+
+    def _start(self, *, follow: bool) -> None:
+        command = [sys.executable, "-m", _MODULE, str(self.path), *(["--follow"] if follow else [])]
+        try:
+            self._process = subprocess.Popen(  # noqa: S603 - our own module
+                command,
+                stdin=subprocess.PIPE if follow else subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=_variables(self._environment),
+                cwd="/",
+                start_new_session=True,
+            )
+            self._detached = not follow
+        except OSError as error:
+            self._ended = time.monotonic()
+            self._trouble = f"the indexer cannot be started: {error.strerror or error}"
+
+    def _wake(self) -> None:
+        process = self._process
+        if process is not None and process.stdin is not None:
+            with suppress(OSError):  # it is just ending; next time it is started
+                process.stdin.write(b"\n")
+                process.stdin.flush()
+
+    # How far it is -----------------------------------------------------------------------------------------
+
+    def progress(self) -> Progress:
+        """How far the index is."""
+        running = lock.is_held(self.path.with_suffix(".lock"))
+        size = sum(_size(Path(f"{self.path}{end}")) for end in ("", "-wal"))
+        with self._lock:
+            self._alive()
+            trouble = self._trouble
+        if not self.on:
+            return Progress(state="off", path=str(self.path), size=size, running=running)
+        figures = self.index.figures()
+        if figures is None:
+            absent = not self.path.exists()
+            trouble = trouble or ("" if absent else self.index.problem)
+            state: Literal["absent", "unusable"] = "absent" if absent else "unusable"
+            return Progress(state=state, path=str(self.path), size=size, running=running, trouble=trouble)
+        done = 0 <= figures.sources <= figures.everything + figures.failed
+        return Progress(
+            state="complete" if done else "partial",
+            path=str(self.path),
+            size=size,
+            running=running,
+            trouble=trouble,
+            **figures._replace(sources=max(0, figures.sources))._asdict(),
+        )
+
+    def clear(self) -> bool:
+        """Delete the index; False while an indexer of another program is at work. Raises `OSError`."""
+        self.close()
+        if not self.path.parent.exists():
+            return True
+        held = lock.take(self.path.with_suffix(".lock"))
+        if held is None:
+            return False
+        try:
+            remove(self.path)
+        finally:
+            os.close(held)
+        return True
+
+
+def _variables(environment: Environment) -> dict[str, str]:
+    """What the indexer is given: its own program, and where the stores are."""
+    variables = dict(os.environ)
+    ours = {str(Path(module.__path__[0]).parent) for module in (hermes_tui, session_adapters)}
+    variables["PYTHONPATH"] = os.pathsep.join((*sorted(ours), *filter(None, [variables.get("PYTHONPATH")])))
+    if environment != Environment.current():
+        variables[STORES] = msgspec.json.encode(environment).decode()
+    return variables
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """It ends by itself when nobody is at the other end; where that takes long it may be stopped at any moment."""
+    if process.stdin is not None:
+        with suppress(OSError):
+            process.stdin.close()
+    try:
+        process.wait(_PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        process.wait()
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.state_db import TitleRefused, sanitize_title
 from lifecycle.oracle import Oracle, OracleError
+from lifecycle.samples import examples
 from lifecycle.state_steps import Pair, Step, steps
 
-EXAMPLES = int(os.environ.get("HERMES_TUI_EXAMPLES") or 40)
-many = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = examples(40)
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.state_db import SessionDB, sanitize_query
 from hermes_tui.lifecycle.state_db.failures import QueryRefused
 from lifecycle.oracle import Oracle
+from lifecycle.samples import examples
 from support import STORES
 
-EXAMPLES = int(os.environ.get("HERMES_TUI_EXAMPLES") or 50)
-many = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+many = examples(50)
 
 WORDS = (
     *("docker", "nginx", "Kubernetes", "deploy", "proxy", "can't", "user@example.com", "100%", "src/main.py", "café"),

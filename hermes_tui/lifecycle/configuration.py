@@ -130,8 +130,7 @@ class _Reading:
         return {}
 
     def _setting(self, name: str) -> Any:
-        """A setting of config.yaml, wherever it stands there, else of gateway.json; the one of the profiles has
-        its own order."""
+        """A setting of config.yaml, else of gateway.json; that of the profiles has an order of its own."""
         places = [self._yaml, self._section, self._json]
         if name == "multiplex_profiles":
             places = [self._yaml, self._json, self._section]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.configuration import GatewayConfig, read_gateway_config
@@ -89,6 +89,9 @@ def as_hermes_has_it(config: GatewayConfig) -> dict[str, Any]:
 
 
 @examples(50)
+@example(over={"gateway": {"multiplex_profiles": True}}, base={"multiplex_profiles": False}, variables={})
+@example(over={"session_reset": {}, "gateway": {"session_reset": {"mode": "idle"}}}, base={}, variables={})
+@example(over={"session_reset": None, "gateway": {"session_reset": {"mode": "idle"}}}, base={}, variables={})
 @given(over=yaml_files, base=json_files, variables=dotenv)
 def test_the_configuration_is_that_of_hermes(
     hermes: Oracle, tmp_path: Path, over: object, base: object, variables: dict[str, str]

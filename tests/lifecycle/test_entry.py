@@ -207,6 +207,7 @@ def test_numbers_as_ids_become_what_keys_have() -> None:
     source = SessionSource.from_dict({"platform": " Telegram", "chat_id": -100, "user_id": 7, "guild_id": "g"})
     assert (source.platform, source.chat_id, source.user_id) == ("telegram", "-100", "7")
     assert (source.scope_id, source.guild_id) == ("g", "g")
+    assert SessionSource(platform="discord", chat_id="1", guild_id="g").scope_id == "g"
     assert source.to_dict()["scope_id"] == source.to_dict()["guild_id"] == "g"
 
 

@@ -1,0 +1,111 @@
+"""The part of a `SessionStore` that is about messages, not lanes (spec 002 section 3)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from hermes_tui.errors import SessionNotFound, StoreError
+from hermes_tui.lifecycle.state_db import SessionDB
+
+__all__ = ["Transcripts"]
+
+MOST_WAITING = 200
+"""Messages of one session that wait for the database; of more the oldest are dropped, as Hermes does."""
+_KEPT = (
+    "tool_name",
+    "tool_calls",
+    "tool_call_id",
+    "platform_message_id",
+    "observed",
+    "api_content",
+    "timestamp",
+)
+_OF_ASSISTANT = (
+    "reasoning",
+    "reasoning_content",
+    "reasoning_details",
+    "codex_reasoning_items",
+    "codex_message_items",
+)
+
+
+class Transcripts:
+    """Messages of sessions, in the database."""
+
+    def __init__(self, db: SessionDB | None) -> None:
+        self._db = db
+        self._waiting: dict[str, list[Mapping[str, Any]]] = {}
+        self._waiting_lock = threading.Lock()
+
+    def append_to_transcript(self, session_id: str, message: Mapping[str, Any], skip_db: bool = False) -> None:
+        """Append a message. What the database does not take now waits in memory and goes before the next one.
+        `skip_db` for a message that the agent has written itself."""
+        if self._db is None or skip_db:
+            return
+        with self._waiting_lock:
+            waiting = self._waiting.setdefault(session_id, [])
+            waiting.append(dict(message))
+            del waiting[:-MOST_WAITING]
+            while waiting:
+                try:
+                    self._append(self._db, session_id, waiting[0])
+                except (StoreError, SessionNotFound):
+                    return
+                waiting.pop(0)
+            del self._waiting[session_id]
+
+    def _append(self, db: SessionDB, session_id: str, message: Mapping[str, Any]) -> None:
+        role = str(message.get("role", "unknown"))
+        names = (*_KEPT, *_OF_ASSISTANT) if role == "assistant" else _KEPT
+        values = {name: message[name] for name in names if message.get(name) is not None}
+        if "platform_message_id" not in values and message.get("message_id"):
+            values["platform_message_id"] = message["message_id"]
+        db.append_message(session_id, role, message.get("content"), **values)
+
+    def rewrite_transcript(self, session_id: str, messages: Iterable[Mapping[str, Any]]) -> bool:
+        """Put these messages in the place of all there are (/retry, /undo, /compress); False if that failed and
+        nothing was changed."""
+        if self._db is None:
+            return True
+        self._forget_waiting(session_id)
+        try:
+            self._db.replace_messages(session_id, messages)
+        except (StoreError, SessionNotFound):
+            return False
+        return True
+
+    def load_transcript(self, session_id: str) -> list[dict[str, Any]]:
+        """Every message in the form of the OpenAI API. Raises `StoreError`."""
+        return [] if self._db is None else self._db.get_messages_as_conversation(session_id)
+
+    def rewind_session(self, session_id: str, n: int = 1) -> dict[str, Any] | None:
+        """Take `n` turns of the user back, at most all there are; the rows are hidden, not removed. How many rows
+        (`rewound_count`), how many turns (`turns_undone`), and what the user had written (`target_text`); None when
+        there is nothing to take back. Raises `StoreError`."""
+        if self._db is None:
+            return None
+        self._forget_waiting(session_id)
+        recent = self._db.list_recent_user_messages(session_id, limit=max(n, 10))
+        if not recent:
+            return None
+        at = min(max(n, 1), len(recent)) - 1
+        done = self._db.rewind_to_message(session_id, recent[at]["id"])
+        return {
+            "rewound_count": done["rewound_count"],
+            "turns_undone": at + 1,
+            "target_text": _text(done["target_message"].get("content")),
+        }
+
+    def _forget_waiting(self, session_id: str) -> None:
+        """What waits belongs to a conversation that is no longer so."""
+        with self._waiting_lock:
+            self._waiting.pop(session_id, None)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        parts = (part.get("text", "") for part in content if isinstance(part, dict) and part.get("type") == "text")
+        return "\n".join(part for part in parts if part)
+    return content if isinstance(content, str) else ""

@@ -1,0 +1,10 @@
+"""Our `SessionStore` is the real one's equal, over random sequences of everything that can happen to lanes."""
+
+from __future__ import annotations
+
+from lifecycle.differential import run
+from lifecycle.oracle import Oracle
+
+
+def test_no_difference_in_any_step(hermes: Oracle) -> None:
+    assert run(hermes, examples=25, steps=20) > 150

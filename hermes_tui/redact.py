@@ -39,7 +39,7 @@ def _pattern(kind: str, marks: str, expression: str, flags: int = 0) -> Pattern:
     return Pattern(kind, tuple(marks.split()), re.compile(expression, flags | re.ASCII))
 
 
-_START = r"(?<![A-Za-z0-9_])(?<!/)"
+_START = r"(?<![A-Za-z0-9_])"
 _END = r"(?![A-Za-z0-9_])"
 _WORD = r"[A-Za-z0-9_-]"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from hermes_tui.sessions.diff.align import align
+from hermes_tui.sessions.diff import align
 from hermes_tui.sessions.diff.model import Change, DiffOperation, DiffStats, FileUse, SessionDiff, Side, ToolUse
 from hermes_tui.sessions.diff.uses import compared_calls, compared_files
 from session_adapters.model import Message, Session
@@ -37,7 +37,7 @@ def _operations(a: tuple[Message, ...], b: tuple[Message, ...]) -> Iterator[Diff
     keys_a = [(message.role, message.content) for message in a]
     keys_b = [(message.role, message.content) for message in b]
     roles_a, roles_b = [message.role for message in a], [message.role for message in b]
-    for step in align(keys_a, keys_b, roles_a, roles_b):
+    for step in align.align(keys_a, keys_b, roles_a, roles_b):
         one = a[step.a] if step.a is not None else None
         other = b[step.b] if step.b is not None else None
         kind: Change = "modification"

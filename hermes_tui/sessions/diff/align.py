@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from hermes_tui.errors import ValidationError
 
@@ -29,10 +29,11 @@ class Step(NamedTuple):
     equal: bool = False
 
 
-def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]]:
+def common(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[int, int]]:
     """A longest common subsequence as pairs of indices, in order; of two lists the mirror of what the lists the other
-    way round give. Raises `ValidationError` for lists so long and so repetitive that it cannot be found."""
-    numbers: dict[Hashable, int] = {}
+    way round give. Their members can be hashed and ordered. Raises `ValidationError` for lists so long and so
+    repetitive that it cannot be found."""
+    numbers: dict[Any, int] = {}
     left = [numbers.setdefault(key, len(numbers)) for key in a]
     right = [numbers.setdefault(key, len(numbers)) for key in b]
     start = 0
@@ -45,7 +46,12 @@ def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]
     shared = set(left[start : len(left) - end]) & set(right[start : len(right) - end])
     places_a = [at for at in range(start, len(left) - end) if left[at] in shared]
     places_b = [at for at in range(start, len(right) - end) if right[at] in shared]
-    middle = _middle([left[at] for at in places_a], [right[at] for at in places_b])
+    between_a, between_b = [left[at] for at in places_a], [right[at] for at in places_b]
+    # Several may be as long; taking the two in a fixed order makes the other way round the mirror.
+    if [b[at] for at in places_b] < [a[at] for at in places_a]:
+        middle = [(i, j) for j, i in _longest(between_b, between_a)]
+    else:
+        middle = _longest(between_a, between_b)
     return [
         *((at, at) for at in range(start)),
         *((places_a[i], places_b[j]) for i, j in middle),
@@ -53,26 +59,9 @@ def common(a: Sequence[Hashable], b: Sequence[Hashable]) -> list[tuple[int, int]
     ]
 
 
-def _middle(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
+def _longest(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     if not a or not b:
         return []
-    # Several may be as long; a fixed order of the two makes the other way round the mirror.
-    first_a, first_b = _renumbered(a, b), _renumbered(b, a)
-    if (len(b), first_b) < (len(a), first_a):
-        return [(i, j) for j, i in _longest(b, a)]
-    return _longest(a, b)
-
-
-def _renumbered(a: Sequence[int], b: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Both lists with numbers by first occurrence, so that they do not depend on which came first before."""
-    numbers: dict[int, int] = {}
-    return (
-        [numbers.setdefault(one, len(numbers)) for one in a],
-        [numbers.setdefault(one, len(numbers)) for one in b],
-    )
-
-
-def _longest(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     if len(a) * len(b) <= _MOST_CELLS:
         from rapidfuzz.distance import LCSseq
 
@@ -122,7 +111,7 @@ class _Link(NamedTuple):
 
 
 def align(
-    keys_a: Sequence[Hashable], keys_b: Sequence[Hashable], roles_a: Sequence[str], roles_b: Sequence[str]
+    keys_a: Sequence[Any], keys_b: Sequence[Any], roles_a: Sequence[str], roles_b: Sequence[str]
 ) -> Iterator[Step]:
     """Every index of both sides once, in the order of both."""
     done_a = done_b = 0

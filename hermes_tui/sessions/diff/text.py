@@ -89,10 +89,7 @@ def _acts(message: Message) -> Iterator[str]:
         yield f"[{call.tool_name}] {target(call)}" + (" (failed)" if call.is_error else "")
     if message.tool_result is not None:
         result = message.tool_result
-        output = (
-            result.output if isinstance(result.output, str) else "" if result.output is None else str(result.output)
-        )
-        yield f"[result of {result.tool_name or result.tool_call_id}] {compact(output, 200)}"
+        yield f"[result of {result.tool_name or result.tool_call_id}] {compact(output_text(result.output), 200)}"
 
 
 def _indented(text: str, mark: str) -> Iterator[str]:

@@ -1,0 +1,102 @@
+"""`sessions export` and `sessions diff`: answers, exit codes, what goes where."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tiny_home import START, TinyHome
+
+Cli = Callable[..., Any]
+KEY = "ghp_" + "a1B2" * 9
+
+
+def test_e_1_an_unknown_format_is_wrong_usage(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one")
+    ran = cli("sessions", "export", "tiny", "one", "--format", "yaml")
+    assert (ran.code, ran.out) == (2, "")
+    assert "yaml" in ran.err
+
+
+def test_e_2_exit_codes_are_those_of_show(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one")
+    (tiny_home.store / "bad.jsonl").write_text("nonsense\n")
+    for arguments, code in ((("nobody", "one"), 3), (("tiny", "two"), 8), (("tiny", "bad"), 1), (("tiny",), 2)):
+        assert cli("sessions", "export", *arguments).code == code
+    ran = cli("sessions", "export", "tiny", "two", "--format", "json")
+    assert json.loads(ran.out)["error"]["code"] == "SESSION_NOT_FOUND"
+
+
+def test_export_writes_what_show_does(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one", turns=3)
+    for form in ("markdown", "json", "jsonl"):
+        assert cli("sessions", "export", "tiny:one", "--format", form).out == (
+            cli("sessions", "show", "tiny", "one", "--format", form).out
+        )
+
+
+def test_export_into_a_file_whose_name_says_the_format(tiny_home: TinyHome, cli: Cli, tmp_path: Path) -> None:
+    tiny_home.add("one")
+    for suffix, begins in (
+        (".html", "<!doctype"),
+        (".json", "{"),
+        (".jsonl", '{"agent"'),
+        (".md", "# "),
+        (".txt", "# "),
+    ):
+        target = tmp_path / f"out{suffix}"
+        ran = cli("sessions", "export", "tiny", "on", "-o", str(target))
+        assert (ran.code, ran.out) == (0, "")
+        assert str(target) in ran.err
+        assert target.read_text().startswith(begins)
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+    again = cli("sessions", "export", "tiny", "one", "-o", str(target))
+    assert (again.code, again.out) == (2, "")
+    assert "--force" in again.err
+    assert cli("sessions", "export", "tiny", "one", "--force", "-o", str(target), "--format", "json").code == 0
+    assert json.loads(target.read_text())["sessionId"] == "one"
+
+
+@pytest.mark.parametrize("form", ["markdown", "html", "json", "jsonl"])
+def test_secrets_are_masked_and_counted(tiny_home: TinyHome, cli: Cli, form: str) -> None:
+    tiny_home.add("one", title=f"The key {KEY}", cwd=f"/x/{KEY}")
+    assert KEY in cli("sessions", "export", "tiny", "one", "--format", form).out
+    ran = cli("sessions", "export", "tiny", "one", "--format", form, "--redact")
+    assert ran.code == 0
+    assert KEY not in ran.out
+    assert "1 secret masked in 2 places: 2 GitHub token" in ran.err
+
+
+def test_a_lineage_of_one_and_its_forms(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one")
+    tiny_home.add("two", parent="one")  # a fork: a conversation of its own
+    found = json.loads(cli("sessions", "export", "tiny", "one", "--lineage", "--format", "json").out)
+    assert [one["sessionId"] for one in found] == ["one"]
+    assert found[0]["messages"]
+
+
+def test_d_1_diff_exit_codes(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one")
+    for a, b, code in (("nobody:x", "tiny:one", 3), ("tiny:one", "tiny:two", 8), ("tiny:one", "tiny", 2)):
+        assert cli("sessions", "diff", a, b).code == code
+    ran = cli("sessions", "diff", "tiny:one", "tiny:two", "--json")
+    assert json.loads(ran.out)["error"]["code"] == "SESSION_NOT_FOUND"
+
+
+def test_diff_as_text_and_as_json(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one", turns=2)
+    tiny_home.add("two", turns=3, at=START, filler=0)
+    ran = cli("sessions", "diff", "tiny:one", "tiny:two")
+    assert (ran.code, ran.err) == (0, "")
+    assert "= 4 messages equal" in ran.out
+    assert "+ 5  user" in ran.out
+    assert "0 changed, 0 removed, 2 added, 4 unchanged" in ran.out
+    found = json.loads(cli("sessions", "diff", "tiny:one", "tiny:two", "--json").out)
+    assert found["stats"] == {"removals": 0, "additions": 2, "modifications": 0, "unchanged": 4}
+    assert [one["type"] for one in found["operations"]] == ["unchanged"] * 4 + ["addition"] * 2
+    assert found["operations"][0]["messageA"]["content"] == "question 0"

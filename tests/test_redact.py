@@ -1,0 +1,190 @@
+"""Masking secrets. Every sample is made up: right in form, a key to nothing."""
+
+from __future__ import annotations
+
+import random
+import string
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hermes_tui.redact import Redactor, patterns
+from session_adapters.model import Message, Session, ToolCall, ToolResult
+
+LETTERS = string.ascii_letters + string.digits
+CHANCE = random.Random(5)
+
+
+def some(length: int, alphabet: str = LETTERS) -> str:
+    return "".join(CHANCE.choice(alphabet) for _ in range(length))
+
+
+HEX = "0123456789abcdef"
+CAPITALS = string.ascii_uppercase + "234567"
+KEYS = {
+    "Anthropic key": f"sk-ant-api03-{some(90)}-AA",
+    "OpenRouter key": f"sk-or-v1-{some(64, HEX)}",
+    "OpenAI key": f"sk-proj-{some(60)}",
+    "AWS key": f"AKIA{some(16, CAPITALS)}",
+    "GitHub token": f"ghp_{some(36)}",
+    "GitLab token": f"glpat-{some(20)}",
+    "Slack token": f"xoxb-{some(12, '0123456789')}-{some(24)}",
+    "Telegram bot token": f"{some(9, '123456789')}:AA{some(33)}",
+    "Google key": f"AIza{some(35)}",
+    "Google client secret": f"GOCSPX-{some(28)}",
+    "Stripe key": f"sk_live_{some(24)}",
+    "Hugging Face token": f"hf_{some(34)}",
+    "npm token": f"npm_{some(36)}",
+    "PyPI token": f"pypi-AgEIcHlwaS5vcmc{some(80)}",
+    "SendGrid key": f"SG.{some(22)}.{some(43)}",
+    "DigitalOcean token": f"dop_v1_{some(64, HEX)}",
+    "Databricks token": f"dapi{some(32, HEX)}",
+    "xAI key": f"xai-{some(80)}",
+    "Groq key": f"gsk_{some(52)}",
+    "Replicate token": f"r8_{some(37)}",
+    "JSON web token": f"eyJ{some(30)}.eyJ{some(60)}.{some(43)}",
+    "age key": f"AGE-SECRET-KEY-1{some(58, CAPITALS)}",
+    "Vault token": f"hvs.{some(30)}",
+    "Linear key": f"lin_api_{some(40)}",
+    "Notion token": f"ntn_{some(46)}",
+    "Perplexity key": f"pplx-{some(48)}",
+    "Tavily key": f"tvly-{some(32)}",
+    "Shopify token": f"shpat_{some(32, HEX)}",
+    "Discord token": f"M{some(25)}.{some(6)}.{some(38)}",
+    "Google token": f"ya29.{some(60)}",
+    "Stripe webhook secret": f"whsec_{some(32)}",
+}
+# fmt: off
+AROUND = (
+    "{}", "export KEY={}", 'key: "{}",', "({})", "`{}`", "{}\nnext", "https://x.org/{}?run",
+    'curl -H "x-api-key: {}"', '{{"k": "{}"}}',
+)
+# fmt: on
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_a_key_is_masked_wherever_it_stands(kind: str) -> None:
+    for around in AROUND:
+        redactor = Redactor()
+        masked = redactor.text(around.format(KEYS[kind]))
+        assert masked == around.format(f"[masked: {kind}]")
+        assert (redactor.secrets, dict(redactor.places)) == (1, {kind: 1})
+
+
+@pytest.mark.parametrize(
+    ("text", "masked"),
+    [
+        ("postgres://shop:s3cr%40et@db:5432/x", "postgres://shop:[masked: password in an address]@db:5432/x"),
+        ("redis://:hunter22@cache", "redis://:[masked: password in an address]@cache"),
+        ("https://x.org/?a=1&token=abcdef123&b=2", "https://x.org/?a=1&token=[masked: token in an address]&b=2"),
+        ("https://x.org/cb#access_token=abcdef123", "https://x.org/cb#access_token=[masked: token in an address]"),
+        ("https://h/?X-Amz-Signature=0123456789ab", "https://h/?X-Amz-Signature=[masked: token in an address]"),
+        ("Authorization: Bearer abcdef.ghij-kl", "Authorization: Bearer [masked: authorization header]"),
+        ('{"Authorization": "Basic dXNlcjpwYXNz"}', '{"Authorization": "Basic [masked: authorization header]"}'),
+        (
+            "https://hooks.slack.com/services/T0AB/B0CD/abcdefghijkl",
+            "https://hooks.slack.com/services/[masked: Slack webhook]",
+        ),
+        (f"aws_secret_access_key = {'a1B/' * 10}", "aws_secret_access_key = [masked: AWS secret key]"),
+    ],
+)
+def test_addresses_and_headers_keep_everything_but_the_secret(text: str, masked: str) -> None:
+    assert Redactor().text(text) == masked
+
+
+def test_private_key_blocks_whole_escaped_and_cut_off() -> None:
+    lines = "\n".join(some(64, LETTERS + "+/") for _ in range(4))
+    for name in ("", "RSA ", "OPENSSH ", "EC ", "ENCRYPTED "):
+        block = f"-----BEGIN {name}PRIVATE KEY-----\n{lines}\n-----END {name}PRIVATE KEY-----"
+        assert Redactor().text(f"cat key\n{block}\ndone") == "cat key\n[masked: private key]\ndone"
+        assert Redactor().text(block.replace("\n", "\\n")) == "[masked: private key]"
+    cut = Redactor().text(f"-----BEGIN PRIVATE KEY-----\n{lines}\n{lines[:10]}")
+    assert cut == "[masked: private key]"
+    block = f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n{lines}\n-----END PGP PRIVATE KEY BLOCK-----"
+    assert Redactor().text(block) == "[masked: private key]"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "fixed in 3b3dbc70cd5d5f3a0b3b3dbc7d6f20bd0a098b02, see 72270340-b660-4989-9233-9960b073ec0f",
+        "task-manager-for-everyone-who-likes-long-names and risk-averse-people-who-do-not-take-any-at-all",
+        "https://example.org/path?page=2&sort=name#section-one and http://localhost:8080/a@b",
+        "sk-learn, sk-SK, ghp_short, hf_model, AKIA, eyJ, xoxb-",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----",
+        "the token is in the vault; password: see the wiki; Bearer of bad news",
+        "commit 0a098b0 touched 12:30:45 and 10.0.0.1:5432/AAA",
+    ],
+)
+def test_what_is_no_secret_stays(text: str) -> None:
+    redactor = Redactor()
+    assert redactor.text(text) == text
+    assert redactor.report == "no secrets found to mask"
+
+
+@given(st.text(max_size=200))
+def test_masking_twice_is_masking_once(text: str) -> None:
+    text = f"{text} {KEYS['GitHub token']} postgres://u:{KEYS['Groq key']}@h/ ?token={KEYS['OpenAI key']}"
+    redactor = Redactor()
+    once = redactor.text(text)
+    again = Redactor()
+    assert again.text(once) == once
+    assert again.places.total() == 0
+
+
+def test_a_whole_session_is_masked_and_counted() -> None:
+    key, other = KEYS["GitHub token"], KEYS["Anthropic key"]
+    call = ToolCall(tool_call_id="c", tool_name="bash", input={"env": {key: [key]}}, output=f"out {other}")
+    session = Session(
+        agent="tiny",
+        session_id="s",
+        title=f"use {key}",
+        raw={"x": {"y": key}},
+        messages=(
+            Message(role="user", content=f"my key is {key}", thinking=other),
+            Message(role="assistant", tool_calls=(call,)),
+            Message(role="tool", tool_result=ToolResult(tool_call_id="c", output=[f"{key}"])),
+            Message(role="user", content="nothing here"),
+        ),
+    )
+    redactor = Redactor()
+    masked = redactor.record(session)
+    assert key not in str(masked)
+    assert other not in str(masked)
+    assert masked.unified_id == session.unified_id
+    assert masked.messages[3] is session.messages[3]
+    assert redactor.secrets == 2
+    assert redactor.places == {"GitHub token": 6, "Anthropic key": 2}
+    assert redactor.report == "2 secrets masked in 8 places: 6 GitHub token, 2 Anthropic key"
+
+
+def test_nothing_hostile_takes_long() -> None:
+    """Work grows with the text, not with its square: each of these is answered long before the test's own limit."""
+    for text in (
+        "-----BEGIN PRIVATE KEY-----" * 20_000,
+        "eyJ" + "a" * 2_000_000,
+        "a://" * 200_000,
+        "https://" + "a" * 1_000_000,
+        "?token=" * 200_000,
+        "authorization: " * 100_000,
+        "M" * 1_000_000 + ".",
+        "sk-ant-" * 200_000,
+    ):
+        Redactor().text(text)
+
+
+def test_every_mark_is_lower_case_and_every_kind_is_tested() -> None:
+    assert all(mark == mark.lower() for pattern in patterns() for mark in pattern.marks)
+    elsewhere = {
+        "private key",
+        "password in an address",
+        "token in an address",
+        "authorization header",
+        "Slack webhook",
+        "AWS secret key",
+        "Discord webhook",
+    }
+    assert {pattern.kind for pattern in patterns()} == set(KEYS) | elsewhere
+    webhook = f"https://discord.com/api/webhooks/1234567890/{some(68)}"
+    assert Redactor().text(webhook) == "https://discord.com/api/webhooks/1234567890/[masked: Discord webhook]"

@@ -7,10 +7,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 PYTEST_ARGS ?=
 CORPUS ?=
+EXAMPLES ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check screenshots bench ccusage build clean
+.PHONY: help demo run test lint types check screenshots bench ccusage differential build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -44,6 +45,9 @@ bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated ses
 ccusage: $(STAMP)  ## what ccusage says of the sample stores, for the tests of costs (needs npm)
 	PYTHONPATH=tests $(BIN)/python tests/record_ccusage.py
 	$(BIN)/python -m pytest -q tests/sessions/test_cost_compared.py
+
+differential: $(STAMP)  ## compare the store of lanes with the real Hermes at length (EXAMPLES=2000)
+	PYTHONPATH=tests $(BIN)/python tests/lifecycle/differential.py $(or $(EXAMPLES),1000)
 
 build: $(STAMP)  ## wheel and source archive in dist/
 	$(BIN)/python -m build

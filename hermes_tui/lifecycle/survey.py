@@ -14,12 +14,12 @@ from hermes_tui.lifecycle.gateway_rules import Rules, rules_of
 from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.index_file import IndexFile, read_index
+from hermes_tui.lifecycle.recovery import restart_counts
 from hermes_tui.lifecycle.rows import RoutingRow, Rows, SessionRow
-from session_adapters.files import read_small
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.times import from_epoch
 
-__all__ = ["Survey", "restart_counts", "survey"]
+__all__ = ["Survey", "survey"]
 
 
 class Survey(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,17 +122,3 @@ def _notes(lanes: Sequence[IndexedLane], home: HermesHome) -> tuple[str, ...]:
         f"lanes are recorded for the directory {one}, as in a container or a copy, and not for {home.scope}"
         for one in others
     )
-
-
-def restart_counts(home: Path) -> tuple[dict[str, int], str]:
-    """The counts of Hermes' guard against loops, and what is wrong with the file (`restart_counts.json` in the
-    document, `.restart_failure_counts` in the program)."""
-    for name in (".restart_failure_counts", "restart_counts.json"):
-        try:
-            found = msgspec.json.decode(read_small(home / name, 1 << 20), type=dict[str, int])
-        except (FileNotFoundError, NotADirectoryError):
-            continue
-        except (OSError, ValueError) as error:
-            return {}, f"{home / name}: {error}"
-        return found, ""
-    return {}, ""

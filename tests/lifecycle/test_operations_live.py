@@ -137,8 +137,7 @@ def test_a_user_who_resumes_in_between_is_told(world: World) -> None:
 
 def test_what_is_in_the_gateways_memory_is_refused(world: World) -> None:
     world.talk()
-    for kind, more in (("mark", {}), ("clear", {}), ("prune", {"days": 1})):
-        plan = world.plan(kind, **({"key": ""} if kind == "prune" else {}), **more)
+    for plan in (world.plan("mark"), world.plan("clear"), world.plan("prune", "", days=1)):
         assert "a gateway is running" in plan.refusal
         with pytest.raises(OperationRefused, match="gateway is running"):
             world.operations.apply(plan)

@@ -1,0 +1,108 @@
+"""What a gateway does about its lanes when it starts and stops (spec 002 section 7).
+
+After a clean shutdown nothing; after anything else the lanes that were active just before count as interrupted, so
+that their conversations go on. One that was busy in three restarts in a row is suspended instead: whatever it does
+there probably is the reason.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.policy import FRESHNESS
+from hermes_tui.lifecycle.store import SessionStore
+from session_adapters.files import read_small
+
+__all__ = [
+    "AUTO_RESUME_REASONS",
+    "STUCK_AFTER",
+    "Started",
+    "auto_resumable",
+    "count_busy",
+    "mark_clean_shutdown",
+    "recover",
+    "restart_counts",
+]
+
+CLEAN_SHUTDOWN = ".clean_shutdown"
+"""Empty; left when a drain ended in time, taken away by the next start."""
+COUNTS = (".restart_failure_counts", "restart_counts.json")
+"""The program's name of the file, and the document's. Session key → restarts in a row with the lane busy."""
+STUCK_AFTER = 3
+RECENT = 120.0
+"""Seconds."""
+AUTO_RESUME_REASONS = ("restart_timeout", "shutdown_timeout", "restart_interrupted")
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """What the start did."""
+
+    clean: bool
+    """The shutdown before it was clean."""
+    marked: int = 0
+    """Lanes that count as interrupted now."""
+    suspended: tuple[str, ...] = ()
+    """Keys of lanes that were stuck."""
+    problem: str = ""
+    """Why the counts could not be read; they are left where they are then."""
+
+
+def recover(home: Path, store: SessionStore) -> Started:
+    """The first thing that a starting gateway does with its lanes. Raises `StoreError`, `OSError`."""
+    marker = home / CLEAN_SHUTDOWN
+    clean = marker.exists()
+    if clean:
+        marker.unlink()
+    marked = 0 if clean else store.suspend_recently_active(RECENT)
+    counts, problem = restart_counts(home)
+    known = {entry.session_key: entry for entry in store.list_sessions()}
+    stuck = [key for key, number in counts.items() if number >= STUCK_AFTER and key in known]
+    stuck = [key for key in stuck if not known[key].suspended]
+    for key in stuck:
+        store.suspend_session(key)
+    if not problem:
+        for name in COUNTS:
+            (home / name).unlink(missing_ok=True)
+    return Started(clean=clean, marked=marked, suspended=tuple(stuck), problem=problem)
+
+
+def count_busy(home: Path, busy: Iterable[str]) -> None:
+    """When a gateway goes down with these lanes busy: one more for each. A lane that is not busy has broken the
+    loop and starts from nothing. Raises `OSError`."""
+    counts, _ = restart_counts(home)
+    path = home / COUNTS[0]
+    draft = path.with_name(f"{path.name}.tmp")
+    draft.write_bytes(msgspec.json.encode({key: counts.get(key, 0) + 1 for key in busy}))
+    os.replace(draft, path)  # noqa: PTH105 - atomic
+
+
+def mark_clean_shutdown(home: Path) -> None:
+    """When every turn ended in time. Raises `OSError`."""
+    (home / CLEAN_SHUTDOWN).touch()
+
+
+def restart_counts(home: Path) -> tuple[dict[str, int], str]:
+    """The counts of the guard against loops, and what is wrong with the file. Raises nothing."""
+    for name in COUNTS:
+        try:
+            return msgspec.json.decode(read_small(home / name, 1 << 20), type=dict[str, int]), ""
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError) as error:
+            return {}, f"{home / name}: {error}"
+    return {}, ""
+
+
+def auto_resumable(entry: SessionEntry, now: datetime, freshness: float = FRESHNESS) -> bool:
+    """Whether a starting gateway goes on with the lane by itself: marked, for a reason of a restart, and not too
+    long ago. `now` is local, without a zone; `freshness` in seconds, 0 or less for ever."""
+    if not entry.resume_pending or entry.suspended or entry.resume_reason not in AUTO_RESUME_REASONS:
+        return False
+    marked = entry.last_resume_marked_at or entry.updated_at
+    return freshness <= 0 or (now - marked).total_seconds() <= freshness

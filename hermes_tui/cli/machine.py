@@ -24,8 +24,8 @@ def environment_of(home: Path | None) -> Environment | None:
     return Environment(home=home.resolve())
 
 
-def manager_of(home: Path | None) -> SessionManager:
-    """The manager for `--home`."""
+def manager_of(home: Path | None, *, indexed: bool = True) -> SessionManager:
+    """The manager for `--home`; `indexed` as there."""
     from hermes_tui.sessions.manager import SessionManager
 
-    return SessionManager(environment_of(home))
+    return SessionManager(environment_of(home), indexed=indexed)

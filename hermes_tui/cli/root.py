@@ -26,6 +26,7 @@ COMMANDS = {
     "cost": Place("hermes_tui.cli.cost", "cost", "Say what sessions cost."),
     "demo": Place("hermes_tui.cli.demo", "demo", "Try it on made-up sessions in a temporary home."),
     "doctor": Place("hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."),
+    "index": Place("hermes_tui.cli.index", "index", "See, rebuild or delete the search index."),
     "lanes": Place("hermes_tui.cli.lanes", "lanes", "See and steer the lanes of Hermes' gateway."),
     "sessions": Place("hermes_tui.cli.sessions", "sessions", "List, print, export and compare sessions."),
 }
@@ -65,13 +66,16 @@ class _Commands(click.Group):
 @click.option("--no-mouse", is_flag=True, help="Leave the mouse to the terminal, for selecting and copying.")
 @click.option("--theme", metavar="NAME", help="Colours: a theme by name; an unknown name lists them.")
 @click.option("--read-only", is_flag=True, help="Refuse every key and command that changes a gateway's lanes.")
+@click.option("--no-index", is_flag=True, help="Make and use no search index: search the sessions themselves.")
 @click.pass_context
-def root(context: click.Context, home: Path | None, no_mouse: bool, theme: str | None, read_only: bool) -> int:
+def root(
+    context: click.Context, home: Path | None, no_mouse: bool, theme: str | None, read_only: bool, no_index: bool
+) -> int:
     """See, read and search every session of every AI agent on this machine.
 
     Without a command the terminal program opens. Sessions are only ever read.
     """
-    context.obj = Settings(home, not no_mouse, theme, read_only)
+    context.obj = Settings(home, not no_mouse, theme, read_only, not no_index)
     if context.invoked_subcommand is None:
         from hermes_tui.cli.tui import open_tui
 

@@ -22,6 +22,7 @@ class Settings(NamedTuple):
     mouse: bool
     theme: str | None
     read_only: bool = False
+    indexed: bool = True
 
     def config(self) -> Config:
         """The user's settings with these options on top. Raises `ValidationError` for a settings file that is
@@ -36,6 +37,7 @@ class Settings(NamedTuple):
             mouse=self.mouse and kept.mouse,
             theme=self.theme or kept.theme,
             read_only=self.read_only or kept.read_only,
+            index=self.indexed and kept.index,
         )
 
     @classmethod

@@ -6,6 +6,7 @@ and `Progress.trouble` says what it lacks.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -209,7 +210,9 @@ def _variables(environment: Environment) -> dict[str, str]:
     ours = {str(Path(module.__path__[0]).parent) for module in (hermes_tui, session_adapters)}
     variables["PYTHONPATH"] = os.pathsep.join((*sorted(ours), *filter(None, [variables.get("PYTHONPATH")])))
     if environment != Environment.current():
-        variables[STORES] = msgspec.json.encode(environment).decode()
+        home, proc = str(environment.home), str(environment.proc)
+        given = {"home": home, "variables": dict(environment.variables), "proc": proc}
+        variables[STORES] = json.dumps(given)  # which, unlike msgspec, takes names that are no UTF-8
     return variables
 
 

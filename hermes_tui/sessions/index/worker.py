@@ -7,6 +7,7 @@ parent is gone then. It may be killed at any moment.
 
 from __future__ import annotations
 
+import json
 import os
 import select
 import sys
@@ -15,7 +16,6 @@ from enum import IntEnum
 from pathlib import Path
 
 import apsw
-import msgspec
 
 from hermes_tui.log import write_failure
 from hermes_tui.sessions.adapters import Adapters
@@ -129,7 +129,10 @@ def _index(path: Path, parent: _Parent) -> Outcome:
 
 def _environment() -> Environment:
     given = os.environ.get(STORES)
-    return Environment.current() if given is None else msgspec.json.decode(given, type=Environment)
+    if given is None:
+        return Environment.current()
+    stores = json.loads(given)
+    return Environment(home=Path(stores["home"]), variables=stores["variables"], proc=Path(stores["proc"]))
 
 
 def _examine(path: Path, program: str) -> None:

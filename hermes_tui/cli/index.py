@@ -1,0 +1,112 @@
+"""`hermes-tui index status`, `rebuild` and `clear`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_tui.cli import narration, output
+from hermes_tui.cli.machine import manager_of
+from hermes_tui.display import safe
+from hermes_tui.errors import ValidationError
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.index.service import IndexService, Progress
+
+__all__ = ["clear", "index", "rebuild", "status"]
+
+_LOOK = 2.0
+"""Seconds between two lines that say how far it is."""
+_STATES = {
+    "absent": "there is none yet; it is made when something is searched for",
+    "complete": "complete",
+    "partial": "being made: what it lacks is searched in the sessions themselves",
+    "unusable": "cannot be used: the sessions themselves are searched",
+    "off": "switched off: the sessions themselves are searched",
+}
+
+
+@click.group()
+def index() -> None:
+    """The search index: a cache that can be deleted at any time."""
+
+
+@index.command("status")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def status(context: click.Context, as_json: bool) -> None:
+    """Say how far the index is, where it is and how large."""
+    _show(_service(context), as_json)
+
+
+@index.command("rebuild")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON when it is done.")
+@click.pass_context
+def rebuild(context: click.Context, as_json: bool) -> int:
+    """Make the index anew, and wait for it."""
+    service = _service(context)
+    if not service.on:
+        raise ValidationError("the index is switched off, by --no-index or in the settings: there is none to make")
+    _clear(service)
+    service.poke(follow=False)
+    while not service.wait(_LOOK):
+        progress = service.progress()
+        if progress.sources:
+            narration.say(
+                f"{_share(progress.prose, progress.sources)}, {_share(progress.everything, progress.sources)}"
+            )
+    progress = _show(service, as_json)
+    return narration.OK if progress.state == "complete" else narration.FAILURE
+
+
+@index.command("clear")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def clear(context: click.Context, as_json: bool) -> None:
+    """Delete the index; it is made again when something is searched for."""
+    service = _service(context)
+    _clear(service)
+    _show(service, as_json)
+
+
+def _service(context: click.Context) -> IndexService:
+    settings = context.find_root().obj
+    return manager_of(settings.home, indexed=settings.config().index).index
+
+
+def _clear(service: IndexService) -> None:
+    try:
+        if service.clear():
+            return
+    except OSError as error:
+        raise ValidationError(f"the index cannot be deleted: {error.strerror or error} ({service.path})") from error
+    raise ValidationError("another program is making the index just now; close it, or wait until it is done")
+
+
+def _show(service: IndexService, as_json: bool) -> Progress:
+    progress = service.progress()
+    if as_json:
+        output.write_json(progress)
+    else:
+        output.write("".join(f"{line}\n" for line in _lines(progress)))
+    return progress
+
+
+def _lines(progress: Progress) -> Iterator[str]:
+    yield f"index     {_STATES[progress.state]}"
+    if progress.sources:
+        yield f"said      {_share(progress.prose, progress.sources)}"
+        yield f"tools     {_share(progress.everything, progress.sources)}"
+        yield f"messages  {progress.messages:,}"
+    if progress.failed:
+        yield f"unread    {progress.failed:,}; `hermes-tui doctor` says why"
+    yield f"indexer   {'at work' if progress.running else 'not running'}"
+    if progress.trouble:
+        yield f"trouble   {safe(progress.trouble)}"
+    yield f"file      {safe(progress.path)}" + (f" ({progress.size / 1e6:,.1f} MB)" if progress.size else "")
+
+
+def _share(done: int, of: int) -> str:
+    return f"{done:,} of {of:,} session files"

@@ -35,6 +35,8 @@ LANES = ("list", "show", "reset", "suspend", "resume", "mark", "clear", "prune",
 def test_the_commands_are_those_of_the_design() -> None:
     assert set(EVERY) == {
         "hermes-tui",
+        "hermes-tui cost",
+        "hermes-tui cost report",
         "hermes-tui demo",
         "hermes-tui doctor",
         "hermes-tui lanes",

@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.cost.desk import CostDesk
     from hermes_tui.sessions.diff import SessionDiff
     from hermes_tui.sessions.doctor import DoctorReport
+    from hermes_tui.sessions.index.reader import Index
     from hermes_tui.sessions.index.service import IndexService
+    from hermes_tui.sessions.search.desk import SearchDesk
+    from hermes_tui.sessions.search.model import Outcome, Result, SearchOptions, Window
 
 __all__ = ["NativeId", "SessionManager"]
 
@@ -71,6 +74,7 @@ class SessionManager:
         self._indexed = indexed
         self._index: IndexService | None = None
         self._costs: tuple[Catalogue, CostDesk] | None = None
+        self._searches: tuple[Catalogue, SearchDesk] | None = None
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -215,6 +219,41 @@ class SessionManager:
 
         return diff(self.get(*a), self.get(*b))
 
+    # Searching -----------------------------------------------------------------------------------------------
+
+    @property
+    def searches(self) -> SearchDesk:
+        """Every way of searching, for faces that follow it."""
+        catalogue = self.catalogue
+        if self._searches is None or self._searches[0] is not catalogue:
+            from hermes_tui.sessions.search.desk import SearchDesk
+
+            home = str(self.environment.home)
+            self._searches = (
+                catalogue,
+                SearchDesk(catalogue, self._adapters, home, self._asked_index, self._dressed),
+            )
+        return self._searches[1]
+
+    def search(self, text: str, options: SearchOptions | None = None, **changes: Any) -> Sequence[Result]:
+        """The conversations that a query finds, the best first (spec 004 §6.3); none for an unknown agent or an empty
+        query. Raises `ValidationError`. How complete the answer is: `discover`."""
+        return self.discover(text, options, **changes).results
+
+    def discover(self, text: str, options: SearchOptions | None = None, **changes: Any) -> Outcome:
+        """The same with what was covered and what could not be read. Raises `ValidationError`."""
+        from hermes_tui.sessions.search.model import SearchOptions
+
+        return self.searches.discover(text, _options(options, changes, SearchOptions))
+
+    def scroll(self, agent: str, session_id: str, message_id: str, *, window: int = 10) -> Window:
+        """The messages around one of a session (spec 003). Raises as `get` does, and `ValidationError`."""
+        return self.searches.scroll(self.get(agent, session_id), message_id, window)
+
+    def browse(self, agent: str | None = None, *, limit: int | None = 20) -> Sequence[SessionSummary]:
+        """The conversations that were active last (spec 003), none for an unknown agent."""
+        return self.searches.browse(agent, limit)
+
     # Identifiers ---------------------------------------------------------------------------------------------
 
     def resolve_unified_id(self, agent: str, session_id: str) -> str:
@@ -245,6 +284,18 @@ class SessionManager:
             return self.costs
         except ValidationError:
             return None
+
+    def _asked_index(self) -> Index | None:
+        service = self.index
+        return service.index if service.on else None
+
+    def _dressed(self, sessions: Sequence[SessionSummary], with_costs: bool) -> Sequence[SessionSummary]:
+        """With tags of their own, and on request what each cost, as a list has them."""
+        costs = self._costs_if_readable()
+        if costs is None:
+            return sessions
+        tagged = costs.tagged(sessions)
+        return costs.all_priced(tagged) if with_costs else tagged
 
     def _known(self, agent: str, session_id: str) -> SessionSummary | None:
         return self._catalogue[1].summary(agent, session_id) if self._catalogue else None

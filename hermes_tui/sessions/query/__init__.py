@@ -19,6 +19,7 @@ from hermes_tui.sessions.query.tree import (
     Always,
     Literally,
     MessageFilter,
+    SessionFilter,
     Tree,
     Unit,
     Word,
@@ -76,6 +77,11 @@ class Query(Struct, frozen=True):
     def searches_text(self) -> bool:
         """Whether texts have to be looked at for some session."""
         return any(isinstance(leaf, Word | Literally | MessageFilter) for leaf in leaves(self.tree))
+
+    @property
+    def fields(self) -> frozenset[str]:
+        """Names of the filters in it."""
+        return frozenset(leaf.field for leaf in leaves(self.tree) if isinstance(leaf, SessionFilter | MessageFilter))
 
     @property
     def needs_messages(self) -> bool:

@@ -1,0 +1,163 @@
+"""Searches the stores themselves: the complete answer where there is no index.
+
+Files are turned away by their raw bytes where their agent's format allows that (`session_adapters.raw`), and what is
+left is read through the adapter, a session at a time.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from hermes_tui.sessions.query import Search
+from hermes_tui.sessions.query.tree import All, Any, Tree, Unit, Word
+from hermes_tui.sessions.search.model import Field, Found, Match
+from hermes_tui.sessions.search.relevance import of_unit
+from session_adapters.base import Adapter, Report, Source
+from session_adapters.model import Problem, SessionSummary
+from session_adapters.raw import may_hold
+from session_adapters.searchable import Text
+
+__all__ = ["MOST_MATCHES", "Wanted", "needles", "scan"]
+
+MOST_MATCHES = 200
+"""Places that are kept of one session: the newest."""
+
+Stop = Callable[[], bool]
+
+
+class Wanted(NamedTuple):
+    """A session and what is looked for in it."""
+
+    summary: SessionSummary
+    search: Search
+
+
+def needles(tree: Tree) -> frozenset[bytes] | None:
+    """Runs of ASCII letters and digits, one of which is in every text that satisfies the tree (but for accents);
+    None where there are no such."""
+    match tree:
+        case Word(tokens):
+            runs = [word for word in tokens if word.isascii()]
+            return frozenset({max(runs, key=len).encode()}) if runs else None
+        case All(parts):
+            found = [one for part in parts if (one := needles(part)) is not None]
+            return max(found, key=lambda one: min(map(len, one)), default=None)
+        case Any(parts):
+            each = [needles(part) for part in parts]
+            return frozenset().union(*(one or () for one in each)) if all(each) else None
+        case _:
+            return None
+
+
+def scan(
+    adapter: Adapter,
+    source: Source,
+    wanted: Mapping[str, Wanted],
+    report: Report,
+    stop: Stop,
+    *,
+    whole: bool = False,
+    rewound: bool = False,
+    messages: bool = False,
+) -> Iterator[Found]:
+    """The sessions of `source` among `wanted` (by native id) in which something is found.
+
+    `whole`: the source holds no others. `messages`: the query has conditions that a text alone does not decide.
+    Ends early after `stop()`, which is asked before each message. Whatever goes wrong is reported.
+    """
+    try:
+        if not _may_hold(adapter, source, wanted):
+            return
+        ids = [None] if whole and not messages else list(wanted)
+        for session_id in ids:
+            if stop():
+                return
+            if messages and session_id is not None:
+                units = _units_of_messages(adapter, source, session_id)
+            else:
+                units = _units(adapter.texts(source, report, session_id))
+            yield from _matches(units, wanted, stop, rewound)
+    except OSError as error:
+        report(Problem(agent=adapter.name, path=source.path, reason=f"cannot be searched: {error.strerror or error}"))
+    except Exception as error:
+        reason = f"the adapter failed while its texts were read ({type(error).__name__}: {error})"
+        report(Problem(agent=adapter.name, path=source.path, reason=reason))
+
+
+def _may_hold(adapter: Adapter, source: Source, wanted: Mapping[str, Wanted]) -> bool:
+    if adapter.verbatim is None:
+        return True
+    sought: set[bytes] = set()
+    for tree in {one.search.tree for one in wanted.values()}:
+        found = needles(tree)
+        if found is None:
+            return True
+        sought |= found
+    return may_hold(source.path, sought, adapter.verbatim)
+
+
+class _Piece(NamedTuple):
+    text: Text
+    field: Field
+    unit: Unit
+
+
+def _units(texts: Iterator[Text]) -> Iterator[_Piece]:
+    for text in texts:
+        if text.prose:
+            yield _Piece(text, "prose", Unit(text.prose, text.role))
+        if text.tool:
+            yield _Piece(text, "tool", Unit(text.tool, text.role))
+
+
+def _units_of_messages(adapter: Adapter, source: Source, session_id: str) -> Iterator[_Piece]:
+    """As `_units`, with the tools and files of each message; one without any text is a unit too."""
+    from hermes_tui.sessions.search.calls import calls_of, paths_of
+    from session_adapters.base import SessionMissing
+    from session_adapters.searchable import texts_of
+
+    try:
+        messages = adapter.session(source, session_id).messages
+    except SessionMissing:
+        return
+    for text, calls in zip(texts_of(session_id, messages), calls_of(messages), strict=True):
+        tools = tuple(call.tool_name for call in calls)
+
+        def files(calls: object = calls) -> list[str]:
+            return paths_of(calls)  # type: ignore[arg-type]
+
+        def unit(
+            said: str, role: str = text.role, tools: tuple[str, ...] = tools, files: Callable[[], list[str]] = files
+        ) -> Unit:
+            return Unit(said, role, lambda: tools, files)
+
+        if text.prose or not text.tool:
+            yield _Piece(text, "prose", unit(text.prose))
+        if text.tool:
+            yield _Piece(text, "tool", unit(text.tool))
+
+
+def _matches(pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop, rewound: bool) -> Iterator[Found]:
+    """Sessions come one after the other; each is given when its last message was looked at."""
+    current: Wanted | None = None
+    session_id: str | None = None
+    kept: deque[Match] = deque(maxlen=MOST_MATCHES)
+    count = 0
+    for text, field, unit in pieces:
+        if stop():
+            break
+        if text.session_id != session_id:
+            if current is not None and count:
+                yield Found(current.summary, tuple(kept), count)
+            session_id, count = text.session_id, 0
+            current = wanted.get(session_id)
+            kept.clear()
+        if current is None or (text.visibility == "rewound" and not rewound) or not current.search.matches(unit):
+            continue
+        count += 1
+        score = of_unit(current.search, unit, field)
+        kept.append(Match(text.message_id, field, text.role, text.time, text.visibility, score))
+    if current is not None and count:
+        yield Found(current.summary, tuple(kept), count)

@@ -1,0 +1,5 @@
+"""Search in three shapes (spec 003): *discovery* finds conversations, *scroll* reads around a message of one and
+*browse* lists the recent ones. `live` answers while somebody types.
+
+All of them stand on `hunt`: what the index knows, what Hermes' own index knows, and a scan of everything else.
+"""

@@ -1,0 +1,117 @@
+"""The search room's door: what the manager hands on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.query import Query, complete, parse
+from hermes_tui.sessions.query.completion import Completion
+from hermes_tui.sessions.search.discovery import discover
+from hermes_tui.sessions.search.excerpt import window_around
+from hermes_tui.sessions.search.live import LiveSearch
+from hermes_tui.sessions.search.model import Outcome, SearchOptions, Window
+from hermes_tui.sessions.search.stores import CatalogueStores
+from session_adapters.model import Session, SessionSummary
+
+__all__ = ["SearchDesk"]
+
+Dress = Callable[[Sequence[SessionSummary], bool], Sequence[SessionSummary]]
+
+
+class SearchDesk:
+    """Answers every search. Any thread may call any method."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        adapters: Adapters,
+        home: str,
+        index: Callable[[], Index | None],
+        dress: Dress = lambda sessions, costs: sessions,
+    ) -> None:
+        """`home` is what `~` stands for. `index` gives the index to ask, or None. `dress` fills in what the list of
+        sessions does not know itself: tags, and costs where they are asked for."""
+        self._catalogue = catalogue
+        self._adapters = adapters
+        self._home = home
+        self._index = index
+        self._dress = dress
+
+    # Discovery ---------------------------------------------------------------------------------------------
+
+    def discover(
+        self, text: str, options: SearchOptions, now: datetime | None = None, stop: Callable[[], bool] = lambda: False
+    ) -> Outcome:
+        """What a query finds, as the stores are now; nothing for one that asks for nothing (checklist S-9)."""
+        query = parse(text, now)
+        if query.empty or (options.agent is not None and options.agent not in self._adapters.names):
+            return Outcome()
+        agents = None if options.agent is None else (options.agent,)
+        return discover(self.stores(query, options, agents), query, options, self._index(), self._home, stop)
+
+    def stores(
+        self, query: Query, options: SearchOptions, agents: Sequence[str] | None = None, *, refresh: bool = True
+    ) -> CatalogueStores:
+        """The sessions with all that the query or the options ask of them. Without `refresh` as last looked at."""
+        fields = query.fields
+        snapshot = self._catalogue.refresh(agents) if refresh else self._catalogue.snapshot
+        exact = options.model is not None or options.sort == "cost" or fields & {"model", "cost", "tokens", "turns"}
+        if refresh and exact and snapshot.partial:
+            self._catalogue.complete(lambda: False, agents)
+        costs = options.sort == "cost" or "cost" in fields
+        return CatalogueStores(self._catalogue, self._adapters, agents, lambda sessions: self._dress(sessions, costs))
+
+    def live(self) -> LiveSearch:
+        """A search for a box in which somebody types. Close it when the box goes."""
+        return LiveSearch(lambda query: self.stores(query, SearchOptions(), refresh=False), self._index)
+
+    def complete(self, text: str, cursor: int) -> list[Completion]:
+        """How the filter at `cursor` can go on, from the sessions that are known; no store is looked at."""
+        return complete(text, cursor, self._values)
+
+    def _values(self, name: str) -> Sequence[str]:
+        sessions = [one for one in self._catalogue.snapshot.sessions if not one.gone]
+        match name:
+            case "agent":
+                values = list(self._adapters.names)
+            case "model":
+                values = [model for one in sessions for model in one.models or (one.model or "",)]
+            case "cwd":
+                values = [one.cwd or "" for one in sessions]
+            case "source":
+                values = [one.source or "" for one in sessions]
+            case "tag":
+                values = [tag for one in self._dress(sessions, False) for tag in one.tags]
+            case _:
+                values = []
+        return list(dict.fromkeys(values))
+
+    # Scroll and browse -------------------------------------------------------------------------------------
+
+    def scroll(self, session: Session, message_id: str, size: int) -> Window:
+        """The message and `size` messages before and after it, with their whole texts left to the session itself.
+        Raises `ValidationError` for a message that is not there."""
+        for at, message in enumerate(session.messages):
+            if message.id == message_id:
+                return window_around(session.messages, at, size)
+        raise ValidationError(
+            f"{session.agent} session {session.session_id!r} has no message {message_id!r};"
+            " `hermes-tui sessions search --json` and `sessions show --format json` name them"
+        )
+
+    def browse(self, agent: str | None, limit: int | None) -> list[SessionSummary]:
+        """The conversations that were active last, each by its newest part, helpers' own left out."""
+        agents = None if agent is None else (agent,)
+        if agent is not None and agent not in self._adapters.names:
+            return []
+        snapshot = self._catalogue.refresh(agents)
+        newest: dict[tuple[str, str], SessionSummary] = {}
+        for one in snapshot.sessions:  # newest first
+            if not one.gone and one.kind != "subagent" and agent in (None, one.agent):
+                newest.setdefault((one.agent, one.lineage_id or one.session_id), one)
+        return list(newest.values())[:limit]

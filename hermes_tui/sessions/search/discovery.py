@@ -1,0 +1,190 @@
+"""Discovery (spec 003): the conversations that a query finds, each with what there is to see of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.options import ListOptions, select
+from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.tree import MessageFilter, all_of
+from hermes_tui.sessions.scan import Wanted, scan
+from hermes_tui.sessions.search.excerpt import bookends, snippet, text_of, window_around
+from hermes_tui.sessions.search.gather import Conversation, Gathering
+from hermes_tui.sessions.search.hunt import Hunt
+from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions
+from hermes_tui.sessions.search.stores import CatalogueStores
+from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.model import Message, Problem, SessionSummary
+
+__all__ = ["RANKED", "details", "discover", "keeper", "narrowed"]
+
+RANKED = 300
+"""Conversations whose texts are compared; the newest."""
+WINDOW = 5
+
+Stop = Callable[[], bool]
+
+
+def narrowed(query: Query, options: SearchOptions) -> Query:
+    """The query with the role that the options name."""
+    if options.role is None:
+        return query
+    tree = all_of((query.tree, MessageFilter("role", options.role)))
+    return Query(query.text, tree, query.parts)
+
+
+def keeper(sessions: Sequence[SessionSummary], options: SearchOptions, home: str) -> Callable[[SessionSummary], bool]:
+    """Which sessions the options leave to be searched."""
+    asked = ListOptions(since=options.since, until=options.until, model=options.model, tags=options.tags, limit=None)
+    if asked == ListOptions(limit=None):
+        return lambda summary: True
+    kept = {one.unified_id for one in select(sessions, asked, home)}
+    return lambda summary: summary.unified_id in kept
+
+
+def discover(
+    stores: CatalogueStores,
+    query: Query,
+    options: SearchOptions,
+    index: Index | None,
+    home: str,
+    stop: Stop = lambda: False,
+) -> Outcome:
+    """Search everything, then order, cut and describe. After `stop()` what was found until then."""
+    query = narrowed(query, options)
+    hunt = Hunt(
+        stores,
+        query,
+        index if options.use_index else None,
+        keep=keeper(stores.sessions, options, home),
+        rewound=options.rewound,
+        stop=stop,
+    )
+    gathering = Gathering()
+    for found in hunt.run():
+        gathering.add(found)
+    problems = list(hunt.problems)
+    conversations = gathering.newest_first()
+    ranked = 0
+    if options.sort == "relevance":
+        for conversation in conversations[:RANKED]:
+            if stop():
+                break
+            _compare(stores, query, conversation, options, problems, stop)
+            ranked += 1
+        conversations = gathering.best_first(conversations, ranked)
+    elif options.sort == "cost":
+        conversations.sort(key=lambda one: -_cost(one))
+    chosen = conversations if options.limit is None else conversations[: options.limit]
+    best = max((one.score for one in conversations[:ranked]), default=0.0)
+    return Outcome(
+        results=tuple(details(stores, query, one, best, problems) for one in chosen),
+        total=len(conversations),
+        complete=hunt.complete,
+        ranked=ranked,
+        coverage=hunt.coverage,
+        problems=tuple(problems),
+    )
+
+
+def _cost(conversation: Conversation) -> float:
+    cost = conversation.best.summary.cost
+    return cost.total_usd if cost is not None else -1.0
+
+
+def _compare(
+    stores: CatalogueStores,
+    query: Query,
+    conversation: Conversation,
+    options: SearchOptions,
+    problems: list[Problem],
+    stop: Stop,
+) -> None:
+    """Look at the texts of a conversation that the index found, to say how well they fit."""
+    for part in conversation.parts.values():
+        if not part.unscored:
+            continue
+        shelf = stores.by_session[part.summary.unified_id]
+        wanted = {part.summary.session_id: Wanted(part.summary, query.for_session(part.summary))}
+        adapter = stores.adapter(part.summary.agent)
+        for found in scan(
+            adapter,
+            shelf.source,
+            wanted,
+            problems.append,
+            stop,
+            rewound=options.rewound,
+            messages=query.needs_messages,
+        ):
+            part.add(found)
+
+
+def details(
+    stores: CatalogueStores, query: Query, conversation: Conversation, best: float, problems: list[Problem]
+) -> Result:
+    """A conversation with its snippet, window and bookends. `best` is the score that counts as 1."""
+    part = conversation.best
+    summary = part.summary
+    match = part.anchor
+    search = query.for_session(summary)
+    messages = _messages(stores, summary, problems)
+    parts = stores.conversation(summary)
+    first = messages if parts[0] == summary else _messages(stores, parts[0], problems)
+    last = messages if parts[-1] == summary else _messages(stores, parts[-1], problems)
+    fields = {name: getattr(summary, name) for name in SessionSummary.__struct_fields__ if name != "unified_id"}
+    fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
+    at = _place(messages, match) if match is not None else None
+    shown, marks = snippet(search, summary.title)
+    if match is not None and at is not None:
+        text = text_of(messages, summary.session_id, at, match.field)
+        shown, marks = snippet(search, text, match.role)
+    elif match is None or match.field != "title":
+        shown, marks = snippet(None, summary.preview or summary.title)
+    found = match if match is not None and (at is not None or match.field == "title") else None
+    return Result(
+        **fields,
+        message_id=messages[at].id if at is not None else None,
+        match_field=found.field if found else None,
+        match_role=found.role if found and found.role else None,
+        match_time=_when(found.time) if found else None,
+        match_count=conversation.total,
+        snippet=shown,
+        marks=marks,
+        parts=tuple(one.summary.session_id for one in conversation.parts.values()),
+        start=bookends(first)[0],
+        window=window_around(messages, at, WINDOW) if at is not None else None,
+        end=bookends(last)[1],
+    )
+
+
+def _messages(stores: CatalogueStores, summary: SessionSummary, problems: list[Problem]) -> Sequence[Message]:
+    shelf = stores.by_session[summary.unified_id]
+    try:
+        return stores.adapter(summary.agent).session(shelf.source, summary.session_id).messages
+    except (SessionMissing, SessionUnreadable) as error:
+        reason = str(error)
+    except Exception as error:
+        reason = f"the adapter failed ({type(error).__name__}: {error})"
+    problems.append(
+        Problem(agent=summary.agent, path=shelf.source.path, reason=reason, session_id=summary.session_id)
+    )
+    return ()
+
+
+def _place(messages: Sequence[Message], match: Match) -> int | None:
+    if not match.message_id:
+        return None
+    return next((index for index, one in enumerate(messages) if one.id == match.message_id), None)
+
+
+def _when(time: float | None) -> datetime | None:
+    return None if time is None else datetime.fromtimestamp(time, UTC)
+
+
+def plain(outcome: Outcome) -> list[object]:
+    """The results as JSON values."""
+    return [msgspec.to_builtins(one) for one in outcome.results]

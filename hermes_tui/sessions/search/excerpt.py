@@ -1,0 +1,108 @@
+"""What there is to see of a match: a snippet with the words marked, the messages around it, how the conversation
+began and how it ended (spec 003, «bookends»)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from hermes_tui.sessions.query import Search
+from hermes_tui.sessions.query.tree import Unit
+from hermes_tui.sessions.search.model import Field, Line, Window
+from hermes_tui.sessions.words import Span
+from session_adapters.model import Message
+from session_adapters.searchable import flat, texts_of
+from session_adapters.text import cut, scrub
+
+__all__ = ["LINE_LENGTH", "bookends", "line", "snippet", "window_around"]
+
+LINE_LENGTH = 400
+"""Characters of a message in a result."""
+_BEFORE, _AFTER = 60, 140
+"""Characters of a snippet around the beginning of the first match."""
+_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+
+
+def snippet(search: Search | None, text: str, role: str = "") -> tuple[str, tuple[tuple[int, int], ...]]:
+    """A piece of `text` on one line around the first match, and where in it the matches are."""
+    spans = search.spans(Unit(text, role)) if search is not None and not search.forbids else []
+    first = spans[0].start if spans else 0
+    start = max(0, first - _BEFORE)
+    end = min(len(text), max(first + _AFTER, min(spans[0].end, first + 2 * _AFTER) if spans else 0))
+    if start:
+        blank = text.find(" ", start, first)
+        start = blank + 1 if blank >= 0 else start
+    head, tail = "… " if start else "", " …" if end < len(text) else ""
+    shown, marks = _one_line(
+        text[start:end], [Span(a - start, b - start) for a, b in spans if a >= start and b <= end]
+    )
+    return head + shown + tail, tuple((a + len(head), b + len(head)) for a, b in marks)
+
+
+def _one_line(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
+    """`text` with runs of blanks made one, and the spans moved along."""
+    parts: list[str] = []
+    places: list[int] = []
+    length = at = 0
+    for found in _BLANKS.finditer(text):
+        parts += (text[at : found.start()], " ")
+        places += range(length, length + found.start() - at)
+        length += found.start() - at
+        places += [length] * (found.end() - found.start())
+        length += 1
+        at = found.end()
+    parts.append(text[at:])
+    places += range(length, length + len(text) - at + 1)
+    joined = scrub("".join(parts))
+    left = len(joined) - len(joined.lstrip())
+    return joined.strip(), [Span(max(0, places[a] - left), max(0, places[b] - left)) for a, b in spans]
+
+
+def line(message: Message, *, anchor: bool = False) -> Line:
+    """One message of a conversation."""
+    said = message.content or "; ".join(_called(message)) or (message.thinking or "")
+    text = cut(scrub(said), LINE_LENGTH)
+    return Line(
+        message_id=message.id,
+        role=message.role,
+        text=text,
+        timestamp=message.timestamp,
+        anchor=anchor,
+        cut=len(text) < len(said),
+    )
+
+
+def _called(message: Message) -> list[str]:
+    if message.tool_result is not None:
+        return [flat(message.tool_result.output)]
+    return [f"{call.tool_name}: {cut(flat(call.input), LINE_LENGTH)}" for call in message.tool_calls]
+
+
+def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+    """The first and the last messages that user and assistant said."""
+    said = [
+        one
+        for one in messages
+        if one.role in ("user", "assistant") and one.kind == "message" and one.content and one.visibility != "rewound"
+    ]
+    return tuple(map(line, said[:number])), tuple(map(line, said[-number:]))
+
+
+def window_around(messages: Sequence[Message], at: int, size: int) -> Window:
+    """The message with index `at`, and `size` messages before and after it."""
+    first, last = max(0, at - size), min(len(messages), at + size + 1)
+    return Window(
+        lines=tuple(line(messages[index], anchor=index == at) for index in range(first, last)),
+        before=at - first,
+        after=last - at - 1,
+        at_start=first == 0,
+        at_end=last == len(messages),
+    )
+
+
+def text_of(messages: Sequence[Message], session_id: str, at: int, field: Field) -> str:
+    """The text of a message in which the match is."""
+    for number, text in enumerate(texts_of(session_id, messages)):
+        if number == at:
+            return text.prose if field == "prose" else text.tool
+    return ""

@@ -1,0 +1,133 @@
+"""What a hunt brings, put together: one entry for each conversation, each place in it once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from hermes_tui.sessions.scan import MOST_MATCHES
+from hermes_tui.sessions.search.model import Found, Match
+from hermes_tui.sessions.search.relevance import of_session
+from session_adapters.model import SessionSummary
+
+__all__ = ["Conversation", "Gathering", "Part"]
+
+_UNKNOWN = 0.3
+"""The score of a place whose words are in no text that is shown."""
+
+
+class Part:
+    """A session of a conversation, and where in it something was found."""
+
+    def __init__(self, summary: SessionSummary) -> None:
+        self.summary = summary
+        self._places: dict[tuple[str, str], Match] = {}
+        self._total = 0
+
+    def add(self, found: Found) -> None:
+        """Take in what was found; a place that was known keeps the better knowledge."""
+        for match in found.matches:
+            key = (match.message_id, match.field)
+            known = self._places.get(key)
+            if known is not None:
+                if known.score is None:
+                    self._places[key] = match
+            elif len(self._places) < MOST_MATCHES or match.score is not None:
+                self._places[key] = match
+        self._total = max(self._total, found.total)
+
+    @property
+    def total(self) -> int:
+        """Places."""
+        return max(self._total, len(self._places))
+
+    @property
+    def unscored(self) -> bool:
+        """There are places whose texts were not looked at."""
+        return any(match.score is None for match in self._places.values())
+
+    @property
+    def score(self) -> float:
+        """How well the session fits, 0 to 1; 0 where nothing was looked at."""
+        return of_session(self._scored, self.total)
+
+    @property
+    def _scored(self) -> Sequence[Match]:
+        return [one if one.score is not None else one._replace(score=_UNKNOWN) for one in self._places.values()]
+
+    @property
+    def anchor(self) -> Match | None:
+        """The place that fits best, the newest of equals; one in a message rather than the title."""
+        return max(
+            self._places.values(),
+            key=lambda one: (one.field != "title", one.score or 0.0, one.field == "prose", one.time or 0.0),
+            default=None,
+        )
+
+    @property
+    def newest(self) -> float:
+        """When the newest place was written, else when the session last was."""
+        times = [one.time for one in self._places.values() if one.time]
+        return max(times, default=self.summary.updated_at.timestamp())
+
+
+class Conversation:
+    """All parts of a conversation (its lineage) that were found."""
+
+    def __init__(self) -> None:
+        self.parts: dict[str, Part] = {}
+
+    @property
+    def best(self) -> Part:
+        """The part that fits best, the newest of equals."""
+        return max(self.parts.values(), key=lambda one: (one.score, one.summary.updated_at, one.summary.session_id))
+
+    @property
+    def score(self) -> float:
+        """That of its best part."""
+        return max(part.score for part in self.parts.values())
+
+    @property
+    def total(self) -> int:
+        """Places in all parts."""
+        return sum(part.total for part in self.parts.values())
+
+    @property
+    def updated(self) -> float:
+        """When it was last active, as far as it was found."""
+        return max(part.summary.updated_at.timestamp() for part in self.parts.values())
+
+    @property
+    def key(self) -> str:
+        """A name for a total order."""
+        return min(part.summary.unified_id for part in self.parts.values())
+
+
+class Gathering:
+    """The answer so far."""
+
+    def __init__(self) -> None:
+        self._by_root: dict[tuple[str, str], Conversation] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_root)
+
+    def add(self, found: Found) -> Conversation:
+        """Take in what was found; the conversation it belongs to."""
+        summary = found.summary
+        root = (summary.agent, summary.lineage_id or summary.session_id)
+        conversation = self._by_root.setdefault(root, Conversation())
+        part = conversation.parts.get(summary.session_id)
+        if part is None:
+            part = conversation.parts[summary.session_id] = Part(summary)
+        part.add(found)
+        return conversation
+
+    def newest_first(self) -> list[Conversation]:
+        """All conversations, the last active first."""
+        return sorted(self._by_root.values(), key=lambda one: (-one.updated, one.key))
+
+    @staticmethod
+    def best_first(conversations: Sequence[Conversation], ranked: int) -> list[Conversation]:
+        """The first `ranked` by how well they fit, the others behind them as they are."""
+        first = sorted(conversations[:ranked], key=lambda one: (-round(one.score, 6), -one.updated, one.key))
+        return [*first, *conversations[ranked:]]

@@ -1,0 +1,204 @@
+"""A search that keeps up with somebody who types: each question supersedes the one before, and what is known of the
+answer can be had at any moment.
+
+A thread of its own searches; who shows the answer looks at `snapshot` when told, from any thread. There is no queue:
+a snapshot replaces the one before it, and it never changes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.query import Query, parse
+from hermes_tui.sessions.search.discovery import RANKED, details
+from hermes_tui.sessions.search.gather import Conversation, Gathering
+from hermes_tui.sessions.search.hunt import Hunt
+from hermes_tui.sessions.search.model import Coverage, Match, Result
+from hermes_tui.sessions.search.stores import CatalogueStores
+from session_adapters.model import Problem, SessionSummary
+
+__all__ = ["LiveResult", "LiveSearch", "LiveSnapshot"]
+
+_EVERY = 0.05
+"""Seconds between two snapshots while more is found; the first comes at once."""
+_SHOWN = 500
+"""Conversations in a snapshot."""
+
+
+class LiveResult(Struct, frozen=True):
+    """A conversation in a snapshot."""
+
+    summary: SessionSummary
+    """Its part with the best place."""
+    match: Match | None
+    """The place to open it at; None where only a filter or the title found it."""
+    total: int
+    """Places found by now."""
+    score: float
+    """How well it fits, from 0 to 1; 0 while it is not known."""
+
+
+class LiveSnapshot(Struct, frozen=True, kw_only=True):
+    """What is known of the answer."""
+
+    query: Query
+    version: int = 0
+    """One more with each snapshot of a search."""
+    results: tuple[LiveResult, ...] = ()
+    """The first `_SHOWN`, newest first, or the best first where `ranked`."""
+    total: int = 0
+    """Conversations found by now."""
+    ranked: bool = False
+    done: bool = False
+    """There will be no more."""
+    coverage: Coverage = Coverage()
+    problems: tuple[Problem, ...] = ()
+
+
+class LiveSearch:
+    """Ask as often as you like; look at `snapshot` when `changed` is called."""
+
+    def __init__(self, stores: Callable[[Query], CatalogueStores], index: Callable[[], Index | None]) -> None:
+        """`stores` gives the sessions as they are known at a question."""
+        self._stores = stores
+        self._index = index
+        self._condition = threading.Condition()
+        self._asked: Query | None = None
+        self._number = 0
+        """Of the latest question."""
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._conversations: tuple[CatalogueStores, dict[str, Conversation]] | None = None
+        self.snapshot = LiveSnapshot(query=parse(""), done=True)
+        """The latest. Of an earlier question until the first place for a new one is found or there is none."""
+        self.changed: Callable[[], None] = lambda: None
+        """Called from the searching thread after each new snapshot."""
+
+    def ask(self, text: str) -> Query:
+        """Search for what was typed so far; whatever was searched before is given up."""
+        query = parse(text, typing=True)
+        with self._condition:
+            self._number += 1
+            self._asked = query
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._work, name="live search", daemon=True)
+                self._thread.start()
+            self._condition.notify_all()
+        return query
+
+    def wait(self, timeout: float | None = None) -> LiveSnapshot:
+        """The complete answer to the latest question; what there is of it after `timeout` seconds."""
+        with self._condition:
+            self._condition.wait_for(lambda: self._closed or (self._asked is None and self.snapshot.done), timeout)
+            return self.snapshot
+
+    def preview(self, unified_id: str) -> Result | None:
+        """What there is to see of a conversation in the latest snapshot, read from its store: snippet, window,
+        beginning and end. None where it is not in it any more."""
+        with self._condition:
+            current, query = self._conversations, self.snapshot.query
+        conversation = current[1].get(unified_id) if current else None
+        if current is None or conversation is None:
+            return None
+        return details(current[0], query, conversation, 0.0, [])
+
+    def close(self) -> None:
+        """Give up and end the thread."""
+        with self._condition:
+            self._closed = True
+            self._number += 1
+            self._condition.notify_all()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+
+    # The thread --------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        while True:
+            with self._condition:
+                self._condition.wait_for(lambda: self._closed or self._asked is not None)
+                if self._closed:
+                    return
+                query, number = self._asked, self._number
+            if query is not None:
+                self._answer(query, number)
+
+    def _answer(self, query: Query, number: int) -> None:
+        def superseded() -> bool:
+            return self._number != number
+
+        if query.empty:
+            self._publish(LiveSnapshot(query=query, done=True), number, None)
+            return
+        stores = self._stores(query)
+        hunt = Hunt(stores, query, self._index(), stop=superseded)
+        gathering = Gathering()
+        shown_at = 0.0
+        version = 0
+        for found in hunt.run():
+            gathering.add(found)
+            now = time.monotonic()
+            if now - shown_at >= _EVERY:
+                shown_at, version = now, version + 1
+                self._show(query, number, stores, gathering, hunt, version, done=False)
+            if superseded():
+                return
+        if not superseded():
+            self._show(query, number, stores, gathering, hunt, version + 1, done=True)
+
+    def _show(
+        self,
+        query: Query,
+        number: int,
+        stores: CatalogueStores,
+        gathering: Gathering,
+        hunt: Hunt,
+        version: int,
+        *,
+        done: bool,
+    ) -> None:
+        conversations = gathering.newest_first()
+        # All of them were read, so their order is known without another look.
+        scored = all(not part.unscored for one in conversations[:RANKED] for part in one.parts.values())
+        ranked = done and scored and 0 < len(conversations) <= RANKED
+        if ranked:
+            conversations = gathering.best_first(conversations, len(conversations))
+        chosen = conversations[:_SHOWN]
+        snapshot = LiveSnapshot(
+            query=query,
+            version=version,
+            results=tuple(_result(one) for one in chosen),
+            total=len(conversations),
+            ranked=ranked,
+            done=done,
+            coverage=hunt.coverage,
+            problems=hunt.problems,
+        )
+        by_id = {part.summary.unified_id: one for one in chosen for part in one.parts.values()}
+        self._publish(snapshot, number, (stores, by_id))
+
+    def _publish(
+        self,
+        snapshot: LiveSnapshot,
+        number: int,
+        conversations: tuple[CatalogueStores, dict[str, Conversation]] | None,
+    ) -> None:
+        with self._condition:
+            if number != self._number:
+                return
+            self.snapshot = snapshot
+            self._conversations = conversations
+            if snapshot.done:
+                self._asked = None
+            self._condition.notify_all()
+        self.changed()
+
+
+def _result(conversation: Conversation) -> LiveResult:
+    part = conversation.best
+    return LiveResult(part.summary, part.anchor, conversation.total, conversation.score)

@@ -1,0 +1,178 @@
+"""What a search is asked and what it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from typing import Any, Literal, NamedTuple, get_args
+
+import msgspec
+from msgspec import Struct, field
+
+from hermes_tui.errors import ValidationError
+from session_adapters.model import Problem, Role, SessionSummary
+
+__all__ = ["Coverage", "Field", "Found", "Line", "Match", "Outcome", "Result", "SearchOptions", "SortBy", "Window"]
+
+SortBy = Literal["relevance", "date", "cost"]
+Field = Literal["title", "prose", "tool"]
+
+DEFAULT_LIMIT = 50
+
+
+class SearchOptions(Struct, frozen=True, kw_only=True):
+    """What is searched and how much of the answer is wanted (spec 004 §3.3). Raises `ValidationError` for values
+    that make no sense. An unknown agent finds nothing (§8.1)."""
+
+    agent: str | None = None
+    since: datetime | date | None = None
+    """Sessions created at this time or later."""
+    until: datetime | date | None = None
+    """Sessions created at this time or earlier; a day counts to its end."""
+    model: str | None = None
+    """Sessions in which this very model was used."""
+    tags: tuple[str, ...] | None = None
+    """Sessions with any one of them."""
+    role: Role | None = None
+    """Messages of this role alone. «ours»"""
+    limit: int | None = DEFAULT_LIMIT
+    """At most so many results; None (ours) for all."""
+    sort: SortBy = "relevance"
+    rewound: bool = False
+    """Also messages that the user took back. «ours»"""
+    use_index: bool = True
+    """Without it the stores themselves are searched. «ours»"""
+
+    def __post_init__(self) -> None:
+        limit: Any = self.limit
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int) or limit < 0):
+            raise ValidationError(f"limit must be a whole number from 0 up, not {limit!r}")
+        for name, value, allowed in (("sort", self.sort, get_args(SortBy)), ("role", self.role, get_args(Role))):
+            if value is not None and value not in allowed:
+                raise ValidationError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+        tags: Any = self.tags
+        if isinstance(tags, str):
+            raise ValidationError("tags must be a list of strings, not one string")
+        msgspec.structs.force_setattr(self, "tags", None if tags is None else tuple(tags))
+
+
+class Match(NamedTuple):
+    """A text in which the query was found."""
+
+    message_id: str
+    """Empty for the title."""
+    field: Field
+    role: str = ""
+    time: float | None = None
+    """Seconds since the epoch."""
+    visibility: str = "live"
+    score: float | None = None
+    """How well it fits, 0 to 1; None where its text was not looked at."""
+
+
+class Found(NamedTuple):
+    """A session that was found, and some or all of the places in it. One session can be given several times, with
+    other places."""
+
+    summary: SessionSummary
+    matches: Sequence[Match] = ()
+    """In the order of the conversation, the newest `MOST_MATCHES` of them."""
+    total: int = 0
+    """All of them."""
+
+
+class _Record(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """As in `session_adapters.model`: in camel case, what is not there left out."""
+
+
+class Line(_Record, frozen=True):
+    """A message as a result shows it."""
+
+    message_id: str
+    role: str
+    text: str
+    """What was said, else what its tools did; cut after `LINE_LENGTH` characters."""
+    timestamp: datetime | None = None
+    anchor: bool = False
+    """This is the message that was found."""
+    cut: bool = False
+    """There is more of it."""
+
+
+class Window(_Record, frozen=True):
+    """Some messages around one of a conversation."""
+
+    lines: tuple[Line, ...] = ()
+    before: int = 0
+    """How many messages there are in the window before the anchor; fewer than asked for at the beginning."""
+    after: int = 0
+    at_start: bool = False
+    """The first message of the conversation is in it."""
+    at_end: bool = False
+    """The last one is."""
+
+
+class Result(SessionSummary, frozen=True):
+    """A conversation that was found: its newest part with a match, and what there is to see of it."""
+
+    message_id: str | None = None
+    """The message that fits best; None where only the title or a filter does."""
+    match_field: Field | None = None
+    match_role: str | None = None
+    match_time: datetime | None = None
+    match_count: int = field(default_factory=int)
+    """Texts in which the query was found, in all parts of the conversation; a lower bound where not all was read."""
+    snippet: str = field(default_factory=str)
+    """A piece of the text around the match, on one line."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Where in the snippet the words that were looked for are: start and end in characters."""
+    parts: tuple[str, ...] = ()
+    """Native ids of the parts of the conversation in which something was found."""
+    start: tuple[Line, ...] = ()
+    """Its first three messages of user and assistant."""
+    window: Window | None = None
+    """The match and the five messages before and after it."""
+    end: tuple[Line, ...] = ()
+    """Its last three messages of user and assistant."""
+
+
+class Coverage(Struct, frozen=True, kw_only=True):
+    """Where the answer came from, in sources (session files and databases)."""
+
+    sources: int = 0
+    """All that had to be searched."""
+    indexed: int = 0
+    """Answered for by the index."""
+    scanned: int = 0
+    """Read."""
+    trouble: str = ""
+    """Why the index was not asked, where it should have been."""
+
+    @property
+    def left(self) -> int:
+        """Still to be searched."""
+        return max(0, self.sources - self.indexed - self.scanned)
+
+    def __str__(self) -> str:
+        """`indexed 94 %, rest scanned`."""
+        if not self.sources:
+            return "nothing to search"
+        share = 100 * self.indexed // self.sources
+        done = "rest scanned" if not self.left else f"{100 * (self.sources - self.left) // self.sources} % searched"
+        if self.indexed == self.sources:
+            return "indexed 100 %"
+        return f"indexed {share} %, {done}" if self.indexed else ("all scanned" if not self.left else done)
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """An answer and how complete it is."""
+
+    results: tuple[Result, ...] = ()
+    total: int = 0
+    """Conversations found, of which `results` are the first."""
+    complete: bool = True
+    """All was searched; false where it was stopped."""
+    ranked: int = 0
+    """Of so many conversations the texts were compared; more than these are ordered by date behind them."""
+    coverage: Coverage = Coverage()
+    problems: tuple[Problem, ...] = ()

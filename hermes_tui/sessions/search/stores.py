@@ -1,0 +1,76 @@
+"""The program's sessions as a search needs them: by source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from hermes_tui.errors import AgentNotFound
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.cache import Entry
+from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.search.hunt import Shelf
+from session_adapters.base import Adapter
+from session_adapters.model import SessionSummary
+
+__all__ = ["CatalogueStores"]
+
+
+class CatalogueStores:
+    """The sessions of the catalogue, as of one moment."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        adapters: Adapters,
+        agents: Sequence[str] | None = None,
+        dress: Callable[[Sequence[SessionSummary]], Sequence[SessionSummary]] = lambda sessions: sessions,
+    ) -> None:
+        """What the catalogue knows by now of `agents` (None: all), with what `dress` fills in. Bring it up to date
+        before."""
+        self._adapters = adapters
+        wanted = None if agents is None else frozenset(agents)
+        there = [
+            one for one in catalogue.snapshot.sessions if not one.gone and (wanted is None or one.agent in wanted)
+        ]
+        self.sessions = tuple(dress(there))
+        """Newest first."""
+        self._shelves = tuple(_shelves(self.sessions, catalogue.entries()))
+        self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
+        """Unified id → where the session is."""
+
+    def shelves(self) -> Sequence[Shelf]:
+        """See `Stores.shelves`."""
+        return self._shelves
+
+    def adapter(self, agent: str) -> Adapter:
+        """See `Stores.adapter`. Raises `AdapterBroken`."""
+        try:
+            return self._adapters.get(agent)
+        except AgentNotFound:
+            raise LookupError(f"no adapter is called {agent!r}") from None
+
+    def conversation(self, summary: SessionSummary) -> list[SessionSummary]:
+        """All parts of the conversation that the session is part of, oldest first."""
+        root = summary.lineage_id or summary.session_id
+        parts = [
+            one for one in self.sessions if one.agent == summary.agent and root in (one.session_id, one.lineage_id)
+        ]
+        return sorted(parts or [summary], key=lambda one: (one.created_at, one.updated_at, one.session_id))
+
+
+def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[Entry]) -> Iterable[Shelf]:
+    """Each session on one shelf, though copies of it may lie in several sources."""
+    entries = list(entries)
+    there: dict[tuple[str, str], list[tuple[int, str]]] = {}
+    for number, entry in enumerate(entries):
+        for one in entry.summaries:
+            there.setdefault((one.agent, one.session_id), []).append((number, one.path))
+    held: dict[int, list[SessionSummary]] = {}
+    for summary in sessions:
+        places = there.get((summary.agent, summary.session_id))
+        if places:
+            number = next((number for number, path in places if path == summary.path), places[0][0])
+            held.setdefault(number, []).append(summary)
+    for number, kept in held.items():
+        entry = entries[number]
+        yield Shelf(entry.source, tuple(kept), len(kept) == len(entry.summaries))

@@ -27,6 +27,8 @@ __all__ = [
     "OperationRefused",
     "ParseError",
     "SessionNotFound",
+    "StoreBusy",
+    "StoreError",
     "ValidationError",
 ]
 

@@ -76,12 +76,12 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     def basis(self) -> tuple[object, ...]:
         """What must be the same when the plan is carried out. Beside a gateway the entry's own times move with
         every message; which session it is does not."""
-        entry = self.entry
-        where = (entry.session_id if entry else "") if self.around.live else (self.lane.table, self.lane.file)
+        entry, lane = self.entry, self.lane
+        counts = lane.file if lane.primary == "file" else lane.table
         return (
             self.around.live,
             self.around.gateway.pid,
-            where,
+            (entry.session_id if entry else "") if self.around.live else counts,
             self.lane.fault,
             self.lane.scope,
             _state(self.row),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -121,7 +122,7 @@ class Operations:
                 write_rows(store, fresh.changes)
                 self._check_gateway(fresh, home)
                 self._step("index")
-                if not fresh.changes.table:  # the file counts: it is replaced while all else can be rolled back
+                if fresh.changes.file_first:
                     write_file(_placed(home), fresh.changes.file)
                 self._step("commit")
         except (HermesTuiError, OSError) as error:
@@ -133,8 +134,8 @@ class Operations:
         return begun, fresh
 
     def _taken_back(self, begun: Record, home: HermesHome, reason: str) -> None:
-        """The transaction was rolled back; a file that counts goes the same way."""
-        if not begun.changes.table:
+        """The transaction was rolled back; a file that was written before goes the same way."""
+        if begun.changes.file_first:
             write_file(_placed(home), begun.changes.inverse.file)
         self._close(begun.operation, "failed", reason)
 
@@ -159,7 +160,7 @@ class Operations:
     def _mirrored(self, plan: Plan, home: HermesHome) -> str:
         """Where the table counts, the file follows it; a failure changes nothing that counts."""
         self._step("mirror")
-        if not plan.changes.table or not plan.changes.file:
+        if plan.changes.file_first:
             return ""
         try:
             write_file(_placed(home), plan.changes.file)
@@ -218,7 +219,11 @@ class Operations:
             begun = operation.begun
             if operation.applied is not None or operation.outcome is not None or begun.home != str(home.path):
                 continue
-            if self._outcome(operation).state == "interrupted":
+            found = self._outcome(operation)
+            if found.state == "failed" and begun.changes.file_first:
+                with suppress(OperationRefused):  # something else has written there since
+                    write_file(_placed(home), begun.changes.inverse.file)
+            if found.state == "interrupted":
                 with Store(home.database, read_only=False, clock=time.time) as store, store.transaction():
                     write_rows(store, begun.changes)
                 self._audit.append(Record(operation=operation.id, event="applied", at=self._clock()))

@@ -107,6 +107,12 @@ class Changes(_Part, frozen=True):
             file=tuple(FileChange(key=one.key, before=one.after, after=one.before) for one in self.file),
         )
 
+    @property
+    def file_first(self) -> bool:
+        """The file is replaced before the transaction is committed: where it is the index that counts, and where
+        lanes leave the table, which the file would bring back. Otherwise it follows the table."""
+        return not self.table or any(one.after is None for one in self.table)
+
     def __bool__(self) -> bool:
         return bool(self.rows or self.table or self.file)
 

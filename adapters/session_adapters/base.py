@@ -210,13 +210,13 @@ class Adapter(ABC):
         wanted = [session_id] if session_id is not None else self._ids(source, report)
         for one in wanted:
             try:
-                messages = self.session(source, one).messages
+                session = self.session(source, one)
             except SessionMissing:
                 continue
             except SessionUnreadable as error:
                 report(Problem(agent=self.name, path=source.path, reason=str(error), session_id=one))
                 continue
-            yield from texts_of(one, messages)
+            yield from texts_of(session.session_id, session.messages)
 
     def text_reader(self, source: Source) -> TextReader | None:
         """A reader that can go on where it stopped, so that a line that is added costs no more than that line. None

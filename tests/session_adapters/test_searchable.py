@@ -1,0 +1,176 @@
+"""The texts that are searched are exactly those of the sessions, however they are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from claude_lines import ClaudeHome
+from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
+from session_adapters.claude import ClaudeAdapter
+from session_adapters.files import METER
+from session_adapters.model import Problem, Session
+from session_adapters.registry import BUILT_IN, adapter_class
+from session_adapters.searchable import Rewritten, Text, flat
+from support import STORES
+
+
+def ignore(problem: Problem) -> None:
+    """What cannot be read is the business of other tests."""
+
+
+def homes(agent: str) -> list[Path]:
+    """Every sample home of an agent."""
+    found = [path for path in (STORES / agent).rglob("home*") if path.is_dir()]
+    return [path for path in found if any(child.name.startswith(".") for child in path.iterdir())]
+
+
+ALL = [(agent, path.relative_to(STORES)) for agent in sorted(BUILT_IN) for path in homes(agent)]
+
+
+def spelled(value: Any) -> Iterator[str]:
+    """Everything that stands in a JSON value, as plainly as can be."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield str(key)
+            yield from spelled(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from spelled(item)
+    elif isinstance(value, bool):
+        yield json.dumps(value)
+    elif value is not None:
+        yield str(value)
+
+
+def expected(session: Session) -> list[Text]:
+    """What the definition says of a session, written down once more."""
+    linked = {m.tool_result.tool_call_id for m in session.messages if m.tool_result and m.tool_result.linked}
+    found: list[Text] = []
+    for message in session.messages:
+        said = message.role in ("user", "assistant")
+        tool = [message.thinking or "", "" if said else message.content]
+        for call in message.tool_calls:
+            tool += [call.tool_name, "\n".join(spelled(call.input))]
+            tool += [] if call.tool_call_id in linked else ["\n".join(spelled(call.output))]
+        if result := message.tool_result:
+            tool += [] if result.linked else [result.tool_name]
+            output = "\n".join(spelled(result.output))
+            tool += [] if not said and output == message.content else [output]
+        at = message.timestamp
+        found.append(
+            Text(
+                session.session_id,
+                message.id,
+                message.role,
+                at.timestamp() if at else None,
+                message.content if said else "",
+                "\n".join(part for part in tool if part),
+                message.visibility,
+            )
+        )
+    return found
+
+
+def sessions(adapter: Adapter, source: Source) -> list[Session]:
+    found: list[Session] = []
+    for summary in adapter.summaries(source, ignore):
+        try:
+            found.append(adapter.session(source, summary.session_id))
+        except (SessionMissing, SessionUnreadable):
+            continue
+    return found
+
+
+def said(texts: list[Text]) -> list[tuple[str, str, str]]:
+    return [(text.session_id, text.message_id, text.prose) for text in texts if text.prose.strip()]
+
+
+@pytest.mark.parametrize(("agent", "relative"), ALL, ids=str)
+def test_texts_are_those_of_the_sessions(agent: str, relative: Path, store: Callable[..., Path]) -> None:
+    adapter = adapter_class(agent)(Environment(home=store(*relative.parts)))
+    sources = list(adapter.sources(ignore))
+    assert sources
+    for source in sources:
+        whole = [text for session in sessions(adapter, source) for text in expected(session)]
+        assert list(adapter.texts(source, ignore)) == whole
+        assert said(list(adapter.texts(source, ignore, prose_only=True))) == said(whole)
+        reader = adapter.text_reader(source)
+        assert reader is None or [text for _, text in reader.read()] == whole
+        for one in {text.session_id for text in whole}:
+            assert list(adapter.texts(source, ignore, one)) == [text for text in whole if text.session_id == one]
+
+
+def test_a_json_value_is_its_words() -> None:
+    value = {"a": ["x\ny", 1, 2.5, True, None, {"b": {}}], "": ("z",)}
+    assert flat(value) == "a\nx\ny\n1\n2.5\ntrue\nb\n\nz"
+    assert flat("as it stands") == "as it stands"
+    assert flat(None) == ""
+    deep: Any = "end"
+    for _ in range(5000):
+        deep = [deep]
+    assert flat(deep) == "end"
+
+
+LINES = {
+    agent: [path.read_bytes() for path in homes(agent)[0].rglob("*.jsonl") if path.stat().st_size < 400_000]
+    for agent in ("claude", "codex")
+}
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+@given(data=st.data())
+@examples(max_examples=25, deadline=None)
+def test_what_is_read_in_pieces_is_what_is_read_at_once(
+    agent: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """A file that grows, cut anywhere, also within a line: keeping the latest of each message gives the whole."""
+    home = tmp_path_factory.mktemp("growing")
+    folder = home / (".claude/projects/-p" if agent == "claude" else ".codex/sessions/2026/03/01")
+    folder.mkdir(parents=True)
+    path = folder / "3f0e2a10-0000-4000-8000-000000000001.jsonl"
+    content = data.draw(st.sampled_from(LINES[agent]))
+    cuts = sorted(data.draw(st.lists(st.integers(1, len(content)), max_size=4)))
+    adapter = adapter_class(agent)(Environment(home=home))
+    path.write_bytes(content[: cuts[0]] if cuts else content)
+    reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
+    if reader is None:
+        return  # one that builds on another rollout is read as a whole
+    latest: dict[tuple[int, str], Text] = {}
+    for cut in [*cuts, len(content)]:
+        path.write_bytes(content[:cut])
+        latest |= {(number, text.message_id): text for number, text in reader.read()}
+    whole = list(adapter.texts(next(iter(adapter.sources(ignore))), ignore))
+    assert sorted(latest.values()) == sorted(whole)
+
+
+def test_an_appended_line_costs_that_line(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    path = made.session("a long one", turns=300)
+    adapter = ClaudeAdapter(Environment(home=tmp_path))
+    reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
+    assert len(list(reader.read())) == 600
+    before = path.stat().st_size
+    made.say(path, "user", "one more")
+    METER.reset()
+    assert [text.prose for _, text in reader.read()] == ["one more"]
+    assert METER.bytes <= 2 * (path.stat().st_size - before) + 200
+    assert METER.opened == 1
+
+
+@pytest.mark.parametrize("how", ["shorter", "another"])
+def test_a_rewritten_file_is_noticed(tmp_path: Path, how: str) -> None:
+    path = ClaudeHome(tmp_path).session("what was said")
+    adapter = ClaudeAdapter(Environment(home=tmp_path))
+    reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
+    list(reader.read())
+    path.write_bytes(path.read_bytes()[:-40] if how == "shorter" else b"x" * 9000 + b"\n")
+    with pytest.raises(Rewritten):
+        list(reader.read())

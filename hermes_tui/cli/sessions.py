@@ -13,6 +13,7 @@ from hermes_tui.cli.diff import diff
 from hermes_tui.cli.export import export
 from hermes_tui.cli.machine import manager_of
 from hermes_tui.cli.named import get_named, split_name
+from hermes_tui.cli.search import browse, search, window_lines
 from hermes_tui.cli.table import session_table
 from hermes_tui.cli.when import when_option
 
@@ -26,7 +27,7 @@ _FORMATS = ("markdown", "json", "jsonl")
 
 @click.group()
 def sessions() -> None:
-    """List, print, export and compare sessions."""
+    """List, search, print, export and compare sessions."""
 
 
 @sessions.command("list")
@@ -96,8 +97,14 @@ def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int) -> N
 @click.option(
     "--format", "form", type=click.Choice(_FORMATS), default="markdown", show_default=True, help="How to print it."
 )
+@click.option("--around", metavar="MESSAGE", help="Only this message and those around it.")
+@click.option(
+    "--window", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="So many on each side."
+)
 @click.pass_context
-def show(context: click.Context, agent: str, session_id: str | None, form: str) -> None:
+def show(
+    context: click.Context, agent: str, session_id: str | None, form: str, around: str | None, window: int
+) -> None:
     """Print the session ID of AGENT.
 
     `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so.
@@ -106,11 +113,20 @@ def show(context: click.Context, agent: str, session_id: str | None, form: str) 
     agent, session_id = split_name(manager, agent, session_id, context)
     manager.catalogue.saved()
     session = get_named(manager, agent, session_id)
+    if around is not None:
+        found = manager.searches.scroll(session, around, window)
+        if form == "markdown":
+            output.write("".join(f"{line}\n" for line in window_lines(found, datetime.now(UTC))))
+        else:
+            output.write_json(found)
+        return
     from hermes_tui.sessions import export as documents
 
     for part in documents.export(session, form):
         output.write(part)
 
 
+sessions.add_command(browse)
 sessions.add_command(export)
+sessions.add_command(search)
 sessions.add_command(diff)

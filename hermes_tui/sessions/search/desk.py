@@ -94,11 +94,11 @@ class SearchDesk:
     # Scroll and browse -------------------------------------------------------------------------------------
 
     def scroll(self, session: Session, message_id: str, size: int) -> Window:
-        """The message and `size` messages before and after it, with their whole texts left to the session itself.
+        """The message and `size` messages before and after it, their texts uncut.
         Raises `ValidationError` for a message that is not there."""
         for at, message in enumerate(session.messages):
             if message.id == message_id:
-                return window_around(session.messages, at, size)
+                return window_around(session.messages, at, size, length=None)
         raise ValidationError(
             f"{session.agent} session {session.session_id!r} has no message {message_id!r};"
             " `hermes-tui sessions search --json` and `sessions show --format json` name them"

@@ -58,10 +58,10 @@ def _one_line(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
     return joined.strip(), [Span(max(0, places[a] - left), max(0, places[b] - left)) for a, b in spans]
 
 
-def line(message: Message, *, anchor: bool = False) -> Line:
-    """One message of a conversation."""
+def line(message: Message, *, anchor: bool = False, length: int | None = LINE_LENGTH) -> Line:
+    """One message of a conversation, cut after `length` characters."""
     said = message.content or "; ".join(_called(message)) or (message.thinking or "")
-    text = cut(scrub(said), LINE_LENGTH)
+    text = scrub(said) if length is None else cut(scrub(said), length)
     return Line(
         message_id=message.id,
         role=message.role,
@@ -88,11 +88,11 @@ def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[Line, 
     return tuple(map(line, said[:number])), tuple(map(line, said[-number:]))
 
 
-def window_around(messages: Sequence[Message], at: int, size: int) -> Window:
+def window_around(messages: Sequence[Message], at: int, size: int, *, length: int | None = LINE_LENGTH) -> Window:
     """The message with index `at`, and `size` messages before and after it."""
     first, last = max(0, at - size), min(len(messages), at + size + 1)
     return Window(
-        lines=tuple(line(messages[index], anchor=index == at) for index in range(first, last)),
+        lines=tuple(line(messages[index], anchor=index == at, length=length) for index in range(first, last)),
         before=at - first,
         after=last - at - 1,
         at_start=first == 0,

@@ -1,0 +1,163 @@
+"""`hermes-tui sessions search` and `sessions browse`; what `sessions show --around` prints."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_tui.cli import narration, output
+from hermes_tui.cli.machine import manager_of
+from hermes_tui.cli.when import when_option
+from hermes_tui.display import age, count, fit, safe
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.model import Outcome, Result, Window
+    from session_adapters.model import SessionSummary
+
+__all__ = ["browse", "search", "window_lines"]
+
+_ROLES = ("user", "assistant", "system", "tool")
+
+
+@click.command("search")
+@click.argument("words", metavar="QUERY", nargs=-1, required=True)
+@click.option("--agent", metavar="AGENT", help="Only sessions of this agent.")
+@click.option("--since", callback=when_option, metavar="WHEN", help="Sessions created then or later.")
+@click.option("--until", callback=when_option, metavar="WHEN", help="Sessions created then or earlier.")
+@click.option("--model", metavar="ID", help="Only sessions that used this model.")
+@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only sessions with this tag; repeat for any.")
+@click.option("--role", type=click.Choice(_ROLES), help="Only messages of this role.")
+@click.option("--limit", type=int, default=50, show_default=True, metavar="N", help="At most so many conversations.")
+@click.option(
+    "--sort",
+    type=click.Choice(("relevance", "date", "cost")),
+    default="relevance",
+    show_default=True,
+    help="The best, the last active or the dearest first.",
+)
+@click.option("--rewound", is_flag=True, help="Also messages that the user took back.")
+@click.option("--no-index", is_flag=True, help="Search the sessions themselves.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.pass_context
+def search(
+    context: click.Context,
+    /,
+    words: Sequence[str],
+    tags: Sequence[str],
+    no_index: bool,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Find conversations in which QUERY is said, by anyone, a tool included.
+
+    Words all have to be there; "a phrase"; OR; NOT or a dash for what must not; begin* for beginnings; and
+    agent: model: cwd: role: tool: file: tag: source: title: id: is: since: until: cost: tokens: turns:
+    (write -- before a query that begins with a dash)
+    """
+    text = " ".join(words)
+    if not text.strip():
+        raise click.UsageError("give something to search for", context)
+    manager = manager_of(context.find_root().obj.home)
+    outcome = manager.discover(text, tags=tags or None, use_index=not no_index, **options)
+    if as_json:
+        output.write_json_array(outcome.results)
+    else:
+        for line in _lines(outcome.results, datetime.now(UTC), output.terminal_width(), _marks()):
+            output.write(f"{line}\n")
+        _narrate(outcome, options["agent"], manager.agents, with_index=manager.index.path.exists())
+    if not no_index:
+        manager.index.poke(follow=False)
+    return narration.OK
+
+
+def _marks() -> tuple[str, str]:
+    """What stands around a word that was found."""
+    if sys.stdout is not None and sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        return "\x1b[1m", "\x1b[22m"
+    return ">>>", "<<<"
+
+
+def _lines(results: Sequence[Result], now: datetime, width: int, marks: tuple[str, str]) -> Iterator[str]:
+    for one in results:
+        head = f"{safe(one.agent)}  {safe(one.session_id)}  {age(one.updated_at, now)}  "
+        yield (head + fit(safe(one.title), max(20, width - len(head)))).rstrip()
+        yield f"    {_marked(one, marks)}"
+        if one.message_id is not None:
+            where = "one place" if one.match_count == 1 else f"{count(one.match_count)} places"
+            who = safe(one.match_role or "")
+            yield f"    {where}, the best by {who}: --around {safe(one.message_id)}"
+
+
+def _marked(one: Result, marks: tuple[str, str]) -> str:
+    parts: list[str] = []
+    at = 0
+    for start, end in one.marks:
+        parts += (safe(one.snippet[at:start]), marks[0], safe(one.snippet[start:end]), marks[1])
+        at = end
+    return "".join((*parts, safe(one.snippet[at:])))
+
+
+def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], *, with_index: bool) -> None:
+    """Say on standard error how much was found and how complete that is (law 4)."""
+    if agent is not None and agent not in agents:
+        narration.say(f"hermes-tui: no agent is called {safe(agent)!r}; known are {', '.join(agents)}")
+        return
+    found = (
+        "nothing"
+        if not outcome.total
+        else "1 conversation"
+        if outcome.total == 1
+        else f"{outcome.total} conversations"
+    )
+    shown = f", the first {len(outcome.results)} are shown" if len(outcome.results) < outcome.total else ""
+    narration.say(f"hermes-tui: {found} found{shown}; {outcome.coverage}")
+    if outcome.coverage.trouble and with_index:
+        narration.say(f"hermes-tui: the index was not asked: {safe(outcome.coverage.trouble)}")
+    if outcome.problems:
+        narration.say(
+            f"hermes-tui: {len(outcome.problems)} could not be searched or only in part; `hermes-tui doctor` says why"
+        )
+
+
+@click.command("browse")
+@click.argument("agent", required=False)
+@click.option("--limit", type=int, default=20, show_default=True, metavar="N", help="At most so many.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.pass_context
+def browse(context: click.Context, agent: str | None, limit: int, as_json: bool) -> None:
+    """Show the conversations of AGENT, or of all agents, that were active last, each with its first prompt."""
+    manager = manager_of(context.find_root().obj.home)
+    found = manager.browse(agent, limit=max(0, limit))
+    if as_json:
+        output.write_json_array(found)
+        return
+    for line in _browsed(found, datetime.now(UTC), output.terminal_width()):
+        output.write(f"{line}\n")
+    if agent is not None and agent not in manager.agents:
+        narration.say(f"hermes-tui: no agent is called {safe(agent)!r}; known are {', '.join(manager.agents)}")
+
+
+def _browsed(sessions: Sequence[SessionSummary], now: datetime, width: int) -> Iterator[str]:
+    for one in sessions:
+        head = f"{safe(one.agent)}  {safe(one.session_id)}  {age(one.updated_at, now)}  "
+        yield (head + fit(safe(one.title), max(20, width - len(head)))).rstrip()
+        if one.preview and one.preview != one.title:
+            yield f"    {fit(safe(one.preview), max(20, width - 4))}".rstrip()
+
+
+def window_lines(window: Window, now: datetime) -> Iterator[str]:
+    """A part of a conversation as text; where it begins or ends is said."""
+    if window.at_start:
+        yield "(the session begins here)"
+    for line in window.lines:
+        mark = ">" if line.anchor else " "
+        yield f"{mark} {line.role}  {age(line.timestamp, now)}  {safe(line.message_id)}"
+        for row in safe(line.text, keep_newlines=True).splitlines():
+            yield f"    {row}"
+    if window.at_end:
+        yield "(the session ends here)"

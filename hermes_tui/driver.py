@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import os
 import selectors
+import time
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
+from typing import Any
 
+from textual import constants
 from textual._parser import ParseError
 from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
 from textual.drivers.linux_driver import LinuxDriver
@@ -23,6 +26,8 @@ _READ = 4096
 """Bytes per read."""
 _STEP = 0.1
 """Seconds between two looks whether a lone Escape has become a key."""
+_ALERT = max(1.0, 2 * constants.ESCAPE_DELAY)
+"""Seconds after a key in which that is looked for. Later nothing can be pending, and the thread sleeps."""
 
 
 class PasteFilter:
@@ -72,17 +77,42 @@ def _beginning(text: str) -> str:
 
 
 class TerminalDriver(LinuxDriver):
-    """Reads keys from any terminal, whatever it sends."""
+    """Reads keys from any terminal, whatever it sends. While nothing comes in, nothing is done."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._doorbell, self._button = os.pipe()
+
+    def disable_input(self) -> None:
+        """Wake the thread, so that it sees that it is to end."""
+        if self._button >= 0:
+            os.write(self._button, b"!")
+        super().disable_input()
+
+    def close(self) -> None:
+        """Give back what the driver has of the system."""
+        super().close()
+        for end in (self._button, self._doorbell):
+            if end >= 0:
+                os.close(end)
+        self._button = self._doorbell = -1
 
     def run_input_thread(self) -> None:
         """Hand on what comes in, until the driver ends."""
         parser = XTermParser(self._debug)
+        alert = time.monotonic() + _ALERT
         decode = getincrementaldecoder("utf-8")("replace").decode
         clean = PasteFilter()
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
+            selector.register(self._doorbell, selectors.EVENT_READ)
             while not self.exit_event.is_set():
-                if selector.select(_STEP):
+                ready = {key.fd for key, _ in selector.select(_STEP if time.monotonic() < alert else None)}
+                if ready:
+                    alert = time.monotonic() + _ALERT
+                if self._doorbell in ready:
+                    os.read(self._doorbell, _READ)
+                if self.fileno in ready:
                     data = self._read()
                     if not data:  # the terminal is gone: others notice, and end the program
                         self.exit_event.wait(_STEP)

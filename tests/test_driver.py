@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import re
+import selectors
+import threading
+import tty
 from itertools import pairwise
+from queue import SimpleQueue
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual import events
+from textual.message import Message
 
-from hermes_tui.driver import PasteFilter
+from hermes_tui.driver import PasteFilter, TerminalDriver
 
 START, END = "\x1b[200~", "\x1b[201~"
 PIECE = st.sampled_from(
@@ -40,3 +51,39 @@ def test_keys_are_never_held_back() -> None:
     clean = PasteFilter()
     for key in ("\x1b", "[", "2", "0", "j", "\x1b[A", "\x1b"):
         assert clean(key) == key
+
+
+async def test_the_keyboard_thread_sleeps_until_a_key_or_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.driver._ALERT", 0.3)
+    asleep = threading.Semaphore(0)
+    select = selectors.SelectSelector.select
+
+    def watched(self: selectors.SelectSelector, timeout: float | None = None) -> Any:
+        if timeout is None:
+            asleep.release()
+        return select(self, timeout)
+
+    monkeypatch.setattr(selectors.SelectSelector, "select", watched)
+    got: SimpleQueue[Message] = SimpleQueue()
+    controller, terminal = pty.openpty()
+    tty.setraw(terminal)
+    app: Any = SimpleNamespace()
+    driver = TerminalDriver(app, debug=False, size=(80, 24))
+    driver.fileno = terminal
+    monkeypatch.setattr(driver, "process_message", got.put)
+    monkeypatch.setattr(driver, "_disable_mouse_support", lambda: None)
+    thread = driver._key_thread = threading.Thread(target=driver.run_input_thread, daemon=True)
+    thread.start()
+    for typed, key in ((b"j", "j"), (b"\x1b", "escape"), (b"\x1b[A", "up")):
+        assert asleep.acquire(timeout=20)
+        os.write(controller, typed)
+        message = got.get(timeout=20)
+        assert isinstance(message, events.Key) and message.key == key
+    assert asleep.acquire(timeout=20)
+    driver.disable_input()
+    thread.join(20)
+    assert not thread.is_alive()
+    driver.close()
+    driver.close()
+    os.close(controller)
+    os.close(terminal)

@@ -15,7 +15,6 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -28,13 +27,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1])]
 
+from hermes_tui.errors import SessionNotFound
 from hermes_tui.lifecycle.configuration import GatewayConfig
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
 from hermes_tui.lifecycle.store import SessionStore
-from lifecycle.oracle import Oracle
+from lifecycle.oracle import Oracle, OracleError
 
 __all__ = ["Lanes", "run"]
 
@@ -132,10 +132,22 @@ class Lanes(RuleBasedStateMachine):
         ours = self.store.get_or_create_session(SessionSource(**SOURCES[at]), force_new)
         self._same(real, ours)
         if speaks:
-            self.oracle.db("append_message", real["session_id"], role="user", content="hello")
-            with suppress(Exception):
-                assert self.db is not None
-                self.db.append_message(ours.session_id, "user", "hello")
+            self._speak(real["session_id"], ours.session_id)
+
+    def _speak(self, real: str, ours: str) -> None:
+        """A message is written into the session, or refused by both because its row is gone."""
+        taken = True
+        try:
+            self.oracle.db("append_message", real, role="user", content="hello")
+        except OracleError:
+            taken = False
+        assert self.db is not None
+        try:
+            self.db.append_message(ours, "user", "hello")
+        except SessionNotFound:
+            assert not taken
+        else:
+            assert taken
 
     @rule(at=lanes, tokens=st.sampled_from((None, 0, 900)))
     def turn(self, at: int, tokens: int | None) -> None:
@@ -190,13 +202,13 @@ class Lanes(RuleBasedStateMachine):
 
     @rule(at=lanes, reason=st.sampled_from(ENDS))
     def row_ends(self, at: int, reason: str) -> None:
-        real = self.oracle.store("peek_session_id", self.keys[at])
+        real = self._current(at)
         if real:
             self._on_both("UPDATE sessions SET ended_at = 1, end_reason = ? WHERE id = ?", reason, real=real)
 
     @rule(at=lanes)
     def row_vanishes(self, at: int) -> None:
-        real = self.oracle.store("peek_session_id", self.keys[at])
+        real = self._current(at)
         if real:
             self._on_both("DELETE FROM messages WHERE session_id = ?", real=real)
             self._on_both("UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", real=real)
@@ -205,7 +217,7 @@ class Lanes(RuleBasedStateMachine):
     @rule(at=lanes)
     def compressed(self, at: int) -> None:
         """A turn is compressed, and the process dies before it tells the store."""
-        real = self.oracle.store("peek_session_id", self.keys[at])
+        real = self._current(at)
         if not real:
             return
         child = f"20260101_000000_{next(self.numbers):08x}"
@@ -223,6 +235,12 @@ class Lanes(RuleBasedStateMachine):
         assert self.db is not None
         self.db.close()
         self._open()
+
+    def _current(self, at: int) -> str | None:
+        """The real one's session of that lane. Both are asked: who is asked first loads its index then."""
+        real, ours = self.oracle.store("peek_session_id", self.keys[at]), self.store.peek_session_id(self.keys[at])
+        assert (real is None and ours is None) or self.real_to_ours[real] == ours
+        return None if real is None else str(real)
 
     # Comparing -----------------------------------------------------------------------------------------------
 
@@ -313,6 +331,7 @@ def run(oracle: Oracle, examples: int, steps: int = 30, **options: Any) -> int:
             stateful_step_count=steps,
             deadline=None,
             suppress_health_check=checks,
+            report_multiple_bugs=False,
             **options,
         ),
     )

@@ -14,7 +14,10 @@ from typing import NamedTuple
 from hermes_tui.clock import Clock
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
 
-__all__ = ["Conversation", "Forest", "Row", "day_heading", "project_of"]
+__all__ = ["Conversation", "Forest", "Row", "Wanted", "day_heading", "project_of"]
+
+Wanted = str | frozenset[str]
+"""What a filter asks for: a word, or one of these sessions by unified id."""
 
 
 class Conversation:
@@ -65,11 +68,15 @@ class Conversation:
         """Counts are lower bounds."""
         return any(part.partial for part in self.parts)
 
-    def matches(self, words: Sequence[str]) -> bool:
-        """Whether every word (lower case) stands in a title, the project, the agent or an id of it."""
+    def matches(self, words: Sequence[Wanted]) -> bool:
+        """Whether every word (lower case) stands in a title, the project, the agent or an id of it, and a part of it
+        in every set."""
         if not self._haystack:
             self.prepare()
-        return all(word in self._haystack for word in words)
+        return all(
+            word in self._haystack if isinstance(word, str) else any(part.unified_id in word for part in self.parts)
+            for word in words
+        )
 
     def prepare(self) -> None:
         """Work out what `matches` looks in."""
@@ -119,7 +126,7 @@ class Forest:
             conversation.prepare()
         return self
 
-    def rows(self, clock: Clock, unfolded: Collection[str] = (), words: Sequence[str] = ()) -> list[Row]:
+    def rows(self, clock: Clock, unfolded: Collection[str] = (), words: Sequence[Wanted] = ()) -> list[Row]:
         """The lines to show. With `words`, only conversations that match and the way to them, unfolded."""
         rows: list[Row] = []
         heading = ""
@@ -255,7 +262,7 @@ def _newest_first(conversation: Conversation) -> tuple[datetime, str]:
     return conversation.activity, conversation.key
 
 
-def _wanted(root: Conversation, words: Sequence[str]) -> set[str]:
+def _wanted(root: Conversation, words: Sequence[Wanted]) -> set[str]:
     """Keys of the conversations under `root` that match, and of those on the way to them."""
     wanted: set[str] = set()
     stack: list[tuple[Conversation, tuple[str, ...]]] = [(root, ())]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.catalogue import Catalogue
 from hermes_tui.sessions.cost.ledger import Ledger
 from hermes_tui.sessions.cost.messages import with_costs
+from hermes_tui.sessions.cost.overview import Overview, overview
 from hermes_tui.sessions.cost.report import CostOptions, CostSummary, total_cost
 from hermes_tui.sessions.cost.sheet import Sheet
 from session_adapters.base import Environment
@@ -44,6 +46,10 @@ class CostDesk:
     def known_total(self, options: CostOptions) -> CostSummary:
         """The same for the sessions as last listed: no store is looked for anything new."""
         return total_cost(self.sheet(), self._sessions(), options)
+
+    def overview(self, today: date) -> Overview:
+        """Spending at a glance, of the sessions as last listed; `today` is a local date."""
+        return overview(self.sheet(), self._sessions(), today)
 
     def sheet(self) -> Sheet:
         """What every session spent, by model and day."""

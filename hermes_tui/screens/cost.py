@@ -1,0 +1,177 @@
+"""`C`: what sessions cost, by day, agent, model and project, and the dearest of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from datetime import date
+
+from textual import on
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import count, dollars, safe
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overview, Rank
+from hermes_tui.watch import Slot
+from hermes_tui.widgets.cost_chart import CostChart
+from hermes_tui.widgets.cost_list import CostList, CostRow
+from hermes_tui.widgets.hints import Hints, hints_of
+from hermes_tui.widgets.line import Line, Part
+
+__all__ = ["CostScreen", "cost_rows", "filter_text", "title_parts"]
+
+_SHOWN = 10
+"""Lines of a ranking."""
+_LATER = 60.0
+"""Seconds between two looks at whether there is anything new."""
+_HEADINGS: Mapping[Kind, str] = {
+    "agent": "By agent",
+    "model": "By model",
+    "project": "By project",
+    "session": "Dearest sessions, helpers included",
+}
+
+
+class CostScreen(Screen[Rank | None]):
+    """Dismissed with the rank whose sessions are wanted, or without one."""
+
+    AUTO_FOCUS = "CostList"
+    contexts = ("cost", "app")
+    """Contexts of the keys that work here."""
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012  (as Screen declares it)
+
+    def __init__(
+        self,
+        clock: Clock,
+        compute: Callable[[date], Overview],
+        labels: Mapping[str, str],
+        version: Callable[[], int],
+        schedule: Callable[[Callable[[], None]], object],
+    ) -> None:
+        """`compute` is called in a thread; `labels`: how agents are shown; `version` changes with the sessions;
+        `schedule` runs a function in the screen's thread."""
+        super().__init__()
+        self._clock = clock
+        self._compute = compute
+        self._labels = labels
+        self._version = version
+        self._computed = -1
+        self._slot: Slot[Overview | str] = Slot(schedule, self._take)
+        self.overview: Overview | None = None
+        """What is shown; None while it is worked out."""
+
+    def compose(self) -> ComposeResult:
+        """Title with the figures, chart, rankings, hints."""
+        yield Line(id="title")
+        yield CostChart(id="days")
+        yield CostList(id="ranks")
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Work it out, and again when sessions have changed."""
+        self.query_one("#title", Line).show([(" Cost", "bright"), (" · adding up …", "faint")])
+        self.call_after_refresh(self._show_hints)
+        self._begin()
+        if not self._clock.is_fixed:
+            self.set_interval(_LATER, self._begin)
+
+    def _show_hints(self) -> None:
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    # Data --------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        version = self._version()
+        if version != self._computed:
+            self._computed = version
+            threading.Thread(target=self._work, name="cost", daemon=True).start()
+
+    def _work(self) -> None:
+        """In a thread of its own, which nobody waits for when the program ends."""
+        try:
+            self._slot.put(self._compute(self._clock.local(self._clock.now()).date()))
+        except HermesTuiError as error:
+            self._slot.put(str(error))
+        except Exception as error:
+            self._slot.put(f"costs could not be worked out ({type(error).__name__}: {error})")
+
+    def _take(self, found: Overview | str) -> None:
+        if not self.is_attached:
+            return
+        if isinstance(found, str):
+            self.query_one("#title", Line).show([(" Cost", "bright"), (f" · {safe(found)}", "error")])
+            return
+        self.overview = found
+        self.query_one("#title", Line).show(*title_parts(found))
+        self.query_one(CostChart).show(found.days)
+        self.query_one(CostList).show(cost_rows(found, self._labels))
+
+    # Actions -----------------------------------------------------------------------------------------------
+
+    @on(CostList.Selected)
+    def _selected(self, event: CostList.Selected) -> None:
+        self.dismiss(event.rank)
+
+    def action_close(self) -> None:
+        """Back to where one came from."""
+        self.dismiss(None)
+
+
+def title_parts(found: Overview) -> tuple[list[Part], list[Part]]:
+    """This month, last month and all; estimates marked."""
+    left: list[Part] = [(" Cost", "bright")]
+    for name, figure in (("this month", found.this_month), ("last", found.last_month), ("all", found.whole)):
+        left += [(f" · {name} ", "faint"), (_money(figure), "")]
+    right: list[Part] = [(f"{len(found.problems)} not read ", "warning")] if found.problems else []
+    return left, right
+
+
+def cost_rows(found: Overview, labels: Mapping[str, str]) -> list[CostRow]:
+    """The rankings, and below them what is not in the sums."""
+    rows: list[CostRow] = []
+    for kind in KINDS:
+        ranks = found.ranks.get(kind, ())
+        if not ranks:
+            continue
+        if rows:
+            rows.append(CostRow())
+        rows.append(CostRow(_HEADINGS[kind], style="heading"))
+        most = max(rank.figure.usd for rank in ranks) or 1.0
+        for rank in ranks[:_SHOWN]:
+            label = labels.get(rank.key, rank.label) if kind == "agent" else rank.label
+            rows.append(CostRow(rank=rank._replace(label=label), share=rank.figure.usd / most))
+        rest = ranks[_SHOWN:]
+        if rest:
+            figure = Figure(sum(rank.figure.usd for rank in rest), any(rank.figure.estimated for rank in rest))
+            rows.append(CostRow(f"  … {len(rest)} more, {_money(figure)}", style="faint"))
+    if not rows:
+        rows.append(CostRow("No session here has used anything.", style="faint"))
+    rows += [CostRow(), *(CostRow(text, style=style) for text, style in _notes(found))]
+    return rows
+
+
+def filter_text(rank: Rank) -> str:
+    """The sessions behind a rank, in the words of the search grammar."""
+    name = {"agent": "agent", "model": "model", "project": "cwd", "session": "id"}[rank.kind]
+    value = safe(rank.key)
+    return f'{name}:"{value}"' if any(char.isspace() for char in value) else f"{name}:{value}"
+
+
+def _notes(found: Overview) -> list[tuple[str, str]]:
+    notes: list[tuple[str, str]] = []
+    if found.unpriced:
+        names = ", ".join(map(safe, found.unpriced))
+        notes.append(
+            (f"No known price: {names} · {count(found.unpriced_tokens)} tokens, not in the sums (+, ?)", "warning")
+        )
+    if found.whole.estimated:
+        notes.append(("~ is estimated from a list of prices, not what was billed.", "faint"))
+    notes.append((f"The chart shows the last {DAYS} days, in US dollars.", "faint"))
+    notes += [(f"Not read: {safe(one.path)}: {safe(one.reason)}", "warning") for one in found.problems]
+    return notes
+
+
+def _money(figure: Figure) -> str:
+    return dollars(figure.usd, estimated=figure.estimated, unpriced=figure.unpriced)

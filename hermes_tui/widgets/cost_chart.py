@@ -1,0 +1,69 @@
+"""Dollars by day as columns. The library that draws them is imported with this module: when costs are looked at."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from typing import ClassVar
+
+from rich.style import Style
+from rich.text import Text
+from textual_plotext import PlotextPlot
+
+from hermes_tui.display import dollars
+
+__all__ = ["CostChart"]
+
+_COLUMNS = re.compile(r"[█▌▐▀▄▖▗▘▝▙▛▜▟▞▚]+")
+_FINE = 60
+"""Columns from which quarter blocks draw the columns more evenly than whole ones."""
+_STEP = 7
+"""Days between two dates below the chart."""
+
+
+class CostChart(PlotextPlot):
+    """The last days; nothing is drawn while there is nothing to show."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"cost-chart--column"}
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        # The library's own colours would not be those of the theme, nor go away without colours.
+        self.theme = "clear"
+        self._days: tuple[tuple[date, float], ...] = ()
+
+    def show(self, days: Sequence[tuple[date, float]]) -> None:
+        """Show these; does nothing when they are shown already."""
+        if tuple(days) != self._days:
+            self._days = tuple(days)
+            self.refresh()
+
+    def render(self) -> Text:
+        """The chart for the size it has now."""
+        width, height = self.size
+        if not self._days or width < 20 or height < 3:
+            return Text()
+        self._draw(width)
+        drawn = super().render()
+        text = Text() if not isinstance(drawn, Text) else Text(drawn.plain, no_wrap=True)
+        column: Style = self.get_component_rich_style("cost-chart--column", partial=True)
+        for found in _COLUMNS.finditer(text.plain):
+            text.stylize(column, *found.span())
+        return text
+
+    def _draw(self, width: int) -> None:
+        plot = self.plt
+        plot.clear_figure()
+        values = [usd for _, usd in self._days]
+        top = max(values) or 1.0
+        last = len(values) - 1
+        plot.bar(list(range(len(values))), values, marker="hd" if width >= _FINE else "sd", width=0.6)
+        marks = sorted(range(last, -1, -_STEP))
+        plot.xticks([float(at) for at in marks], [f"{self._days[at][0].day} {self._days[at][0]:%b}" for at in marks])
+        plot.yticks([0, top / 2, top], [f"{dollars(part):>8}" for part in (0.0, top / 2, top)])
+        plot.xlim(-0.7, last + 0.7)
+        plot.ylim(0, top)
+        plot.frame(False)
+        plot.xaxes(True, False)
+        plot.yaxes(False, False)

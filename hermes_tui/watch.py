@@ -30,7 +30,7 @@ _SHARE = 20
 """A look that took one second is followed by at least so many without one."""
 _TURN = 5.0
 """Seconds of reading in full between two looks."""
-_STEP = 0.5
+_STEP = 1.0
 """Seconds between two looks at what the system has notified. Waiting is done here, not in the native watcher, which
 nothing could wake before its time."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -17,6 +17,7 @@ from hermes_tui.keymap import bindings
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.empty import empty_blocks
 from hermes_tui.screens.first_frame import FirstFrame
+from hermes_tui.screens.session_actions import SessionActions
 from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.widgets.detail import detail_parts
 from hermes_tui.widgets.header import Header
@@ -33,6 +34,8 @@ __all__ = ["MainScreen"]
 
 _SETTLE = 0.12
 """Seconds that the cursor must rest on a session before it is opened beside the list."""
+_TYPING = 0.02
+"""Seconds in which what is typed into the filter is gathered, so that a burst of keys costs as much as one."""
 _MINUTE = 60.0
 _WIDE = 120
 """Columns from which both panes stand side by side."""
@@ -40,7 +43,7 @@ _TALL = 10
 """Lines from which there is room for the line of details."""
 
 
-class MainScreen(FirstFrame):
+class MainScreen(SessionActions, FirstFrame):
     """Owns what is shown; the app gives it snapshots and transcripts."""
 
     BINDINGS = bindings("main")
@@ -61,6 +64,9 @@ class MainScreen(FirstFrame):
         """Unified id of the session that the transcript shows or is about to show."""
         self._transcript: Transcript | None = None
         self._asking = False
+        self._only: tuple[str, frozenset[str]] = ("", frozenset())
+        """A text in the box that stands for these very sessions."""
+        self._typing: Timer | None = None
         self._settle: Timer | None = None
         self._first = Forest()
         self._reading = False
@@ -290,13 +296,27 @@ class MainScreen(FirstFrame):
 
     @on(Input.Changed, "#search")
     def _typed(self) -> None:
-        self._filter()
+        if self._typing is None:
+            self._typing = self.set_timer(_TYPING, self._filter)
 
     def _filter(self) -> None:
-        self.sessions.set_filter(self.box.value)
+        """Filter by what is in the box now."""
+        if self._typing is not None:
+            self._typing.stop()
+            self._typing = None
+        text, only = self._only
+        self.sessions.set_filter(self.box.value, only if self.box.value == text else frozenset())
         self._show_counts()
         self._show_detail()
         self._show_hints()
+
+    def show_only(self, text: str, sessions: Iterable[str]) -> None:
+        """Show the conversations that hold one of these sessions (unified ids), and `text` in the box as what they
+        are; it can be changed there, and dropped, like any filter."""
+        self._only = (text, frozenset(sessions))
+        self.box.value = text
+        self._filter()
+        self._list()
 
     def _read(self) -> None:
         """Give the keys to the transcript; at once, for what is typed ahead."""

@@ -21,6 +21,7 @@ from hermes_tui.screens.main import MainScreen
 from hermes_tui.screens.problems import ProblemsScreen
 from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.page import Page
+from hermes_tui.widgets.search_box import LONGEST
 from hermes_tui.widgets.session_rows import Forest
 from pilots import screen_text, until
 from session_adapters.transcript import Transcript
@@ -119,6 +120,40 @@ async def test_filter_live_and_back(program: Program, claude_home: ClaudeHome) -
         await pilot.press("escape")
         await until(pilot, lambda: not main.sessions.words)
         assert (here(pilot), main.sessions.scroll_y) == before
+
+
+async def test_a_burst_of_keys_filters_a_few_times_and_a_paste_is_cut(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude_home.session("Please reset the counter")
+    async with program(claude_home.home) as pilot:
+        main = main_of(pilot)
+        given: list[str] = []
+        monkeypatch.setattr("hermes_tui.screens.main._TYPING", 0.2)
+        set_filter = main.sessions.set_filter
+
+        def count(text: str) -> None:
+            given.append(text)
+            set_filter(text)
+
+        monkeypatch.setattr(main.sessions, "set_filter", count)
+        main.action_filter()
+        for char in "reset " * 50:
+            pilot.app.post_message(events.Key("space" if char == " " else char, char))
+        await until(pilot, lambda: given and given[-1] == "reset " * 50)
+        assert len(given) < 100
+        assert here(pilot) == "Please reset the counter"
+        main.action_keep()
+        assert given[-1] == "reset " * 50
+        main.action_filter()
+        main.box.value = ""
+        pilot.app.post_message(events.Paste("reset " * 5_000))
+        await until(pilot, lambda: main.box.value == ("reset " * 5_000)[:LONGEST])
+        await until(pilot, lambda: given[-1] == main.box.value)
+        main.box.replace("x", 0, 0)
+        assert len(main.box.value) == LONGEST
+        main.box.replace("x", 0, 5)
+        assert main.box.value.startswith("x reset")
 
 
 async def test_what_is_typed_ahead_goes_where_it_was_meant(program: Program, claude_home: ClaudeHome) -> None:

@@ -14,6 +14,7 @@ from textual import events
 from textual.content import Content
 from textual.message import Message as Event
 
+from hermes_tui.aside import aside
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.widgets.transcript.border import subtitle, title
@@ -150,7 +151,7 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
         if transcript is None:
             return Change()
         async with self._reading:
-            read = await asyncio.to_thread(_refresh, transcript)
+            read = await aside(_refresh, transcript)
             if transcript is not self._transcript:
                 return Change()
             self._take(read)
@@ -176,7 +177,7 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
 
     async def _look_for_branches(self, transcript: Transcript) -> None:
         async with self._reading:
-            branches = await asyncio.to_thread(branches_of, transcript)
+            branches = await aside(branches_of, transcript)
         if branches and transcript is self._transcript:
             self._part(branches)
             self._settle()
@@ -184,7 +185,7 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
     async def _go_to_branch(self, transcript: Transcript, step: int) -> None:
         async with self._reading:
             try:
-                switched = await asyncio.to_thread(_switch, transcript, step)
+                switched = await aside(_switch, transcript, step)
             except LookupError:
                 self.post_message(self.Refused("That branch is not there any more"))
                 return
@@ -213,7 +214,7 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
         try:
             async with self._reading:
                 try:
-                    read = await asyncio.to_thread(_earlier, transcript)
+                    read = await aside(_earlier, transcript)
                 except Exception as error:  # whatever an adapter raises: what is loaded stays readable
                     self._cannot_read_on(transcript, error)
                     return

@@ -198,7 +198,8 @@ class HermesApp(App[None], inherit_bindings=False):
             agents = [(safe(one.badge), safe(one.label)) for one in labels]
             self.push_screen(HelpScreen(self.screen.contexts, self._used_keymap, agents))
         elif not isinstance(self.screen, HelpScreen):
-            self.push_screen(HelpScreen(("page", "app"), self._used_keymap))
+            contexts = getattr(self.screen, "contexts", ("page", "app"))
+            self.push_screen(HelpScreen(contexts, self._used_keymap))
 
     @property
     def _used_keymap(self) -> Mapping[str, str]:

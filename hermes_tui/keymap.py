@@ -24,6 +24,9 @@ CONTEXTS: Mapping[str, str] = {
     "search": "Filter box",
     "transcript": "Transcript",
     "page": "Help and problems",
+    "diff": "Comparison",
+    "menu": "Menus",
+    "export": "Export",
 }
 """Where keys work → the name people see. Keys of `app` work in every other context too, those of `main` in
 `list`, `search` and `transcript`."""
@@ -33,6 +36,7 @@ _INSIDE: Mapping[str, tuple[str, ...]] = {
     "search": ("app",),
     "transcript": ("main", "app"),
     "page": ("app",),
+    "diff": ("app",),
 }
 """Innermost contexts → those whose keys work in them as well."""
 
@@ -73,8 +77,14 @@ KEYS: tuple[Key, ...] = (
     Key("main.other_pane", "tab,shift+tab", "other_pane", "Go to the other pane"),
     Key("main.back", "escape,backspace,h", "back", "Back: to the list, or out of a filter", "back"),
     Key("main.refresh", "ctrl+r,f5", "app.refresh", "Look at the stores now"),
+    Key("main.diff", "d", "diff", "Compare the two marked sessions, or a fork with its origin", "diff"),
+    Key("main.export", "e", "export", "Export the session", "export"),
+    Key("main.copy", "y", "copy", "Copy the message, code, output, an id or a command", "copy"),
+    Key("main.pager", "p", "pager", "Read it in $PAGER"),
+    Key("main.editor", "v", "editor", "Open it in $EDITOR"),
     Key("list.open", "enter,l", "open", "Open the session", "open"),
-    Key("list.toggle", "space,z", "toggle_fold", "Unfold or fold forks and helpers", "fold"),
+    Key("list.mark", "space", "mark", "Mark it for a comparison, or take the mark away", "mark"),
+    Key("list.toggle", "z", "toggle_fold", "Unfold or fold forks and helpers", "fold"),
     Key("list.unfold", "right", "unfold", "Unfold, or go to the first fork"),
     Key("list.fold", "left,h", "fold", "Fold, or go to where it came from"),
     Key("list.unfold_all", "Z", "toggle_all", "Unfold or fold everything"),
@@ -101,6 +111,28 @@ KEYS: tuple[Key, ...] = (
     Key("page.page_up", "pageup,ctrl+u,ctrl+b", "scroll_page(-1)", "A page up"),
     Key("page.first", "home,g", "scroll_edge(-1)", "To the top"),
     Key("page.last", "end,G", "scroll_edge(1)", "To the end"),
+    Key("diff.close", "escape,q,backspace", "screen.close", "Back to the sessions", "back"),
+    Key("diff.next", "n,right_square_bracket,J", "change(1)", "Next change", "next"),
+    Key("diff.previous", "N,left_square_bracket,K", "change(-1)", "Previous change", "previous"),
+    Key("diff.fold", "enter,space", "fold", "Open or close an equal run or a long message", "open/close"),
+    Key("diff.fold_all", "z", "fold_all", "Unfold or fold all that is equal", "equal"),
+    Key("diff.uses", "t", "uses", "Tool calls and files, or messages", "tools"),
+    Key("diff.down", "down,j,ctrl+e", "move(1)", "A line down"),
+    Key("diff.up", "up,k,ctrl+y", "move(-1)", "A line up"),
+    Key("diff.page_down", "pagedown,ctrl+f,ctrl+d", "page(1)", "A page down"),
+    Key("diff.page_up", "pageup,ctrl+b,ctrl+u", "page(-1)", "A page up"),
+    Key("diff.first", "home,g", "edge(-1)", "To the top"),
+    Key("diff.last", "end,G", "edge(1)", "To the end"),
+    Key("menu.choose", "enter", "screen.choose", "Choose"),
+    Key("menu.leave", "escape", "screen.leave", "Choose nothing"),
+    Key("menu.down", "down,ctrl+n", "move(1)", "Next"),
+    Key("menu.up", "up,ctrl+p", "move(-1)", "Previous"),
+    Key("export.write", "enter", "screen.write", "Write the file"),
+    Key("export.leave", "escape", "screen.leave", "Export nothing"),
+    Key("export.next", "right,l,space", "change(1)", "Next value"),
+    Key("export.previous", "left,h", "change(-1)", "Previous value"),
+    Key("export.down", "down,j", "move(1)", "Next field"),
+    Key("export.up", "up,k", "move(-1)", "Previous field"),
 )
 
 

@@ -43,7 +43,7 @@ class Scene(NamedTuple):
 
 
 SCENES = (
-    Scene("main-wide", (160, 48), "Fix it with a fake clock", keys=("space",)),
+    Scene("main-wide", (160, 48), "Fix it with a fake clock", keys=("z",)),
     Scene("main-narrow", (80, 24), "Fix the flaky login test"),
     Scene("transcript", (110, 40), "--count 40", keys=("enter", "g", "z")),
     Scene("help", (120, 40), "Show the keys that work here", keys=("question_mark",)),

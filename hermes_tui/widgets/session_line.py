@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
@@ -63,6 +63,8 @@ class Painter(NamedTuple):
     base: Style
     style: Callable[[str], Style]
     """Purpose → style to lay over the base."""
+    marked: Collection[str] = ()
+    """Keys of the conversations that are marked."""
 
     def strip(self, row: Row, cursor: Style | None) -> Strip:
         """The row as a line; `cursor` is laid under everything where the cursor is."""
@@ -116,13 +118,14 @@ class Painter(NamedTuple):
         """What stands before the title: fold mark, then the agent's badge, or the branch that it hangs on."""
         mark = "" if row.unfolded is None else "▾ " if row.unfolded else "▸ "
         tip = conversation.tip
+        chosen = ("◆ ", "match") if conversation.key in self.marked else ("  ", "")
         if not row.guide:
             badge = pad(safe(self.badges.get(tip.agent, tip.agent[:2])), 2)
-            return [(mark or "  ", "faint"), (badge, f"agent-{agent_colour(tip.agent)}"), ("  ", "")]
+            return [(mark or "  ", "faint"), (badge, f"agent-{agent_colour(tip.agent)}"), chosen]
         # A deep tree must leave room for the title.
         guide = row.guide[-max(4, self.width // 4 // 2 * 2) :]
         relation = _RELATION.get(conversation.parts[0].kind, "")
-        return [("  " + guide, "rule"), (mark, "faint"), (relation, "faint")]
+        return [chosen, (guide, "rule"), (mark, "faint"), (relation, "faint")]
 
     def _lit(self, text: str, purpose: str) -> list[tuple[str, str]]:
         """`text` with the words of the filter lit."""

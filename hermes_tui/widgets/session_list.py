@@ -17,7 +17,7 @@ from textual.strip import Strip
 from hermes_tui.clock import Clock
 from hermes_tui.keymap import bindings
 from hermes_tui.widgets.session_line import Painter, columns_for
-from hermes_tui.widgets.session_rows import Conversation, Forest, Row
+from hermes_tui.widgets.session_rows import Conversation, Forest, Row, Wanted
 
 __all__ = ["SessionList"]
 
@@ -81,7 +81,9 @@ class SessionList(ScrollView, can_focus=True):
         self._badges = badges
         self._forest = Forest()
         self._unfolded: set[str] = set()
-        self._words: tuple[str, ...] = ()
+        self._words: tuple[Wanted, ...] = ()
+        self._marked: list[str] = []
+        """Keys of conversations, the one that was marked first at first."""
         self._rows: list[Row] = []
         self._cursor = -1
         self._day = clock.local(clock.now()).date()
@@ -110,9 +112,15 @@ class SessionList(ScrollView, can_focus=True):
         return self._rows[self._cursor].conversation if 0 <= self._cursor < len(self._rows) else None
 
     @property
-    def words(self) -> Sequence[str]:
-        """The words that are filtered by."""
+    def words(self) -> Sequence[Wanted]:
+        """What is filtered by."""
         return self._words
+
+    @property
+    def marked(self) -> Sequence[Conversation]:
+        """The conversations that are marked for a comparison, at most two, in the order in which they were."""
+        found = (self._forest.by_session.get(key) for key in self._marked)
+        return [conversation for conversation in found if conversation is not None]
 
     @property
     def forest(self) -> Forest:
@@ -129,10 +137,10 @@ class SessionList(ScrollView, can_focus=True):
             key = here.key if here else before.key
         self._lay(key, self._cursor)
 
-    def set_filter(self, text: str) -> None:
-        """Show only conversations that match all words of `text`. The first filter remembers where one was; an
-        empty one goes back there."""
-        words = tuple(text.lower().split())
+    def set_filter(self, text: str, only: frozenset[str] = frozenset()) -> None:
+        """Show only conversations that match all words of `text`, or hold a session of `only` where there is one.
+        The first filter remembers where one was; an empty one goes back there."""
+        words: tuple[Wanted, ...] = (only,) if only else tuple(text.lower().split())
         if words == self._words:
             return
         if self._kept is None:
@@ -216,7 +224,9 @@ class SessionList(ScrollView, can_focus=True):
         columns = columns_for(width, words=self.state_words)
         if self._base is None:
             self._base = self.rich_style  # asks all ancestors
-        return Painter(width, columns, self._clock.now(), self._badges, self._words, self._base, self._purpose)
+        now, base = self._clock.now(), self._base
+        words = [word for word in self._words if isinstance(word, str)]
+        return Painter(width, columns, now, self._badges, words, base, self._purpose, self._marked)
 
     def _purpose(self, name: str) -> Style:
         style = self._styles.get(name)
@@ -324,6 +334,19 @@ class SessionList(ScrollView, can_focus=True):
             self.post_message(self.Refused("There is no session here to open."))
         else:
             self.post_message(self.Selected(conversation))
+
+    def action_mark(self) -> None:
+        """Mark what is under the cursor, or take its mark away, and go on; a third mark takes the first away."""
+        conversation = self.highlighted
+        if conversation is None:
+            self.post_message(self.Refused("There is no session here to mark."))
+            return
+        if conversation.key in self._marked:
+            self._marked.remove(conversation.key)
+        else:
+            self._marked = [*self._marked[-1:], conversation.key]
+        self._redraw_changed()
+        self.action_move(1)
 
     def action_toggle_fold(self) -> None:
         """Unfold or fold what is under the cursor."""

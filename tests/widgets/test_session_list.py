@@ -185,14 +185,14 @@ async def test_folding() -> None:
         helper = session("helper", 70, kind="subagent", parent_id="fork")
         app.list.set_forest(Forest([root, other, fork, helper]))
         await pilot.pause()
-        await pilot.press("space")
+        await pilot.press("z")
         refused = app.messages[-1]
         assert isinstance(refused, SessionList.Refused) and "no fork or helper" in refused.reason
         await pilot.press("down", "right")
         assert "▾ cc  Title of root" in screen_text(pilot)
         await pilot.press("right")
         assert app.here == "fork"
-        await pilot.press("space", "down")
+        await pilot.press("z", "down")
         assert app.here == "helper"
         await pilot.press("left")
         assert app.here == "fork"

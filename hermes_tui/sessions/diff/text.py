@@ -11,7 +11,7 @@ from hermes_tui.sessions.diff.model import DiffOperation, FileUse, SessionDiff, 
 from hermes_tui.sessions.diff.wording import wording
 from session_adapters.model import Message
 
-__all__ = ["described", "diff_lines", "side_facts"]
+__all__ = ["acts", "described", "diff_lines", "side_facts"]
 
 _MOST_LINES = 40
 """Lines of one message; the rest is counted."""
@@ -71,8 +71,8 @@ def _operation(operation: DiffOperation) -> Iterator[str]:
     if one is None or other is None:
         yield from _indented(described(message), mark)
     elif operation.other_calls:
-        yield from _indented("\n".join(_acts(one)), "-")
-        yield from _indented("\n".join(_acts(other)), "+")
+        yield from _indented("\n".join(acts(one)), "-")
+        yield from _indented("\n".join(acts(other)), "+")
     else:
         spans = wording(one.content, other.content)
         around = {" ": "{}", "-": "[-{}-]", "+": "{{+{}+}}"}
@@ -81,10 +81,11 @@ def _operation(operation: DiffOperation) -> Iterator[str]:
 
 def described(message: Message) -> str:
     """What a message says; where it says nothing, what it does."""
-    return message.content or "\n".join(_acts(message))
+    return message.content or "\n".join(acts(message))
 
 
-def _acts(message: Message) -> Iterator[str]:
+def acts(message: Message) -> Iterator[str]:
+    """A line for each tool call and for a result."""
     for call in message.tool_calls:
         yield f"[{call.tool_name}] {target(call)}" + (" (failed)" if call.is_error else "")
     if message.tool_result is not None:

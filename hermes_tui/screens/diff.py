@@ -1,0 +1,126 @@
+"""`d`: two sessions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from textual import on
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from hermes_tui.display import compact, duration, safe
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.sessions.diff import SessionDiff, Side
+from hermes_tui.sessions.diff.text import side_facts
+from hermes_tui.widgets.diff.view import DiffView
+from hermes_tui.widgets.hints import Hints, hints_of
+from hermes_tui.widgets.line import Line, Part
+from session_adapters.model import SessionSummary
+
+__all__ = ["DiffScreen"]
+
+
+class DiffScreen(Screen[None]):
+    """Compares in a thread; shows which two, what each cost, and what is different."""
+
+    AUTO_FOCUS = "DiffView"
+
+    def __init__(
+        self, a: SessionSummary, b: SessionSummary, compare: Callable[[tuple[str, str], tuple[str, str]], SessionDiff]
+    ) -> None:
+        """`compare` is `SessionManager.diff`."""
+        super().__init__()
+        self._a, self._b = a, b
+        self._compare = compare
+        self._diff: SessionDiff | None = None
+
+    @property
+    def diff(self) -> SessionDiff | None:
+        """The comparison, once it is there."""
+        return self._diff
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """Contexts of the keys that work here."""
+        return ("diff", "app")
+
+    def compose(self) -> ComposeResult:
+        """What is compared, the comparison, hints."""
+        yield Line(id="title")
+        yield Line(id="side-a")
+        yield Line(id="side-b")
+        yield DiffView()
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Begin to compare."""
+        self.query_one("#title", Line).show([(" Comparison", "bright")])
+        for name, one in (("a", self._a), ("b", self._b)):
+            self.query_one(f"#side-{name}", Line).show([self._whose(name, one.unified_id, one.title)])
+        self.query_one(DiffView).say("Comparing …")
+        self.run_worker(self._run, thread=True, group="diff", exit_on_error=False)
+        self.call_after_refresh(self._show_hints)
+
+    def _run(self) -> None:
+        a, b = ((one.agent, one.session_id) for one in (self._a, self._b))
+        try:
+            found = self._compare(a, b)
+        except HermesTuiError as error:
+            self.app.call_from_thread(self._fail, str(error))
+        except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
+            self.app.call_from_thread(self._fail, f"they could not be compared ({type(error).__name__}: {error})")
+        else:
+            self.app.call_from_thread(self._show, found)
+
+    def _fail(self, reason: str) -> None:
+        if self.is_attached:
+            self.query_one(DiffView).say(f"Cannot be compared: {safe(reason)}")
+
+    def _show(self, found: SessionDiff) -> None:
+        if not self.is_attached:
+            return
+        self._diff = found
+        self.query_one(DiffView).show(found)
+        self._label()
+
+    def _label(self) -> None:
+        found = self._diff
+        if found is None:
+            return
+        view = self.query_one(DiffView)
+        stats = found.stats
+        counts = f"{stats.modifications} changed, {stats.removals} removed, {stats.additions} added, "
+        at, total = view.place
+        right: list[Part] = [] if view.shows_uses or not total else [(f"change {at} of {total} ", "faint")]
+        self.query_one("#title", Line).show(
+            [(" Comparison", "bright"), (f"  {counts}{stats.unchanged} the same", "")], right
+        )
+        for name, side in (("a", found.a), ("b", found.b)):
+            facts = " · ".join(side_facts(side))
+            left = self._whose(name, side.unified_id, side.title)
+            self.query_one(f"#side-{name}", Line).show([left], [(f"{_took(side)}{facts} ", "faint")])
+
+    @staticmethod
+    def _whose(side: str, unified: str, title: str) -> Part:
+        mark = "−" if side == "a" else "+"
+        return f" {mark} {compact(title, 100) or 'untitled'}  {safe(unified.partition(':')[0])}", ""
+
+    def _show_hints(self) -> None:
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    @on(DiffView.Moved)
+    def _moved(self) -> None:
+        self._label()
+
+    @on(DiffView.Refused)
+    def _refused(self, event: DiffView.Refused) -> None:
+        self.notify(event.reason, markup=False)
+
+    def action_close(self) -> None:
+        """Back to where one came from."""
+        self.dismiss()
+
+
+def _took(side: Side) -> str:
+    return f"{duration(timedelta(seconds=side.seconds))} · " if side.seconds else ""

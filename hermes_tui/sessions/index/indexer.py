@@ -150,7 +150,8 @@ class Indexer:
     def _take(self, adapter: Adapter, source: Source, level: Level) -> None:
         problems: list[Problem] = []
         sink = Sink(self._writer, source, prose_only=level == Level.PROSE)
-        sink.take(_guarded(adapter.texts(source, problems.append, prose_only=level == Level.PROSE)))
+        prose_only = level == Level.PROSE
+        sink.take(_guarded(lambda: adapter.texts(source, problems.append, prose_only=prose_only)))
         if problems and not sink.taken:
             raise _AdapterFailed  # not readable now is not the same as empty
         sink.finish(level, stamp_text(source.stamp))
@@ -162,16 +163,16 @@ class Indexer:
         warm = self._warm.pop(key, None)
         try:
             if warm is not None:
-                warm.sink.follow(_guarded(warm.reader.read()))
+                warm.sink.follow(_guarded(warm.reader.read))
         except _AdapterFailed:
             warm = None
         if warm is None:
-            reader = adapter.text_reader(source)
+            reader = next(_guarded(lambda: (adapter.text_reader(source),)))
             if reader is None:
                 self._all(adapter, source)
                 return
             warm = _Warm(reader, Sink(self._writer, source))
-            warm.sink.take(text for _, text in _guarded(reader.read()))
+            warm.sink.take(text for _, text in _guarded(reader.read))
         warm.sink.finish(Level.ALL, stamp_text(source.stamp))
         self._warm[key] = warm
         if len(self._warm) > _WARM:
@@ -189,9 +190,9 @@ class Indexer:
             self._failed[key] = stamp
 
 
-def _guarded(texts: Iterable[T]) -> Iterator[T]:
-    """`texts`, with everything that an adapter raises told apart from what the index does."""
+def _guarded(read: Callable[[], Iterable[T]]) -> Iterator[T]:
+    """What `read` gives, with everything that an adapter raises told apart from what the index does."""
     try:
-        yield from texts
+        yield from read()
     except Exception as error:
         raise _AdapterFailed from error

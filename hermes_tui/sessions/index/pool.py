@@ -17,8 +17,9 @@ __all__ = ["Pool"]
 
 T = TypeVar("T")
 
-_IDLE = 4
-"""Connections that are kept for the next question."""
+_MOST = 4
+"""Connections; more questions at once than this wait for each other. As long as one is open, SQLite keeps the files
+of those that were closed open, too: they must not come and go."""
 
 
 class Pool:
@@ -31,6 +32,7 @@ class Pool:
         self.damaged = False
         """It had none because the file is not what was written."""
         self._lock = threading.Lock()
+        self._turns = threading.BoundedSemaphore(_MOST)
         self._idle: list[apsw.Connection] = []
         self._file: tuple[int, int] | None = None
 
@@ -44,7 +46,7 @@ class Pool:
     def ask(self, question: Callable[[apsw.Connection], T]) -> T:
         """Put a short question. Raises `IndexUnusable`."""
         try:
-            with self._lease() as connection:
+            with self._turns, self._lease() as connection:
                 answer = question(connection)
         except apsw.Error as error:
             self.damaged = broken(error)
@@ -68,7 +70,7 @@ class Pool:
         try:
             yield connection
             with self._lock:
-                if file == self._file and len(self._idle) < _IDLE:
+                if file == self._file:
                     self._idle.append(connection)
                     kept = True
         finally:

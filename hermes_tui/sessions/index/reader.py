@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
 
 import apsw
 import msgspec
 
+from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known, Ranked
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.pool import Pool
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
@@ -21,70 +21,11 @@ from session_adapters.base import Source
 
 __all__ = ["Coverage", "Field", "Figures", "Hit", "Index", "Ranked"]
 
-Field = Literal["prose", "tool"]
-
 _PAGE = 64
 _RANKED = 5000
 """Of more hits than this only the newest are ranked."""
 _SHORT = (2, 3)
 """Characters of the beginnings of words that `short` has."""
-
-
-_Key = tuple[str, str, str]
-_Known = dict[_Key, tuple[int, tuple[int, ...], Level]]
-
-
-class Hit(NamedTuple):
-    """A unit that a query found."""
-
-    agent: str
-    path: str
-    source_id: str
-    """`Source.session_id` of the source."""
-    session_id: str
-    message_id: str
-    time: float
-    """Seconds since the epoch; where the message has no time, that of the one before it or of the file."""
-    role: str
-    visibility: str
-    field: Field
-    row: int
-    exact: bool
-    """False where the words were found and their order is not known to the index."""
-
-
-class Ranked(NamedTuple):
-    """The best hits of a query."""
-
-    hits: list[tuple[Hit, float]]
-    """With their BM25 score: more is better, and positive."""
-    total: int
-    """Hits that were ranked."""
-    complete: bool
-    """There were no more."""
-
-
-class Figures(NamedTuple):
-    """How much there is in an index; see `service.Progress`."""
-
-    sources: int
-    prose: int
-    everything: int
-    failed: int
-    messages: int
-
-
-class Coverage(NamedTuple):
-    """How much of some sources the index answers for, as they are now."""
-
-    generation: str
-    levels: Mapping[_Key, Level]
-    """(agent, path, native id) → level; only those of which there is anything."""
-    numbers: Mapping[int, Level]
-
-    def level(self, source: Source) -> Level:
-        """How much of `source` there is."""
-        return self.levels.get(key_of(source), Level.NOTHING)
 
 
 class Index:
@@ -96,7 +37,7 @@ class Index:
         self._pool = Pool(path)
         self._ask = self._pool.ask
         self._lock = threading.Lock()
-        self._known: tuple[tuple[str, int], _Known] | None = None
+        self._known: tuple[tuple[str, int], Known] | None = None
 
     @property
     def problem(self) -> str:
@@ -116,7 +57,7 @@ class Index:
 
     def coverage(self, sources: Iterable[Source]) -> Coverage:
         """How much of `sources` is in the index as they are now, by their stamps."""
-        levels: dict[_Key, Level] = {}
+        levels: dict[Key, Level] = {}
         numbers: dict[int, Level] = {}
         try:
             generation, known = self._ask(self._sources)
@@ -129,7 +70,7 @@ class Index:
                 levels[key] = numbers[found[0]] = found[2]
         return Coverage(generation, levels, numbers)
 
-    def _sources(self, connection: apsw.Connection) -> tuple[str, _Known]:
+    def _sources(self, connection: apsw.Connection) -> tuple[str, Known]:
         generation = _generation(connection)
         # Changes with every commit, whichever connection made it.
         state = (
@@ -195,43 +136,14 @@ class Index:
     ) -> Iterator[Hit]:
         size = _PAGE
         while True:
-            before = high
-
-            def page(connection: apsw.Connection, below: int = before, size: int = size) -> list[int]:
-                _same(connection, coverage)
-                sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ?"  # noqa: S608
-                return [
-                    row
-                    for (row,) in connection.execute(
-                        f"{sql} ORDER BY rowid DESC LIMIT {size}", (expression, low, below)
-                    )
-                ]
-
-            rows = self._ask(page)
-            yield from self._hits(table, field, rows, coverage)
+            rows = self._ask(
+                partial(_page, table=table, expression=expression, low=low, high=high, size=size, of=coverage)
+            )
+            yield from _hits(rows, table, field, coverage)
             if len(rows) < size:
                 return
-            high = rows[-1]
+            high = rows[-1][0]
             size = min(size * 4, 4096)
-
-    def _hits(self, table: str, field: Field, rows: list[int], coverage: Coverage) -> list[Hit]:
-        least = Level.PROSE if field == "prose" else Level.ALL
-
-        def read(connection: apsw.Connection) -> list[Hit]:
-            found: list[Hit] = []
-            for row in rows:
-                facts = connection.execute(_FACTS, (row,)).get
-                if facts is None or coverage.numbers.get(facts[0], Level.NOTHING) < least:
-                    continue
-                _, agent, path, native, session_id, key, at, role, visibility = facts
-                time = at / 1000 if at is not None else float(row >> SECOND)
-                name = VISIBILITY[visibility]
-                message_id = key.partition("\0")[0]
-                exact = table != "long"
-                found.append(Hit(agent, path, native, session_id, message_id, time, role, name, field, row, exact))
-            return found
-
-        return self._ask(read) if rows else []
 
     def count(self, tree: Tree, coverage: Coverage, *, limit: int = 10_000) -> int | None:
         """How many units `search` would give, at most `limit` of each kind, covered or not; None as there."""
@@ -252,27 +164,51 @@ class Index:
         if not expression:
             return Ranked([], 0, complete=True)
 
-        def rank(connection: apsw.Connection) -> tuple[list[tuple[int, float]], int, bool]:
+        def rank(connection: apsw.Connection) -> tuple[list[tuple[int, float]], list[_Facts], int, bool]:
             _same(connection, coverage)
             newest = "SELECT rowid FROM prose WHERE prose MATCH ? ORDER BY rowid DESC LIMIT ?"
             rows = [row for (row,) in connection.execute(newest, (expression, _RANKED + 1))]
             low = rows[_RANKED - 1] if len(rows) > _RANKED else 0
             sql = "SELECT rowid, -rank FROM prose WHERE prose MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
-            return list(connection.execute(sql, (expression, low, limit))), min(len(rows), _RANKED), low == 0
+            best = list(connection.execute(sql, (expression, low, limit)))
+            facts = [connection.execute(f"{_FACTS} WHERE message.id = ?", (row,)).fetchone() for row, _ in best]
+            return best, [one for one in facts if one is not None], min(len(rows), _RANKED), low == 0
 
-        best, total, complete = self._ask(rank)
+        best, facts, total, complete = self._ask(rank)
         scores = dict(best)
-        hits = self._hits("prose", "prose", [row for row, _ in best], coverage)
+        hits = _hits(facts, "prose", "prose", coverage)
         return Ranked([(hit, scores[hit.row]) for hit in hits], total, complete)
 
 
 _FIELDS: tuple[Field, ...] = ("prose", "tool")
+_Facts = tuple[int, int, str, str, str, str, str, int | None, str, int]
 _FACTS = """
-SELECT source.id, source.agent, source.path, source.native, session.native, message.key, message.at, message.role,
-    message.visibility
+SELECT message.id, source.id, source.agent, source.path, source.native, session.native, message.key, message.at,
+    message.role, message.visibility
 FROM message JOIN session ON session.id = message.session JOIN source ON source.id = session.source
-WHERE message.id = ?
 """
+
+
+def _page(
+    connection: apsw.Connection, *, table: str, expression: str, low: int, high: int, size: int, of: Coverage
+) -> list[_Facts]:
+    """The newest rows below `high`, in one question."""
+    _same(connection, of)
+    facts = _FACTS.replace("FROM message", f"FROM {table} CROSS JOIN message ON message.id = {table}.rowid")
+    between = f"{table}.rowid >= ? AND {table}.rowid < ? ORDER BY {table}.rowid DESC LIMIT ?"
+    return list(
+        connection.execute(f"{facts} WHERE {table}.{table} MATCH ? AND {between}", (expression, low, high, size))
+    )
+
+
+def _hits(rows: Iterable[_Facts], table: str, field: Field, coverage: Coverage) -> Iterator[Hit]:
+    least = Level.PROSE if field == "prose" else Level.ALL
+    for row, number, agent, path, native, session_id, key, at, role, visibility in rows:
+        if coverage.numbers.get(number, Level.NOTHING) >= least:
+            time = at / 1000 if at is not None else float(row >> SECOND)
+            message_id, shown = key.partition("\0")[0], VISIBILITY[visibility]
+            exact = table != "long"
+            yield Hit(agent, path, native, session_id, message_id, time, role, shown, field, row, exact)
 
 
 def _parts(tree: Tree, field: Field, coverage: Coverage) -> list[tuple[str, Field, str | None]]:

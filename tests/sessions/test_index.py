@@ -1,0 +1,459 @@
+"""What the search index holds and finds, against texts that are read and cut into words by other means."""
+
+from __future__ import annotations
+
+import gc
+import json
+import random
+import shutil
+import threading
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from claude_lines import ClaudeHome
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.index import indexer as indexing
+from hermes_tui.sessions.index import writer
+from hermes_tui.sessions.index.expression import match_expression
+from hermes_tui.sessions.index.indexer import Indexer
+from hermes_tui.sessions.index.reader import Coverage, Hit, Index
+from hermes_tui.sessions.index.schema import IndexUnusable, open_writer
+from hermes_tui.sessions.index.writer import Level
+from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, Tree, Word
+from hermes_tui.sessions.words import tokens
+from indexing import build, contents, homes_sources
+from session_adapters.base import Environment
+from session_adapters.files import METER
+from session_adapters.searchable import Text
+from support import STORES
+
+Unit = tuple[str, str, str]
+"""Session, message, field."""
+
+
+def files_open() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
+
+
+def texts(environment: Environment) -> list[Text]:
+    """Every text there is."""
+    adapters = Adapters(lambda: environment)
+    return [
+        text
+        for source in homes_sources(environment)
+        for text in adapters.get(source.agent).texts(source, lambda problem: None)
+    ]
+
+
+def found(index: Index, tree: Tree, coverage: Coverage) -> list[Hit]:
+    hits = index.search(tree, coverage)
+    assert hits is not None
+    return list(hits)
+
+
+def units(hits: list[Hit]) -> set[Unit]:
+    return {(hit.session_id, hit.message_id, hit.field) for hit in hits}
+
+
+def naive(words: list[tuple[Unit, list[str]]], wanted: Callable[[list[str]], bool]) -> set[Unit]:
+    return {unit for unit, there in words if wanted(there)}
+
+
+def cut(environment: Environment) -> list[tuple[Unit, list[str]]]:
+    """The words of every unit."""
+    found: list[tuple[Unit, list[str]]] = []
+    for text in texts(environment):
+        found.append(((text.session_id, text.message_id, "prose"), tokens(text.prose)))
+        found.append(((text.session_id, text.message_id, "tool"), tokens(text.tool)))
+    return found
+
+
+def holds(there: list[str], phrase: tuple[str, ...]) -> bool:
+    return any(tuple(there[at : at + len(phrase)]) == phrase for at in range(len(there) - len(phrase) + 1))
+
+
+def has(word: str, there: list[str]) -> bool:
+    return word in there
+
+
+def begins(start: str, there: list[str]) -> bool:
+    return any(word.startswith(start) for word in there)
+
+
+def runs(phrase: tuple[str, ...], there: list[str]) -> bool:
+    return holds(there, phrase)
+
+
+HOMES = [("claude", "home"), ("codex", "home"), ("opencode", "home"), ("hermes", "home"), ("pi", "home")]
+
+
+@pytest.mark.parametrize("place", HOMES, ids="-".join)
+def test_every_word_is_found_where_it_is(place: tuple[str, ...], store: Callable[..., Path], tmp_path: Path) -> None:
+    environment = Environment(home=store(*place))
+    words = cut(environment)
+    assert build(environment, tmp_path / "cache" / "i.db")
+    index = Index(tmp_path / "cache" / "i.db")
+    coverage = index.coverage(homes_sources(environment))
+    assert set(coverage.levels.values()) == {Level.ALL}
+    every = sorted({word for _, there in words for word in there})
+    chosen = random.Random(5)
+    for word in chosen.sample(every, min(150, len(every))):
+        assert units(found(index, Word((word,)), coverage)) == naive(words, partial(has, word)), word
+        for size in (2, 3, 5):
+            start = word[:size]
+            expected = naive(words, partial(begins, start))
+            prefixed = units(found(index, Word((start,), prefix=True), coverage))
+            assert prefixed == expected, start
+    long = [there for _, there in words if len(there) > 4]
+    for there in chosen.sample(long, min(60, len(long))):
+        at = chosen.randrange(len(there) - 3)
+        phrase = tuple(there[at : at + 3])
+        hits = found(index, Word(phrase), coverage)
+        expected = naive(words, partial(runs, phrase))
+        assert units([hit for hit in hits if hit.exact]) <= expected <= units(hits), phrase
+    index.close()
+
+
+@given(data=st.data())
+@examples(max_examples=50, deadline=None)
+def test_no_tree_misses_anything(
+    data: st.DataObject, small: tuple[Index, Coverage, list[tuple[Unit, list[str]]]]
+) -> None:
+    index, coverage, words = small
+    every = sorted({word for _, there in words for word in there})
+    leaf = st.one_of(
+        st.sampled_from(every).map(lambda word: Word((word,))),
+        st.sampled_from(every).map(lambda word: Word((word[:2],), prefix=True)),
+        st.tuples(st.sampled_from(every), st.sampled_from(every)).map(Word),
+        st.just(Literally("🦀")),
+        st.just(MessageFilter("role", "user")),
+    )
+    trees: st.SearchStrategy[Tree] = st.recursive(
+        leaf,
+        lambda inner: st.one_of(
+            inner.map(Not), st.lists(inner, min_size=1, max_size=3).map(lambda parts: All(tuple(parts))),
+            st.lists(inner, min_size=1, max_size=3).map(lambda parts: Any(tuple(parts))),
+        ),
+        max_leaves=6,
+    )  # fmt: skip
+    tree = data.draw(trees)
+    hits = index.search(tree, coverage)
+    if hits is None:
+        return  # it has to be read
+    there = units(list(hits))
+    for unit, words_there in words:
+        if satisfied(tree, words_there):
+            assert unit in there
+
+
+def satisfied(tree: Tree, there: list[str]) -> bool:
+    """With every condition that words do not decide taken to be met in `there`, which decides for the least."""
+    match tree:
+        case Word(phrase, prefix):
+            if len(phrase) == 1 and prefix:
+                return any(word.startswith(phrase[0]) for word in there)
+            return holds(there, phrase)
+        case Not(part):
+            return not satisfied(part, there)
+        case All(parts):
+            return all(satisfied(part, there) for part in parts)
+        case Any(parts):
+            return any(satisfied(part, there) for part in parts)
+        case _:
+            return False
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Index, Coverage, list[tuple[Unit, list[str]]]]:
+    home = tmp_path_factory.mktemp("small") / "home"
+    shutil.copytree(STORES / "claude" / "home", home)
+    environment = Environment(home=home)
+    path = tmp_path_factory.mktemp("cache") / "i.db"
+    assert build(environment, path)
+    index = Index(path)
+    return index, index.coverage(homes_sources(environment)), cut(environment)
+
+
+def test_what_cannot_be_asked_is_said() -> None:
+    word = Word(("one",))
+    for tree in (
+        Not(word),
+        TRUE,
+        Literally("🦀"),
+        Any((word, Not(word))),
+        Any((word, MessageFilter("role", "user"))),
+    ):
+        assert match_expression(tree) is None
+    assert match_expression(Not(TRUE)) == ""
+    assert match_expression(All(tuple(Word((f"w{number}",)) for number in range(500)))) is None
+    assert match_expression(All((word, Not(Word(("two", "three")))))) == '("one" NOT "two three")'
+    assert match_expression(All((word, Not(Word(("two", "three"))))), places=False) == '"one"'
+
+
+def test_newest_first_and_between_times(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    for number in range(40):
+        made.session(f"word number{number}", turns=5)
+    environment = Environment(home=tmp_path)
+    build(environment, tmp_path / "i.db")
+    index = Index(tmp_path / "i.db")
+    coverage = index.coverage(homes_sources(environment))
+    hits = found(index, Word(("word",)), coverage)
+    times = [hit.time for hit in hits]
+    assert len(hits) == 40 * 6
+    assert times == sorted(times, reverse=True)
+    low, high = times[150], times[50]
+    some = index.search(Word(("word",)), coverage, since=low, until=high)
+    assert some is not None
+    assert [hit.time for hit in some] == times[50:151]
+    ranked = index.ranked(Word(("word",)), coverage, limit=7)
+    assert ranked is not None
+    assert ranked.total == 240
+    assert ranked.complete
+    scores = [score for _, score in ranked.hits]
+    assert scores == sorted(scores, reverse=True)
+    assert len(scores) == 7
+    assert index.count(Word(("word",)), coverage) == 240
+    assert index.count(Word(("word",)), coverage, limit=100) == 100
+    index.close()
+
+
+def test_cjk_is_found_by_any_part(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    made.session("全文検索エンジンを作る foo日本語bar")
+    environment = Environment(home=tmp_path)
+    build(environment, tmp_path / "i.db")
+    index = Index(tmp_path / "i.db")
+    coverage = index.coverage(homes_sources(environment))
+    for part, there in (("検索", True), ("索エン", True), ("検ン", False), ("本語bar", True), ("作文", False)):
+        assert bool(found(index, Word(tuple(tokens(part))), coverage)) == there, part
+    index.close()
+
+
+def test_a_long_output_is_complete_for_words(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    path = made.session("look")
+    output = " ".join(f"item{number} common" for number in range(5000)) + " final words"
+    block = {"type": "tool_result", "tool_use_id": "t", "content": output}
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "user", "uuid": "u", "message": {"role": "user", "content": [block]}}) + "\n")
+    environment = Environment(home=tmp_path)
+    build(environment, tmp_path / "i.db")
+    index = Index(tmp_path / "i.db")
+    coverage = index.coverage(homes_sources(environment))
+    for word in ("item0", "item4999", "final"):
+        assert [hit.exact for hit in found(index, Word((word,)), coverage)] == [False]
+    assert found(index, Word(("final", "words")), coverage)
+    assert found(index, All((Word(("item3",)), Not(Word(("words", "final"))))), coverage)
+    index.close()
+
+
+# Changes -----------------------------------------------------------------------------------------------------
+
+
+@given(data=st.data())
+@examples(max_examples=15, deadline=None)
+def test_however_it_came_about_it_is_the_same(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Sessions are written to, cut short, replaced and deleted, the indexer is stopped halfway: in the end the index
+    equals one that is made anew."""
+    home = tmp_path_factory.mktemp("home")
+    made = ClaudeHome(home)
+    made.session("the first one", turns=3)
+    environment = Environment(home=home)
+    path = home / "cache" / "i.db"
+    adapters = Adapters(lambda: environment)
+    connection = open_writer(path)
+    indexer = Indexer(connection, adapters)
+    for number in range(data.draw(st.integers(1, 6))):
+        files = sorted(made.projects.rglob("*.jsonl"))
+        step = data.draw(st.sampled_from(("new", "say", "say", "cut", "replace", "delete", "swap", "again", "stop")))
+        target = data.draw(st.sampled_from(files)) if files else None
+        if step == "new" or target is None:
+            made.session(f"another {number}", turns=data.draw(st.integers(1, 4)))
+        elif step == "say":
+            made.say(target, data.draw(st.sampled_from(("user", "assistant"))), f"said in step {number}")
+        elif step == "cut":
+            target.write_bytes(target.read_bytes()[: data.draw(st.integers(0, target.stat().st_size))])
+        elif step == "replace":
+            other = target.with_suffix(".tmp")
+            other.write_bytes(target.read_bytes().replace(b"Answer", b"Reply"))
+            other.replace(target)
+        elif step == "delete":
+            target.unlink()
+        elif step == "swap":
+            target.write_bytes(b"".join(reversed(target.read_bytes().splitlines(keepends=True))))
+        elif step == "again":
+            target.write_bytes(target.read_bytes() * 2)
+        else:
+            stopping = Indexer(connection, adapters, stop=lambda: True)
+            assert not stopping.run()
+            continue
+        assert indexer.run()
+    assert indexer.run()
+    connection.close()
+    build(environment, home / "fresh" / "i.db")
+    assert contents(path) == contents(home / "fresh" / "i.db")
+
+
+@pytest.mark.parametrize("commits", range(1, 12))
+def test_half_built(commits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever is covered is complete; and going on from there gives what a run in one go gives."""
+    monkeypatch.setattr(writer, "_FIRST_BATCH", 200)
+    monkeypatch.setattr(writer, "_BATCH", 200)
+    made = ClaudeHome(tmp_path)
+    for number in range(5):
+        made.session(f"session number{number}", turns=2)
+    environment = Environment(home=tmp_path)
+    path = tmp_path / "cache" / "i.db"
+    build(environment, path, commits=commits)
+    index = Index(path)
+    sources = homes_sources(environment)
+    coverage = index.coverage(sources)
+    covered = {source.session_id for source in sources if coverage.level(source) >= Level.PROSE}
+    hits = found(index, Word(("session",)), coverage)
+    assert {hit.session_id for hit in hits} == covered
+    assert len(hits) == 3 * len(covered)
+    index.close()
+    assert build(environment, path)
+    build(environment, tmp_path / "fresh" / "i.db")
+    assert contents(path) == contents(tmp_path / "fresh" / "i.db")
+
+
+def test_what_was_written_to_since_is_not_covered(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    first, second = made.session("one"), made.session("two")
+    environment = Environment(home=tmp_path)
+    build(environment, tmp_path / "i.db")
+    index = Index(tmp_path / "i.db")
+    made.say(first, "user", "later")
+    sources = {source.path: source for source in homes_sources(environment)}
+    coverage = index.coverage(sources.values())
+    assert coverage.level(sources[str(first)]) == Level.NOTHING
+    assert coverage.level(sources[str(second)]) == Level.ALL
+    assert {hit.path for hit in found(index, Word(("answer",)), coverage)} == {str(second)}
+    index.close()
+
+
+# Costs -------------------------------------------------------------------------------------------------------
+
+
+def test_a_line_that_is_added_costs_little(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ClaudeHome(tmp_path)
+    path = made.session("a long one", turns=400)
+    environment = Environment(home=tmp_path)
+    connection = open_writer(tmp_path / "cache" / "i.db")
+    indexer = Indexer(connection, Adapters(lambda: environment))
+    indexer.run()
+    made.say(path, "user", "now it is known to grow")
+    indexer.run()
+    made.say(path, "user", "one more")
+    METER.reset()
+    before = connection.total_changes()
+    indexer.run()
+    assert METER.bytes < 2000
+    # The message, its source, the report, the count of commits, and the shadow tables of two FTS5 tables.
+    assert connection.total_changes() - before < 30
+    connection.close()
+
+
+def test_a_search_is_a_few_questions(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    for number in range(30):
+        made.session(f"session number{number}", turns=10)
+    environment = Environment(home=tmp_path)
+    build(environment, tmp_path / "cache" / "i.db")
+    index = Index(tmp_path / "cache" / "i.db")
+    coverage = index.coverage(homes_sources(environment))
+    asked: list[str] = []
+    connection = index._pool._idle[0]
+    connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
+    hits = index.search(Word(("session",)), coverage, fields=("prose",))
+    assert hits is not None
+    first = [next(hits) for _ in range(20)]
+    assert len(first) == 20
+    matching = [sql for sql in asked if "MATCH" in sql and not sql.startswith("--")]
+    assert len(matching) == 1
+    assert len([sql for sql in asked if not sql.startswith("--")]) < 20
+    index.close()
+
+
+def test_threads_share_few_files(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    made.session("session", turns=50)
+    environment = Environment(home=tmp_path)
+    build(environment, tmp_path / "cache" / "i.db")
+    index = Index(tmp_path / "cache" / "i.db")
+    sources = homes_sources(environment)
+    gc.collect()
+    open_before = files_open()
+    failures: list[BaseException] = []
+
+    def ask() -> None:
+        try:
+            for _ in range(20):
+                assert len(found(index, Word(("session",)), index.coverage(sources))) == 51
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    assert files_open() - open_before <= 4 * 3
+    index.close()
+    assert files_open() <= open_before
+
+
+def test_a_new_index_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
+    ClaudeHome(tmp_path).session("session", turns=80)
+    environment = Environment(home=tmp_path)
+    path = tmp_path / "cache" / "i.db"
+    build(environment, path)
+    index = Index(path)
+    coverage = index.coverage(homes_sources(environment))
+    hits = index.search(Word(("session",)), coverage)
+    assert hits is not None
+    next(hits)
+    for name in path.parent.iterdir():
+        name.unlink()
+    open_writer(path).close()
+    with pytest.raises(IndexUnusable):
+        list(hits)
+    assert not index.coverage(homes_sources(environment)).levels
+    index.close()
+
+
+def test_an_adapter_that_fails_costs_its_own_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ClaudeHome(tmp_path)
+    good, bad = made.session("good"), made.session("bad")
+    environment = Environment(home=tmp_path)
+    adapters = Adapters(lambda: environment)
+    adapter = adapters.get("claude")
+    whole = adapter.texts
+
+    def failing(source, report, session_id=None, *, prose_only=False):  # type: ignore[no-untyped-def]
+        if source.path == str(bad):
+            raise RuntimeError("a mistake")
+        return whole(source, report, session_id, prose_only=prose_only)
+
+    monkeypatch.setattr(adapter, "texts", failing)
+    connection = open_writer(tmp_path / "i.db")
+    assert Indexer(connection, adapters).run()
+    connection.close()
+    index = Index(tmp_path / "i.db")
+    coverage = index.coverage(homes_sources(environment))
+    assert {path for _, path, _ in coverage.levels} == {str(good)}
+    figures = index.figures()
+    assert figures is not None
+    assert (figures.sources, figures.everything, figures.failed) == (2, 1, 1)
+    index.close()
+    assert indexing._WARM >= 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from textual import constants, on
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
 
+    from hermes_tui.sessions.cost.overview import Overview, Rank
     from session_adapters.base import Environment
     from session_adapters.model import Problem
     from session_adapters.transcript import Transcript
@@ -216,6 +217,24 @@ class HermesApp(App[None], inherit_bindings=False):
             labels = {name: label.label for name, label in self.manager.labels.items()}
             self.push_screen(ProblemsScreen(problems, labels))
 
+    def action_cost(self) -> None:
+        """What sessions cost; the sessions behind a line of it are shown in the list."""
+        from hermes_tui.screens.cost import CostScreen, filter_text
+
+        if self.screen is not self.main:
+            return
+        labels = {name: label.label for name, label in self.manager.saved_labels.items()}
+
+        def compute(today: date) -> Overview:
+            return self.manager.costs.overview(today)
+
+        def chosen(rank: Rank | None) -> None:
+            if rank is not None:
+                self.main.show_only(filter_text(rank), rank.sessions)
+
+        version = lambda: self.main.snapshot.version  # noqa: E731
+        self.push_screen(CostScreen(self.clock, compute, labels, version, self._in_loop), chosen)
+
     def action_next_theme(self) -> None:
         """The next of our themes."""
         if self.no_colour:
@@ -237,6 +256,7 @@ class HermesApp(App[None], inherit_bindings=False):
             yield SystemCommand("Filter sessions", "By title, project, agent or id", main.action_filter)
             yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
         yield SystemCommand("Refresh", "Look at the stores now", self.action_refresh)
+        yield SystemCommand("Costs", "By day, agent, model and project", self.action_cost)
         yield SystemCommand("Problems", "Show what could not be read", self.action_problems)
         yield SystemCommand("Keys", "Show the keys that work here", self.action_help)
         yield SystemCommand("Next theme", "Dark, light, the terminal's own, high contrast", self.action_next_theme)

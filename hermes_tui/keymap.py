@@ -27,6 +27,7 @@ CONTEXTS: Mapping[str, str] = {
     "diff": "Comparison",
     "menu": "Menus",
     "export": "Export",
+    "cost": "Costs",
 }
 """Where keys work → the name people see. Keys of `app` work in every other context too, those of `main` in
 `list`, `search` and `transcript`."""
@@ -37,6 +38,7 @@ _INSIDE: Mapping[str, tuple[str, ...]] = {
     "transcript": ("main", "app"),
     "page": ("app",),
     "diff": ("app",),
+    "cost": ("app",),
 }
 """Innermost contexts → those whose keys work in them as well."""
 
@@ -69,6 +71,7 @@ KEYS: tuple[Key, ...] = (
     Key("app.help", "question_mark,f1", "help", "Show the keys that work here", "keys"),
     Key("app.palette", "colon,ctrl+p", "command_palette", "Open the command palette", "palette"),
     Key("app.problems", "exclamation_mark", "problems", "Show what could not be read"),
+    Key("app.cost", "C", "cost", "Show what sessions cost"),
     Key("app.theme", "T", "next_theme", "Next theme"),
     Key("app.quit", "q", "quit", "Quit", "quit"),
     Key("app.interrupt", "ctrl+c", "help_quit", "Say how to quit"),
@@ -133,6 +136,16 @@ KEYS: tuple[Key, ...] = (
     Key("export.previous", "left,h", "change(-1)", "Previous value"),
     Key("export.down", "down,j", "move(1)", "Next field"),
     Key("export.up", "up,k", "move(-1)", "Previous field"),
+    Key("cost.open", "enter,l", "open", "Show the sessions behind the line", "sessions"),
+    Key("cost.close", "escape,q,backspace,h", "screen.close", "Back to the sessions", "back"),
+    Key("cost.down", "down,j,ctrl+n", "move(1)", "Next line"),
+    Key("cost.up", "up,k", "move(-1)", "Previous line"),
+    Key("cost.next", "tab,right_square_bracket,J", "section(1)", "Next ranking", "ranking"),
+    Key("cost.previous", "shift+tab,left_square_bracket,K", "section(-1)", "Previous ranking"),
+    Key("cost.page_down", "pagedown,space,ctrl+d,ctrl+f", "page(1)", "A page down"),
+    Key("cost.page_up", "pageup,ctrl+u,ctrl+b", "page(-1)", "A page up"),
+    Key("cost.first", "home,g", "edge(-1)", "First line"),
+    Key("cost.last", "end,G", "edge(1)", "Last line"),
 )
 
 

@@ -1,0 +1,180 @@
+"""The lanes as they are shown: compared with the raw files, and with a real Hermes' idea of when they reset."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from hermes_tui.lifecycle.lanes import Lane, board, lanes
+from session_adapters.base import Environment
+from tiny_home import tree_hash
+
+NOW = datetime(2026, 6, 16, 0, 10, tzinfo=UTC)
+
+
+@pytest.fixture
+def home(store: Callable[..., Path]) -> Path:
+    return store("hermes", "home")
+
+
+def found(home: Path, now: datetime = NOW) -> dict[str, Lane]:
+    return {lane.key: lane for lane in lanes(Environment(home=home), now)}
+
+
+def raw(home: Path) -> dict[str, Any]:
+    members = json.loads((home / ".hermes" / "sessions" / "sessions.json").read_text())
+    return {key: value for key, value in members.items() if key != "_README"}
+
+
+def rows(home: Path) -> dict[str, dict[str, Any]]:
+    connection = sqlite3.connect(home / ".hermes" / "state.db")
+    connection.row_factory = sqlite3.Row
+    result = {row["id"]: dict(row) for row in connection.execute("SELECT * FROM sessions")}
+    connection.close()
+    return result
+
+
+def test_every_lane_says_what_stands_in_the_store(home: Path) -> None:
+    shown, entries, sessions = found(home), raw(home), rows(home)
+    assert set(shown) == set(entries)
+    for key, entry in entries.items():
+        lane, row = shown[key], sessions[entry["session_id"]]
+        assert (lane.session_id, lane.platform) == (entry["session_id"], entry["platform"])
+        assert lane.last_active == datetime.fromisoformat(entry["updated_at"]).replace(tzinfo=UTC)
+        assert lane.context_tokens == entry["last_prompt_tokens"]
+        assert (lane.input_tokens, lane.output_tokens) == (row["input_tokens"], row["output_tokens"])
+        assert lane.messages == row["message_count"]
+        assert ("suspended" in lane.flags, "resume_pending" in lane.flags) == (
+            entry["suspended"],
+            entry["resume_pending"],
+        )
+        assert {one.session_id for one in lane.earlier} == {
+            id_ for id_, one in sessions.items() if one["session_key"] == key and id_ != entry["session_id"]
+        }
+        assert not lane.disagreement and not lane.fault
+    times = [lane.last_active for lane in lanes(Environment(home=home), NOW)]
+    assert times == sorted(times, reverse=True)  # type: ignore[type-var]
+
+
+def test_states_of_the_sample(home: Path) -> None:
+    states = {key: lane.state for key, lane in found(home).items()}
+    assert states["agent:main:slack:channel:C0700001:1781000.0001"] == "suspended"
+    assert states["agent:main:telegram:group:-100700001:12"] == "resume pending"
+    assert states["agent:main:discord:thread:70000198:70000198"] == "ended"
+    carla = found(home)["agent:main:whatsapp:dm:15551234567"]
+    assert (carla.state, carla.continues_in, carla.end_reason) == ("live", "20260615_193817_b746e8", "compression")
+
+
+def test_people_see_whom_a_lane_is_with(home: Path) -> None:
+    shown = found(home)
+    assert shown["agent:main:telegram:dm:700001:17"].chat == "Ana › 17"
+    assert shown["agent:main:telegram:group:-100700001:12"].who == "Ana"
+    assert shown["agent:main:slack:channel:C0700001:1781000.0001"].who == "shared"
+    assert dict(shown["agent:main:discord:channel:70000199:77"].parts) == {
+        "namespace": "main",
+        "platform": "discord",
+        "chat type": "channel",
+        "chat": "70000199",
+        "participant": "77",
+    }
+
+
+def test_why_the_last_reset_happened(home: Path) -> None:
+    shown = found(home)
+    assert shown["agent:main:discord:channel:70000199:77"].last_reset == "idle"
+    assert shown["agent:main:slack:channel:C0700001:U1"].last_reset == "daily"
+    assert shown["agent:main:telegram:group:-100700001:11"].last_reset == "suspended"
+    assert shown["agent:main:telegram:dm:700001"].last_reset == "session_switch"
+
+
+def test_when_a_lane_will_reset(home: Path) -> None:
+    config = home / ".hermes" / "config.yaml"
+    key = "agent:main:slack:channel:C0700001:U1"  # active 2026-06-15 19:35:51, its resume mark is of 19:39:42
+    config.write_text("session_reset:\n  mode: daily\n  at_hour: 4\n")
+    lane = found(home, datetime(2026, 6, 15, 20, tzinfo=UTC))[key]
+    assert (lane.policy, lane.resets) == ("daily at 04:00", "resume mark expires, in 40 min")
+    plain = "agent:main:discord:channel:70000199:77"  # active 2026-06-14 17:32:51
+    lane = found(home, datetime(2026, 6, 15, 0, 48, tzinfo=UTC))[plain]
+    assert (lane.resets, lane.reset_due) == ("daily at 04:00, in 3 h 12 min", False)
+    assert lane.next_reset == datetime(2026, 6, 15, 4, tzinfo=UTC)
+    lane = found(home, datetime(2026, 6, 15, 5, tzinfo=UTC))[plain]
+    assert (lane.resets, lane.reset_due) == ("daily at 04:00, at the next message", True)
+    config.write_text("session_reset:\n  mode: idle\n  idle_minutes: 60\n")
+    lane = found(home, datetime(2026, 6, 14, 17, 52, tzinfo=UTC))[plain]
+    assert lane.resets == "idle, in 41 min"
+    config.write_text("session_reset:\n  mode: none\n")
+    assert found(home)[plain].resets == "never"
+
+
+def test_restarts_in_a_row_are_counted(home: Path) -> None:
+    key = "agent:main:signal:dm:uuid-1"
+    for name in (".restart_failure_counts", "restart_counts.json"):  # the program's name, the document's
+        path = home / ".hermes" / name
+        path.write_text(json.dumps({key: 2}))
+        assert found(home)[key].restarts == 2
+        path.unlink()
+    (home / ".hermes" / ".restart_failure_counts").write_text("[3]")
+    assert "restart_failure_counts" in board(Environment(home=home), NOW).problems[0]
+
+
+def test_every_profile_has_its_own(home: Path) -> None:
+    coder = home / ".hermes" / "profiles" / "coder"
+    (coder / "sessions").mkdir()
+    index = json.loads((home / ".hermes" / "sessions" / "sessions.json").read_text())
+    (coder / "sessions" / "sessions.json").write_text(json.dumps(index))
+    shown = board(Environment(home=home), NOW)
+    assert [(one.name, one.lanes, one.gateway.state) for one in shown.profiles] == [
+        ("default", 17, "stopped"),
+        ("coder", 17, "stopped"),
+    ]
+    assert {lane.profile for lane in shown.lanes} == {"default", "coder"}
+    assert all(
+        lane.state in ("no session", "suspended", "resume pending") for lane in shown.lanes if lane.profile == "coder"
+    )
+
+
+def test_lanes_of_another_directory_are_said_to_be(home: Path) -> None:
+    (note,) = board(Environment(home=home), NOW).profiles[0].notes
+    assert "/home/hermes/.hermes/sessions" in note
+
+
+def test_a_lane_in_one_place_only(home: Path) -> None:
+    path = home / ".hermes" / "sessions" / "sessions.json"
+    members = json.loads(path.read_text())
+    moved = members.pop("agent:main:signal:dm:uuid-1")
+    members["agent:main:signal:dm:uuid-9"] = {**moved, "session_key": "agent:main:signal:dm:uuid-9"}
+    path.write_text(json.dumps(members))
+    shown = found(home)
+    assert shown["agent:main:signal:dm:uuid-1"].disagreement == "not in sessions.json"
+    assert shown["agent:main:signal:dm:uuid-9"].disagreement == "only in sessions.json"
+    path.unlink()  # switched off: nothing to disagree with
+    assert {lane.disagreement for lane in found(home).values()} == {""}
+
+
+def test_no_home_no_lanes(tmp_path: Path) -> None:
+    assert board(Environment(home=tmp_path)).profiles == ()
+
+
+def test_looking_changes_nothing_and_encodes(home: Path) -> None:
+    before = tree_hash(home)
+    encoded = msgspec.json.decode(msgspec.json.encode(board(Environment(home=home), NOW)))
+    assert len(encoded["lanes"]) == 17
+    assert {"profile", "key", "state", "sessionId", "resets"} <= set(encoded["lanes"][0])
+    assert tree_hash(home) == before
+
+
+def test_a_thousand_lanes_are_quick(home: Path) -> None:
+    path = home / ".hermes" / "sessions" / "sessions.json"
+    members = json.loads(path.read_text())
+    one = members["agent:main:signal:dm:uuid-1"]
+    for number in range(1000):
+        members[f"agent:main:signal:dm:x{number}"] = {**one, "session_key": f"agent:main:signal:dm:x{number}"}
+    path.write_text(json.dumps(members))
+    assert len(found(home, NOW + timedelta(days=1))) == 1017

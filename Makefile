@@ -11,7 +11,7 @@ EXAMPLES ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check screenshots bench ccusage differential writers build clean
+.PHONY: help demo run test lint types check screenshots bench ccusage differential writers kills build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -52,6 +52,9 @@ differential: $(STAMP)  ## compare the store of lanes with the real Hermes at le
 writers: $(STAMP)  ## eight processes on one session store for minutes, then many random steps beside the real Hermes
 	HERMES_TUI_WRITES=3000 HERMES_TUI_EXAMPLES=20 $(BIN)/python -m pytest -q --timeout 7200 \
 		tests/lifecycle/test_state_writers.py tests/lifecycle/test_state_oracle.py tests/lifecycle/test_state_search.py
+
+kills: $(STAMP)  ## kill the indexer fifty times at random moments
+	HERMES_TUI_KILLS=50 $(BIN)/python -m pytest -q tests/sessions/test_indexer_process.py -k killed
 
 build: $(STAMP)  ## wheel and source archive in dist/
 	$(BIN)/python -m build

@@ -1,0 +1,276 @@
+"""The indexer as a process: killed, twice at once, without room, without its parent; and a file that was damaged."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from claude_lines import ClaudeHome
+from hermes_tui.sessions.index import lock
+from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.index.service import IndexService, index_file
+from hermes_tui.sessions.index.worker import Outcome
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.query.tree import Word
+from indexing import build, contents, homes_sources
+from session_adapters.base import Environment
+from support import REPOSITORY, STORES
+
+PATHS = os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))
+
+
+def command(path: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "hermes_tui.sessions.index.worker", str(path), *options]
+
+
+def variables(home: Path) -> dict[str, str]:
+    return {**os.environ, "HOME": str(home), "PYTHONPATH": PATHS}
+
+
+def run(home: Path, path: Path, **more: object) -> int:
+    """One run of the indexer to its end."""
+    return subprocess.run(command(path), env=variables(home), timeout=120, check=False, **more).returncode  # type: ignore[call-overload, no-any-return]
+
+
+def sessions_with(path: Path, home: Path, word: str) -> set[str]:
+    index = Index(path)
+    try:
+        hits = index.search(Word((word,)), index.coverage(homes_sources(Environment(home=home))))
+        assert hits is not None
+        return {hit.session_id for hit in hits}
+    finally:
+        index.close()
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the sessions of two agents."""
+    home = tmp_path_factory.mktemp("several") / "home"
+    shutil.copytree(STORES / "claude" / "home", home)
+    shutil.copytree(STORES / "codex" / "home" / ".codex", home / ".codex")
+    return home
+
+
+@pytest.fixture(scope="module")
+def finished(several: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of it, made by the process."""
+    path = tmp_path_factory.mktemp("finished") / "i.db"
+    assert run(several, path) == Outcome.DONE
+    return path
+
+
+KILLS = int(os.environ.get("HERMES_TUI_KILLS", "4"))
+"""How often the indexer is killed; `make kills` takes 50."""
+
+
+def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "i.db"
+    whole = contents(finished)
+    chosen = random.Random(9)
+    started = time.monotonic()
+    assert run(several, tmp_path / "timed" / "i.db") == Outcome.DONE
+    length = time.monotonic() - started
+    for number in range(KILLS):
+        process = subprocess.Popen(command(path), env=variables(several))
+        with_rest = chosen.random() * length
+        try:
+            process.wait(with_rest)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        assert process.wait() in (-signal.SIGKILL, Outcome.DONE)
+        if path.exists():
+            index = Index(path)
+            coverage = index.coverage(homes_sources(Environment(home=several)))
+            there = contents(path) if coverage.generation else None
+            index.close()
+            if there is not None:
+                covered = {key[2] for key in coverage.levels}
+                expected = {row: count for row, count in whole["prose"].items() if row[0][1] in covered}
+                assert {row: count for row, count in there["prose"].items() if row[0][1] in covered} == expected
+        if number % 3 == 2:
+            shutil.rmtree(path.parent, ignore_errors=True)
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == whole
+
+
+@given(data=st.data())
+@examples(max_examples=12, deadline=None)
+def test_a_damaged_index_is_made_anew(
+    data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    for file in finished.parent.iterdir():
+        shutil.copy2(file, folder)
+    path = folder / "i.db"
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content) - 1)) :]
+    else:
+        for _ in range(data.draw(st.integers(1, 3))):
+            content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    index = Index(path)
+    assert not index.coverage(homes_sources(Environment(home=several))).levels
+    assert index.damaged
+    index.close()
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == contents(finished)
+
+
+def test_a_seal_of_other_readers_is_no_seal(several: Path, finished: Path, tmp_path: Path) -> None:
+    for file in finished.parent.iterdir():
+        shutil.copy2(file, tmp_path)
+    seal = tmp_path / "i.seal"
+    seal.write_text(json.dumps({**json.loads(seal.read_text()), "program": "another"}))
+    inode = (tmp_path / "i.db").stat().st_ino
+    assert run(several, tmp_path / "i.db") == Outcome.DONE
+    assert (tmp_path / "i.db").stat().st_ino != inode or json.loads(seal.read_text())["program"] != "another"
+    assert contents(tmp_path / "i.db") == contents(finished)
+
+
+def test_only_its_owner_reads_it(finished: Path) -> None:
+    for file in finished.parent.iterdir():
+        assert file.stat().st_mode & 0o777 == 0o600, file
+    assert finished.parent.exists()
+
+
+def test_two_at_once(several: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "i.db"
+    held = lock.take(path.with_suffix(".lock"))
+    assert held is not None
+    assert run(several, path) == Outcome.BUSY
+    assert not path.exists()
+    os.close(held)
+    assert run(several, path) == Outcome.DONE
+
+
+def _small_files() -> None:
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+
+
+def test_a_full_disk(several: Path, finished: Path, tmp_path: Path) -> None:
+    """What fits stays right; the rest is left to the scan; with room again it goes on."""
+    path = tmp_path / "cache" / "i.db"
+    assert run(several, path, preexec_fn=_small_files) == Outcome.NO_PLACE
+    sessions_with(path, several, "the")
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == contents(finished)
+
+
+def test_a_place_that_is_none(several: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert run(several, tmp_path / "file" / "i.db") == Outcome.NO_PLACE
+
+
+# The service -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[IndexService]:
+    home = tmp_path / "home"
+    ClaudeHome(home).session("findable")
+    environment = Environment(home=home)
+    made = IndexService(index_file(environment, tmp_path / "cache"), environment)
+    yield made
+    made.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that another process does."""
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def test_it_runs_once_and_ends(service: IndexService) -> None:
+    assert service.progress().state == "absent"
+    service.poke(follow=False)
+    assert service.wait(60)
+    progress = service.progress()
+    assert (progress.state, progress.sources, progress.everything, progress.messages) == ("complete", 1, 1, 2)
+    assert not progress.running
+    assert not progress.trouble
+
+
+def test_it_follows_and_ends_with_its_parent(
+    service: IndexService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.sessions.index.service._PAUSE", 0.0)
+    home = tmp_path / "home"
+    service.poke()
+    until(lambda: service.progress().state == "complete")
+    process = service._process
+    assert process is not None
+    made = next((home / ".claude" / "projects").rglob("*.jsonl"))
+    made.write_bytes(made.read_bytes().replace(b"findable", b"changeable"))
+    service.poke()
+    until(lambda: bool(sessions_with(service.path, home, "changeable")))
+    assert service._process is process
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(60) == Outcome.DONE
+    assert not service.progress().running
+
+
+def test_it_runs_behind_everything_else(service: IndexService) -> None:
+    service.poke()
+    process = service._process
+    assert process is not None
+    until(lambda: service.progress().state == "complete")
+    assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 10
+
+
+def test_trouble_is_said_and_nothing_raised(tmp_path: Path) -> None:
+    environment = Environment(home=tmp_path)
+    (tmp_path / "file").write_text("")
+    service = IndexService(tmp_path / "file" / "i.db", environment)
+    service.poke(follow=False)
+    assert service.wait(60)
+    progress = service.progress()
+    assert progress.state == "absent"
+    assert "cannot be written" in progress.trouble
+    service.poke(follow=False)
+    service.close()
+
+
+def test_clearing(service: IndexService) -> None:
+    service.poke(follow=False)
+    assert service.wait(60)
+    held = lock.take(service.path.with_suffix(".lock"))
+    assert held is not None
+    assert not service.clear()
+    os.close(held)
+    assert service.clear()
+    assert service.progress().state == "absent"
+    assert [path.suffix for path in service.path.parent.iterdir()] == [".lock"]
+
+
+def test_switched_off(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    ClaudeHome(home).session("findable")
+    environment = Environment(home=home)
+    cache = tmp_path / "cache"
+    build(environment, index_file(environment, cache))
+    manager = SessionManager(environment, cache_dir=cache, indexed=False)
+    manager.index.poke()
+    assert manager.index.progress().state == "off"
+    assert not manager.index.index.coverage(homes_sources(environment)).levels
+    on = SessionManager(environment, cache_dir=cache)
+    assert on.index.index.coverage(homes_sources(environment)).levels
+    on.index.close()

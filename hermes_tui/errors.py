@@ -2,6 +2,8 @@
 
     HermesTuiError
     ├── AgentNotFound       AGENT_NOT_FOUND     exit 3   no adapter of that name
+    ├── AgentNotInstalled   AGENT_NOT_INSTALLED exit 4   the agent's own program is not on PATH
+    ├── CapabilityError     CAPABILITY_ERROR    exit 6   the agent cannot do that with its sessions
     ├── SessionNotFound     SESSION_NOT_FOUND   exit 8   the agent has no such session (any more)
     ├── ParseError          PARSE_ERROR         exit 1   the session is there and cannot be read
     │   └── EntryError      PARSE_ERROR         exit 1   a field of a gateway's lane is not what it must be
@@ -21,6 +23,8 @@ from typing import ClassVar
 
 __all__ = [
     "AgentNotFound",
+    "AgentNotInstalled",
+    "CapabilityError",
     "EntryError",
     "HermesTuiError",
     "LaneNotFound",
@@ -47,6 +51,20 @@ class AgentNotFound(HermesTuiError):
 
     code = "AGENT_NOT_FOUND"
     exit_code = 3
+
+
+class AgentNotInstalled(HermesTuiError):
+    """The agent's own program is not on PATH."""
+
+    code = "AGENT_NOT_INSTALLED"
+    exit_code = 4
+
+
+class CapabilityError(HermesTuiError):
+    """The agent cannot do that with its sessions, or not with this one."""
+
+    code = "CAPABILITY_ERROR"
+    exit_code = 6
 
 
 class SessionNotFound(HermesTuiError):

@@ -129,6 +129,8 @@ class NativeCommand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """Variables to set on top of the environment."""
     warning: str | None = None
     """A known hazard of this agent, one sentence, to be shown before starting."""
+    bound: bool = False
+    """The agent finds the session when it is started in `cwd` only."""
 
 
 class Adapter(ABC):
@@ -233,9 +235,7 @@ class Adapter(ABC):
 
     # Costs -------------------------------------------------------------------------------------------------
 
-    def usage(
-        self, source: Source, report: Report, session_ids: Collection[str] | None = None
-    ) -> Iterator[Usage]:
+    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """What each model call in `source` used (those of `session_ids` alone, where given), in any order. Calls
         that a session only repeats from another are left out, or marked as inherited. By default out of the
         messages; what `summaries` reports already is not reported again."""

@@ -10,9 +10,9 @@ from hermes_tui.errors import AgentNotFound, SessionNotFound
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
-    from session_adapters.model import Session
+    from session_adapters.model import Session, SessionSummary
 
-__all__ = ["get_named", "split_name"]
+__all__ = ["get_named", "split_name", "summary_named"]
 
 
 def split_name(
@@ -34,13 +34,30 @@ def get_named(manager: SessionManager, agent: str, session_id: str) -> Session:
     """The session of that id, else the only one whose id begins so. Raises as `SessionManager.get` does."""
     try:
         return manager.get(agent, session_id)
-    except SessionNotFound:
-        found = manager.matches(agent, session_id) if session_id else ()
-        if not found:
-            raise
-        if len(found) > 1:
-            names = ", ".join(one.session_id for one in found[:5])
-            more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-            text = f"{agent} has several sessions whose id begins with {session_id!r}: {names}{more}"
-            raise SessionNotFound(text) from None
-        return manager.get(agent, found[0].session_id)
+    except SessionNotFound as missing:
+        return manager.get(agent, _the_only(manager, agent, session_id, missing).session_id)
+
+
+def summary_named(manager: SessionManager, agent: str, session_id: str) -> SessionSummary:
+    """The same without its messages. Raises as `SessionManager.summary` does, also where only the list remembers the
+    session."""
+    try:
+        found = manager.summary(agent, session_id)
+    except SessionNotFound as missing:
+        found = _the_only(manager, agent, session_id, missing)
+    if found.gone:
+        raise SessionNotFound(f"{agent} session {found.session_id!r} is gone: the store no longer has it")
+    return found
+
+
+def _the_only(manager: SessionManager, agent: str, prefix: str, missing: SessionNotFound) -> SessionSummary:
+    """The only session whose id begins so. Raises `missing` where none does, `SessionNotFound` where several do."""
+    found = manager.matches(agent, prefix) if prefix else ()
+    if not found:
+        raise missing
+    if len(found) > 1:
+        names = ", ".join(one.session_id for one in found[:5])
+        more = f" and {len(found) - 5} more" if len(found) > 5 else ""
+        text = f"{agent} has several sessions whose id begins with {prefix!r}: {names}{more}"
+        raise SessionNotFound(text) from None
+    return found[0]

@@ -6,8 +6,10 @@
 | 1 | a session cannot be read, or an unexpected error |
 | 2 | wrong usage |
 | 3 | no such agent |
+| 4 | the agent's own program is not installed |
+| 6 | the agent cannot do that |
 | 8 | no such session, or no such lane |
-| 10 | refused: a lane cannot be changed now, and nothing was |
+| 10 | refused: a lane cannot be changed now, and nothing was; or nobody agreed to start a program |
 | 11 | lost: the change did not hold |
 | 12 | pending: the change takes effect at the lane's next message |
 | 130 | interrupted with Ctrl-C |

@@ -13,6 +13,7 @@ from hermes_tui.cli.diff import diff
 from hermes_tui.cli.export import export
 from hermes_tui.cli.machine import manager_of
 from hermes_tui.cli.named import get_named, split_name
+from hermes_tui.cli.native import fork, resume
 from hermes_tui.cli.search import browse, search, window_lines
 from hermes_tui.cli.table import session_table
 from hermes_tui.cli.when import when_option
@@ -27,7 +28,7 @@ _FORMATS = ("markdown", "json", "jsonl")
 
 @click.group()
 def sessions() -> None:
-    """List, search, print, export and compare sessions."""
+    """List, search, print, export, compare, resume and fork sessions."""
 
 
 @sessions.command("list")
@@ -130,3 +131,5 @@ sessions.add_command(browse)
 sessions.add_command(export)
 sessions.add_command(search)
 sessions.add_command(diff)
+sessions.add_command(resume)
+sessions.add_command(fork)

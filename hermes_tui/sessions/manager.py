@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.doctor import DoctorReport
     from hermes_tui.sessions.index.reader import Index
     from hermes_tui.sessions.index.service import IndexService
+    from hermes_tui.sessions.native import Start
     from hermes_tui.sessions.search.desk import SearchDesk
     from hermes_tui.sessions.search.model import Outcome, Result, SearchOptions, Window
 
@@ -218,6 +219,21 @@ class SessionManager:
         from hermes_tui.sessions.diff import diff
 
         return diff(self.get(*a), self.get(*b))
+
+    # The agent's own program ---------------------------------------------------------------------------------
+
+    def resume(self, agent: str, session_id: str, *, cwd: Path | str | None = None) -> Start:
+        """How the agent itself goes on with the session, in `cwd` if not in its own directory, and what speaks
+        against it (spec 004 §7.1). Nothing is started. Raises as `summary` does, and `CapabilityError`."""
+        from hermes_tui.sessions.native import plan
+
+        return plan(self._adapters, self.summary(agent, session_id), "resume", cwd)
+
+    def fork(self, agent: str, session_id: str, *, cwd: Path | str | None = None) -> Start:
+        """The same for a new session that begins with what was said in this one."""
+        from hermes_tui.sessions.native import plan
+
+        return plan(self._adapters, self.summary(agent, session_id), "fork", cwd)
 
     # Searching -----------------------------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ def resume_command(summary: SessionSummary, environment: Environment) -> NativeC
     return NativeCommand(
         argv=("cursor-agent", *session),
         cwd=summary.cwd,
+        bound=bool(summary.cwd),
         env={name: value for name in _HANDED_ON if (value := variables.get(name, "").strip())},
         warning=_DOCUMENT if layout == "document" else _hazard(summary),
     )

@@ -185,6 +185,7 @@ class GeminiAdapter(Adapter):
         return NativeCommand(
             argv=("gemini", "--resume", session_id),
             cwd=summary.cwd,
+            bound=True,
             env={"GEMINI_CLI_HOME": str(self.environment.expand(value))} if value else {},
             warning=(
                 "A start of Gemini CLI after this one may delete the session (google-gemini/gemini-cli issue 27368): "

@@ -1,0 +1,198 @@
+"""What resuming or forking a session would start, and everything that speaks against it, before anything starts."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_tui.errors import AgentNotInstalled, CapabilityError, HermesTuiError, ParseError, ValidationError
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.sessions.native.words import command_line
+from session_adapters.base import Adapter, Environment, Liveness, NativeCommand
+from session_adapters.model import SessionSummary
+
+__all__ = ["STORE_VARIABLES", "Obstacle", "Start", "Verb", "plan"]
+
+Verb = Literal["resume", "fork"]
+
+STORE_VARIABLES = (
+    "APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "CURSOR_CONFIG_DIR", "CURSOR_DATA_DIR",
+    "GEMINI_CLI_HOME", "HERMES_HOME", "OPENCLAW_CONFIG_PATH", "OPENCLAW_HOME", "OPENCLAW_PROFILE",
+    "OPENCLAW_STATE_DIR", "OPENCODE_DB", "OPENCODE_DISABLE_CHANNEL_DB", "PI_CODING_AGENT_DIR",
+    "PI_CODING_AGENT_SESSION_DIR", "PI_CONFIG_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+)  # fmt: skip
+"""Variables that tell agents where their stores are. A session that was found in another home is of no use to a
+program that looks into this one."""
+
+
+class Obstacle(NamedTuple):
+    """Why it cannot be started as it is."""
+
+    kind: Literal["program", "directory"]
+    text: str
+    """One sentence without a full stop: what, and what to do."""
+
+
+class Start(msgspec.Struct, frozen=True, kw_only=True):
+    """A command that goes on with a session. Made by `plan`; nothing is started by it."""
+
+    verb: Verb
+    agent: str
+    label: str
+    """The agent's name for people."""
+    session_id: str
+    title: str
+    argv: tuple[str, ...]
+    program: str | None
+    """Where the program is; None where it is not on PATH."""
+    cwd: str
+    """Where it runs; absolute."""
+    env: Mapping[str, str] = {}
+    """Variables to set."""
+    unset: tuple[str, ...] = ()
+    """Variables to take out."""
+    obstacles: tuple[Obstacle, ...] = ()
+    warnings: tuple[str, ...] = ()
+    """Hazards, one sentence each without a full stop."""
+
+    @property
+    def line(self) -> str:
+        """The command for a shell, safe to show."""
+        return command_line(self.argv, cwd=self.cwd, env=self.env, unset=self.unset)
+
+    def check(self) -> None:
+        """Raise `AgentNotInstalled` or `ValidationError` where something keeps it from being started."""
+        for obstacle in self.obstacles:
+            error = AgentNotInstalled if obstacle.kind == "program" else ValidationError
+            raise error(f"cannot {self.verb} {self.agent}:{self.session_id}: {obstacle.text}")
+
+    def environment(self) -> dict[str, str]:
+        """All variables of the program."""
+        kept = {name: value for name, value in os.environ.items() if name not in self.unset}
+        return {**kept, "PWD": self.cwd, **self.env}
+
+
+def plan(adapters: Adapters, summary: SessionSummary, verb: Verb, cwd: str | Path | None = None) -> Start:
+    """How `summary` is resumed or forked, in `cwd` where one is chosen. Looks at PATH, the directory and the running
+    processes. Raises `CapabilityError` where the agent has no way to, `ParseError` where its adapter fails."""
+    try:
+        adapter = adapters.get(summary.agent)
+        live = adapter.live().get(summary.session_id)
+        # Whether it is open is asked anew and said here; an adapter would say what the list knew.
+        plain = replace(summary, live=False, status=None)
+        command = adapter.resume_command(plain) if verb == "resume" else adapter.fork_command(plain)
+    except AdapterBroken as error:
+        raise ParseError(f"cannot {verb} {summary.unified_id}: {error}") from error
+    except HermesTuiError:
+        raise
+    except Exception as error:
+        reason = f"the adapter failed ({type(error).__name__}: {error})"
+        raise ParseError(f"cannot {verb} {summary.unified_id}: {reason}") from error
+    if command is None or not command.argv or any("\0" in word for word in command.argv):
+        raise CapabilityError(_incapable(adapter, summary, verb))
+    return _start(adapter, summary, verb, command, live, cwd)
+
+
+def _incapable(adapter: Adapter, summary: SessionSummary, verb: Verb) -> str:
+    able = adapter.capabilities.can_resume if verb == "resume" else adapter.capabilities.can_fork
+    if not able:
+        return f"{adapter.label} cannot {verb} a session"
+    if summary.kind == "subagent":
+        return f"{adapter.label} cannot {verb} {summary.unified_id}: it is a helper's, {verb} the one that started it"
+    return (
+        f"{adapter.label} has no command to {verb} {summary.unified_id}; if it can at all, it does so from inside a "
+        "session"
+    )
+
+
+def _start(
+    adapter: Adapter,
+    summary: SessionSummary,
+    verb: Verb,
+    command: NativeCommand,
+    live: Liveness | None,
+    chosen: str | Path | None,
+) -> Start:
+    env, unset = _variables(adapter.environment, command)
+    directory, obstacle, warnings = _directory(adapter, command, chosen)
+    obstacles = [obstacle] if obstacle else []
+    found = shutil.which(command.argv[0])
+    if found is None:
+        text = f"{command.argv[0]} is not on PATH; install {adapter.label} or add its directory to PATH"
+        obstacles.insert(0, Obstacle("program", text))
+    if live is not None:
+        warnings.insert(0, _open_elsewhere(verb, live))
+    if command.warning:
+        warnings.append(command.warning)
+    return Start(
+        verb=verb,
+        agent=summary.agent,
+        label=adapter.label,
+        session_id=summary.session_id,
+        title=summary.title,
+        argv=command.argv,
+        program=os.path.abspath(found) if found else None,  # noqa: PTH100  (PATH may have relative directories)
+        cwd=directory,
+        env=env,
+        unset=unset,
+        obstacles=tuple(obstacles),
+        warnings=tuple(warnings),
+    )
+
+
+def _open_elsewhere(verb: Verb, live: Liveness) -> str:
+    who = f"process {live.pid}" + (f", {live.status}" if live.status else "")
+    if verb == "fork":
+        return f"The session is open elsewhere ({who}): the fork has what was written so far"
+    return f"The session is open elsewhere ({who}): two programs would write to it at once"
+
+
+def _directory(
+    adapter: Adapter, command: NativeCommand, chosen: str | Path | None
+) -> tuple[str, Obstacle | None, list[str]]:
+    """Where to run, what is wrong with it, and what to know about it."""
+    own = command.cwd
+    if chosen is not None:
+        directory = os.path.abspath(adapter.environment.expand(str(chosen)))  # noqa: PTH100  (links stay)
+        if not Path(directory).is_dir():
+            return directory, Obstacle("directory", f"{directory} is not a directory; choose another"), []
+        if own is None or _same(own, directory):
+            return directory, None, []
+        warning = f"The session was held in {own}: its tools will now run in {directory}"
+        if command.bound:
+            warning = (
+                f"{adapter.label} finds the session only in {own}, not in {directory}: this will most likely fail"
+            )
+        return directory, None, [warning]
+    if own is None:
+        directory = str(Path.cwd())
+        return directory, None, [f"The session does not say where it was held: it goes on in {directory}"]
+    if not Path(own).is_absolute() or not Path(own).is_dir():
+        return own, Obstacle("directory", f"its directory {own} is gone; choose another"), []
+    return own, None, []
+
+
+def _same(one: str, other: str) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _variables(environment: Environment, command: NativeCommand) -> tuple[dict[str, str], tuple[str, ...]]:
+    """Variables to set and to take out, so that the program looks into the stores that were read."""
+    wanted: dict[str, str] = {}
+    unset: list[str] = []
+    if str(environment.home) != os.environ.get("HOME", str(Path.home())):
+        wanted["HOME"] = str(environment.home)
+    for name in STORE_VARIABLES:
+        value, ours = environment.variables.get(name), os.environ.get(name)
+        if value is None and ours is not None:
+            unset.append(name)
+        elif value is not None and value != ours:
+            wanted[name] = value
+    wanted.update(command.env)
+    return wanted, tuple(name for name in unset if name not in wanted)

@@ -1,0 +1,241 @@
+"""The screen of costs: what it says, where its lines lead, and that it is quiet."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_tui.app import HermesApp
+from hermes_tui.clock import Clock
+from hermes_tui.config import Config
+from hermes_tui.screens.cost import CostScreen, cost_rows, filter_text, title_parts
+from hermes_tui.sessions.cost.overview import DAYS, Figure, Overview, Rank
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.widgets.cost_chart import CostChart
+from hermes_tui.widgets.cost_list import CostList, bar
+from pilots import screen_text, until
+from session_adapters.base import Environment
+from spending import Spender
+
+NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
+MILLION = 1_000_000
+
+
+@pytest.fixture
+def spender(tmp_path: Path) -> Spender:
+    """Haiku: a dollar per million tokens. 1 today, 4 five days ago, 3 in October, 10 long ago, and some unpriced."""
+    spender = Spender(tmp_path / "home")
+    spender.session("today", {"input": MILLION}, at=NOW - timedelta(hours=2), cwd="/srv/shop")
+    spender.session("week", {"input": 4 * MILLION}, at=NOW - timedelta(days=5), cwd="/srv/blog")
+    sonnet = {"input": MILLION // 10, "model": "claude-sonnet-4-6"}
+    spender.session("october", *[sonnet] * 10, at=NOW - timedelta(days=26), cwd="/srv/shop")
+    spender.session("old", {"input": 10 * MILLION}, at=NOW - timedelta(days=200), cwd="/srv/attic")
+    spender.session("odd", {"input": 700, "model": "of-nobody"}, at=NOW - timedelta(days=1), cwd="/srv/shop")
+    return spender
+
+
+def program(spender: Spender, **config: Any) -> HermesApp:
+    manager = SessionManager(Environment(home=spender.home), cache_dir=spender.home.parent / "cache", prices={})
+    return HermesApp(manager, Config(**config), clock=Clock(NOW))
+
+
+async def open_costs(pilot: Pilot[None]) -> CostScreen:
+    app = pilot.app
+    assert isinstance(app, HermesApp)
+    await until(pilot, lambda: app.main.snapshot.places)
+    await pilot.press("C")
+    await until(pilot, lambda: isinstance(app.screen, CostScreen) and app.screen.overview)
+    await pilot.pause()
+    assert isinstance(app.screen, CostScreen)
+    return app.screen
+
+
+async def test_figures_rankings_and_what_has_no_price(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 50)) as pilot:
+        screen = await open_costs(pilot)
+        text = screen_text(pilot)
+        assert "this month ~5.00+ · last ~3.00 · all ~18.00+" in text
+        for heading in ("By agent", "By model", "By project", "Dearest sessions"):
+            assert heading in text
+        lines = [line.split() for line in text.splitlines()]
+        assert ["/srv/attic", "████████████████████████", "~10.00"] in lines
+        assert any(line[:1] == ["of-nobody"] and line[-1] == "?" for line in lines)
+        assert "No known price: of-nobody · 700 tokens" in text
+        assert "estimated from a list of prices" in text
+        assert screen.overview is not None
+        days = dict(screen.overview.days)
+        assert len(days) == DAYS and list(days)[-1] == date(2026, 11, 21)
+        spent = {day: usd for day, usd in days.items() if usd}
+        assert {str(day): round(usd, 6) for day, usd in spent.items()} == {
+            "2026-10-26": 3.0,
+            "2026-11-16": 4.0,
+            "2026-11-21": 1.0,
+        }
+        chart = screen.query_one(CostChart).render().plain
+        assert "4.00" in chart and "21 Nov" in chart and "█" in chart
+
+
+async def test_a_line_leads_to_its_sessions_and_back(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await open_costs(pilot)
+        listing = screen.query_one(CostList)
+        assert listing.highlighted is not None and listing.highlighted.kind == "agent"
+        await pilot.press("tab", "tab")
+        assert listing.highlighted.kind == "project" and listing.highlighted.key == "/srv/attic"
+        await pilot.press("j", "j")
+        assert listing.highlighted.key == "/srv/blog" or listing.highlighted.key == "/srv/shop"
+        wanted = {one.rpartition(":")[2] for one in listing.highlighted.sessions}
+        key = listing.highlighted.key
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.main)
+        shown = {row.conversation.tip.session_id for row in app.main.sessions.rows if row.conversation is not None}
+        assert shown == wanted
+        assert app.main.box.value == f"cwd:{key}"
+        await pilot.press("escape")
+        assert app.main.box.value == ""
+        assert len([row for row in app.main.sessions.rows if row.conversation is not None]) == 5
+
+
+async def test_typing_after_it_filters_by_words(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_costs(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: app.screen is app.main)
+        await pilot.press("slash")
+        app.main.box.value = "attic"
+        await until(pilot, lambda: sum(row.conversation is not None for row in app.main.sessions.rows) == 1)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 15), (20, 6), (200, 60)])
+async def test_every_line_can_be_reached_at_every_size(spender: Spender, size: tuple[int, int]) -> None:
+    app = program(spender)
+    async with app.run_test(size=size) as pilot:
+        screen = await open_costs(pilot)
+        listing = screen.query_one(CostList)
+        ranks = [row.rank for row in listing.rows if row.rank is not None]
+        assert len(ranks) == 1 + 3 + 3 + 5
+        seen = [listing.highlighted]
+        for _ in range(len(ranks) + 2):
+            await pilot.press("down")
+            if listing.highlighted is not seen[-1]:
+                seen.append(listing.highlighted)
+            assert 0 <= listing.cursor - listing.scroll_offset.y < listing.size.height
+        assert seen == ranks
+        await pilot.press("home")
+        assert listing.highlighted is ranks[0] and listing.scroll_offset.y == 0
+        await pilot.press("end")
+        assert listing.highlighted is ranks[-1]
+        await pilot.press("K", "K", "K", "K")
+        assert listing.highlighted is ranks[0]
+        for line in screen_text(pilot).splitlines():
+            assert len(line) <= size[0]
+
+
+async def test_nothing_is_drawn_when_nothing_is_new(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await open_costs(pilot)
+        assert screen.overview is not None
+        drawn: list[object] = []
+        monkeypatch.setattr(CostList, "refresh", lambda *_, **__: drawn.append("list"))
+        monkeypatch.setattr(CostChart, "refresh", lambda *_, **__: drawn.append("chart"))
+        screen._computed = -1
+        before = screen.overview
+        screen._begin()
+        await until(pilot, lambda: screen.overview is not before)
+        assert screen.overview == before and drawn == []
+
+
+async def test_what_is_new_is_shown(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await open_costs(pilot)
+        spender.session("later", {"input": 30 * MILLION}, at=NOW - timedelta(minutes=1), cwd="/srv/new")
+        before = app.main.snapshot.version
+        app.action_refresh()
+        await until(pilot, lambda: app.main.snapshot.version > before)
+        screen._begin()
+        await until(pilot, lambda: "~35.00+" in screen_text(pilot))
+
+
+async def test_wrong_settings_are_said(
+    spender: Spender, isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text("colour = 1\n")
+    monkeypatch.setenv("HERMES_TUI_CONFIG", str(settings))
+    manager = SessionManager(Environment(home=spender.home), cache_dir=tmp_path / "cache")
+    app = HermesApp(manager, clock=Clock(NOW))
+    async with app.run_test(size=(120, 24)) as pilot:
+        await until(pilot, lambda: app.main.snapshot.places)
+        await pilot.press("C")
+        await until(pilot, lambda: "settings" in screen_text(pilot))
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is app.main)
+
+
+async def test_nothing_spent(tmp_path: Path) -> None:
+    app = program(Spender(tmp_path / "home"))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_costs(pilot)
+        assert "No session here has used anything." in screen_text(pilot)
+        await pilot.press("enter", "down", "tab", "pagedown", "escape")
+        await until(pilot, lambda: app.screen is app.main)
+
+
+async def test_the_help_has_its_keys(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 40)) as pilot:
+        await open_costs(pilot)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: "Show the sessions behind the line" in screen_text(pilot))
+
+
+async def test_no_colour_is_no_colour(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = program(spender)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await open_costs(pilot)
+        strips = app.screen._compositor.render_strips()
+        styles = [segment.style for strip in strips for segment in strip if segment.style is not None]
+        assert styles
+        for style in styles:
+            for colour in (style.color, style.bgcolor):
+                assert colour is None or colour.is_default, style
+
+
+def test_hostile_names_reach_nothing() -> None:
+    rank = Rank("model", "evil\x1b[2J\u202e x", "evil\x1b[2J\u202e x", Figure(1.0, False, True), ("claude:a",))
+    found = Overview(ranks={"model": (rank,)}, unpriced=("\x1b]0;x\x07",), unpriced_tokens=3, whole=Figure(1.0, True))
+    text = "\n".join(row.text for row in cost_rows(found, {})) + filter_text(rank)
+    assert "\x1b" not in text and "\u202e" not in text and "\x07" not in text
+    assert filter_text(rank).startswith('model:"')
+    assert title_parts(found)[0][-1][0] == "~1.00"
+
+
+def test_bars_are_in_proportion() -> None:
+    assert bar(0.0, 10) == ""
+    assert bar(1.0, 10) == "█" * 10
+    assert bar(0.5, 10) == "█" * 5
+    assert bar(1e-9, 10) == "▏"
+    widths = [len(bar(share / 100, 20)) for share in range(101)]
+    assert widths == sorted(widths)
+
+
+def test_the_program_starts_without_the_library_of_charts() -> None:
+    code = (
+        "import sys, hermes_tui.app; "
+        "wrong = {'plotext', 'textual_plotext', 'genai_prices', 'pydantic'} & set(sys.modules); "
+        "sys.exit(str(wrong) if wrong else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -176,5 +176,6 @@ def _ask(plan: Plan, as_json: bool) -> None:
         raise OperationRefused(
             f"{plan.request.kind}: nobody is there to confirm the plan; --yes does it without asking"
         )
+    output.finish()  # the plan is on the screen before the question
     if not click.confirm("Do it?", default=False, err=True):
         raise OperationRefused("nothing was changed")

@@ -1,0 +1,229 @@
+"""`hermes-tui lanes`: what it prints, what it asks, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_tui.cli.edge import execute
+from lifecycle.worlds import gateway
+from tiny_home import tree_hash
+
+KEY = "agent:main:discord:dm:70000197"
+
+
+class Lanes:
+    """The command line on a copy of the sample store."""
+
+    def __init__(self, home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        self.home = home
+        self._capfd = capfd
+
+    def __call__(self, *arguments: str, before: Sequence[str] = ()) -> tuple[int, str, str]:
+        self._capfd.readouterr()
+        code = execute(["--home", str(self.home), *before, "lanes", *arguments])
+        out, err = self._capfd.readouterr()
+        return code, out, err
+
+    def json(self, *arguments: str) -> Any:
+        return json.loads(self(*arguments, "--json")[1])
+
+
+@pytest.fixture
+def run(store: Callable[..., Path], capfd: pytest.CaptureFixture[str]) -> Lanes:
+    return Lanes(store("hermes", "home"), capfd)
+
+
+def test_list(run: Lanes) -> None:
+    code, out, err = run("list")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[0].startswith("default: no gateway runs")
+    assert sum("agent:main:" in line for line in lines) == 17
+    assert any(re.search(r"slack .*#general › .* shared .* suspended .*:1781000\.0001$", line) for line in lines)
+    assert run("list", "--profile", "coder")[1].splitlines()[1].strip() == "(no lanes)"
+    assert run("list", "--profile", "nobody")[0] == 2
+
+
+def test_list_and_show_as_json(run: Lanes) -> None:
+    found = run.json("list")
+    assert {one["name"] for one in found["profiles"]} == {"default", "coder"}
+    assert len(found["lanes"]) == 17
+    lane = run.json("show", KEY)
+    assert (lane["key"], lane["sessionId"], lane["state"]) == (KEY, "20260614_104550_73114e68", "live")
+
+
+def test_show_by_the_end_of_a_key(run: Lanes) -> None:
+    code, out, _ = run("show", "dm:70000197")
+    assert code == 0
+    assert out.startswith(KEY)
+    for text in ("platform discord", "20260614_104550_73114e68", "policy         never", "30,701"):
+        assert text in out
+    code, _, err = run("show", "nobody")
+    assert (code, "there is no lane 'nobody'" in err) == (8, True)
+    code, _, err = run("show", "5")
+    assert code == 0  # …group:-100700001:5 alone ends so
+    code, _, err = run("show", "")
+    assert code == 8
+
+
+def test_a_key_in_two_profiles(run: Lanes) -> None:
+    coder = run.home / ".hermes" / "profiles" / "coder" / "sessions"
+    coder.mkdir()
+    (coder / "sessions.json").write_bytes((run.home / ".hermes" / "sessions" / "sessions.json").read_bytes())
+    code, _, err = run("show", KEY)
+    assert code == 8
+    assert "several lanes are meant" in err
+    assert run("show", KEY, "--profile", "coder")[0] == 0
+
+
+def test_a_dry_run_changes_nothing(run: Lanes) -> None:
+    before = tree_hash(run.home)
+    code, out, _ = run("reset", KEY, "--dry-run")
+    assert code == 0
+    assert "ends 20260614_104550_73114e68 with reason session_reset" in out
+    assert "the next message goes into the new session" in out
+    assert run("clear", KEY, "--dry-run")[0] == 10
+    assert run.json("suspend", KEY, "--dry-run")["plan"]["writes"] == ["sets the lane's mark `suspended`"]
+    assert tree_hash(run.home) == before
+
+
+def test_nobody_there_to_ask(run: Lanes) -> None:
+    before = tree_hash(run.home)
+    code, _, err = run("reset", KEY)
+    assert code == 10
+    assert "nobody is there to confirm the plan" in err
+    assert tree_hash(run.home) == before
+
+
+def test_reset_log_and_undo(run: Lanes) -> None:
+    code, out, _ = run("reset", "discord:dm:70000197", "--yes")
+    assert code == 0
+    operation = out.splitlines()[-1].split()[0]
+    new = run.json("show", KEY)["sessionId"]
+    assert new in out.splitlines()[-1]
+    assert new != "20260614_104550_73114e68"
+    code, log, _ = run("log")
+    assert code == 0
+    assert re.match(rf"{operation}  .*  done      reset {KEY}: the lane is in the new session {new}", log)
+    assert run("undo", operation, "--yes")[0] == 0
+    assert run.json("show", KEY)["sessionId"] == "20260614_104550_73114e68"
+    assert [one["state"] for one in run.json("log")] == ["done", "undone"]
+    assert run("undo", operation, "--yes")[0] == 10
+    assert run("undo", "nothing", "--yes")[0] == 2
+
+
+def test_every_other_operation(run: Lanes) -> None:
+    assert run("mark", KEY, "--yes", "--reason", "shutdown_timeout")[0] == 0
+    assert run.json("show", KEY)["resumeReason"] == "shutdown_timeout"
+    assert run("clear", KEY, "--yes")[0] == 0
+    assert run.json("show", KEY)["state"] == "live"
+    assert run("suspend", KEY, "--yes")[0] == 0
+    assert run.json("show", KEY)["state"] == "suspended"
+    key = "agent:main:telegram:dm:700001"
+    assert run("resume", key, "20260614_162517_8648cd1d", "--yes")[0] == 0
+    assert run.json("show", key)["sessionId"] == "20260614_162517_8648cd1d"
+    assert run("resume", key, "20260614_041927_75ba28", "--yes")[0] == 10
+    assert run("resume", key, "20260614_041927_75ba28", "--yes", "--force")[0] == 0
+    assert run("prune", "--days", "1", "--yes")[0] == 0
+    # What was suspended stays, and so does what was just used.
+    assert {one["key"] for one in run.json("list")["lanes"]} == {
+        KEY,
+        key,
+        "agent:main:slack:channel:C0700001:1781000.0001",
+    }
+    assert run("prune", "--days", "0", "--yes")[0] == 2
+    assert run("mark", KEY, "--yes", "--reason", "because")[0] == 2
+
+
+def test_json_of_an_operation_and_of_its_refusal(run: Lanes) -> None:
+    found = run.json("suspend", KEY, "--yes")
+    assert found["outcome"]["state"] == "done"
+    assert found["plan"]["request"] == {"kind": "suspend", "key": KEY}
+    code, out, _ = run("suspend", KEY, "--yes", "--json")
+    assert code == 10
+    assert json.loads(out)["error"] == {"code": "REFUSED", "message": "suspend: it is suspended already"}
+
+
+def test_read_only(run: Lanes) -> None:
+    before = tree_hash(run.home)
+    code, _, err = run("suspend", KEY, "--yes", before=["--read-only"])
+    assert (code, "read-only" in err) == (10, True)
+    assert run("suspend", KEY, "--dry-run", before=["--read-only"])[0] == 0
+    assert run("list", before=["--read-only"])[0] == 0
+    assert tree_hash(run.home) == before
+
+
+def test_read_only_in_the_settings(run: Lanes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "config.toml").write_text("read_only = true\n")
+    monkeypatch.setenv("HERMES_TUI_CONFIG", str(tmp_path / "config.toml"))
+    assert run("suspend", KEY, "--yes")[0] == 10
+
+
+def test_pending_and_lost_have_their_codes(run: Lanes) -> None:
+    home = run.home / ".hermes"
+    with gateway(home):
+        code, out, _ = run("list")
+        assert "gateway running (pid" in out
+        assert "Hermes 0.19" in out
+        code, out, _ = run("reset", KEY, "--yes")
+        assert code == 12
+        assert "pending until the lane's next message" in out
+        assert run.json("log")[0]["state"] == "pending"
+        code, _, err = run("mark", KEY, "--yes")
+        assert (code, "a gateway is running" in err) == (10, True)
+
+
+@pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 10), ("", 10)])
+def test_a_person_is_asked(run: Lanes, process_environment: dict[str, str], answer: str, code: int) -> None:
+    """In a pseudo-terminal: the default is no."""
+    before = tree_hash(run.home)
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(run.home), "lanes", "suspend", KEY]
+    with subprocess.Popen(
+        command, env=process_environment, stdin=follower, stdout=follower, stderr=follower
+    ) as process:
+        os.close(follower)
+        said = b""
+        while b"Do it? [y/N]" not in said:
+            assert select.select([leader], [], [], 60)[0], said
+            said += os.read(leader, 4096)
+        os.write(leader, f"{answer}\n".encode())
+        while True:
+            try:
+                more = os.read(leader, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not more:
+                break
+        assert process.wait(60) == code
+    os.close(leader)
+    assert (tree_hash(run.home) == before) == (code == 10)
+    assert b"suspend: " + KEY.encode() in said
+
+
+def test_hostile_names_do_not_reach_the_terminal(run: Lanes) -> None:
+    index = run.home / ".hermes" / "sessions" / "sessions.json"
+    members = json.loads(index.read_text())
+    evil = "\x1b[2J\u202egpj\r\nx"
+    members["agent:main:x:dm:1"] = {
+        **members[KEY],
+        "session_key": "agent:main:x:dm:1",
+        "display_name": evil,
+        "auto_reset_reason": evil,
+        "was_auto_reset": True,
+    }
+    index.write_text(json.dumps(members))
+    for arguments in (("list",), ("show", "agent:main:x:dm:1"), ("reset", "agent:main:x:dm:1", "--dry-run")):
+        _, out, err = run(*arguments)
+        assert not set(out + err) & set("\x1b\u202e\r")

@@ -14,6 +14,7 @@ from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import environment_of, write_home
+from hermes_tui.screens.cost import CostScreen
 from hermes_tui.sessions.manager import SessionManager
 from pilots import until
 from session_adapters.base import Environment
@@ -94,3 +95,19 @@ def test_empty(snap_compare: Compare, tmp_path: Path) -> None:
     )
     app = HermesApp(manager, clock=Clock(STATIC_NOW))
     assert snap_compare(app, terminal_size=(80, 24), run_before=steps())
+
+
+def costs() -> Steps:
+    """Open the screen of costs, and wait until they are added up."""
+
+    async def run(pilot: Pilot[None]) -> None:
+        await steps("C")(pilot)
+        app = pilot.app
+        await until(pilot, lambda: isinstance(app.screen, CostScreen) and app.screen.overview)
+        await pilot.pause()
+
+    return run
+
+
+def test_costs(app: HermesApp, snap_compare: Compare) -> None:
+    assert snap_compare(app, terminal_size=(100, 40), run_before=costs())

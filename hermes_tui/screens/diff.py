@@ -13,6 +13,7 @@ from hermes_tui.display import compact, duration, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.diff import SessionDiff, Side
 from hermes_tui.sessions.diff.text import side_facts
+from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.diff.view import DiffView
 from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.line import Line, Part
@@ -97,14 +98,18 @@ class DiffScreen(Screen[None]):
             [(" Comparison", "bright"), (f"  {counts}{stats.unchanged} the same", "")], right
         )
         for name, side in (("a", found.a), ("b", found.b)):
-            facts = " · ".join(side_facts(side))
             left = self._whose(name, side.unified_id, side.title)
-            self.query_one(f"#side-{name}", Line).show([left], [(f"{_took(side)}{facts} ", "faint")])
+            room = self.size.width - min(width_of(left[0]), self.size.width // 2) - 2
+            self.query_one(f"#side-{name}", Line).show([left], [(f"{_fitting(side, room)} ", "faint")])
 
     @staticmethod
     def _whose(side: str, unified: str, title: str) -> Part:
         mark = "−" if side == "a" else "+"
         return f" {mark} {compact(title, 100) or 'untitled'}  {safe(unified.partition(':')[0])}", ""
+
+    def on_resize(self) -> None:
+        """Say as much as there is room for."""
+        self._label()
 
     def _show_hints(self) -> None:
         self.query_one(Hints).show_hints(hints_of(self))
@@ -122,5 +127,13 @@ class DiffScreen(Screen[None]):
         self.dismiss()
 
 
-def _took(side: Side) -> str:
-    return f"{duration(timedelta(seconds=side.seconds))} · " if side.seconds else ""
+def _fitting(side: Side, room: int) -> str:
+    """As many facts as there is room for: what it cost stays longest, how many calls it made goes first."""
+    facts = side_facts(side)
+    if side.seconds:
+        facts["time"] = duration(timedelta(seconds=side.seconds))
+    for name in ("calls", "model", "time", "messages", "tokens"):
+        if width_of(" · ".join(facts.values())) <= room:
+            break
+        facts.pop(name, None)
+    return " · ".join(facts.values())

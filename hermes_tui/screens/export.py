@@ -16,13 +16,13 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from hermes_tui.display import compact, safe
 from hermes_tui.keymap import bindings
+from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import SUFFIXES
 from hermes_tui.sessions.export.target import suggested_name
-from hermes_tui.widgets.cells import fit
 from hermes_tui.widgets.line import Line
 from session_adapters.model import SessionSummary
 
@@ -95,7 +95,10 @@ class _Fields(Widget, can_focus=True, inherit_bindings=False):
         faint = base + self.get_component_rich_style("choices--faint", partial=True)
         here = y == self.cursor and self.has_focus
         segments = [Segment(f" {'›' if here else ' '} {self._fields[y].label:{_LABEL - 3}}", base if here else faint)]
-        for number, value in enumerate(self._fields[y].values):
+        values = list(enumerate(self._fields[y].values))
+        if sum(len(value) + 3 for _, value in values) > width - _LABEL:  # then the one that is chosen has to do
+            values = [values[self.chosen[y]]]
+        for number, value in values:
             chosen = number == self.chosen[y]
             segments.append(Segment(f" [{value}]" if chosen else f"  {value} ", key if chosen else faint))
         strip = Strip(segments).adjust_cell_length(width, base)
@@ -137,6 +140,7 @@ class ExportScreen(ModalScreen[Wish]):
         self._parts = parts
         self._folder = folder
         self._form = _FORMS[0]
+        self._suggested = self._suggest(_FORMS[0], redact=False)
         self._shown_at = time.monotonic()
 
     def compose(self) -> ComposeResult:
@@ -144,9 +148,8 @@ class ExportScreen(ModalScreen[Wish]):
         with Vertical(classes="dialog"):
             yield Line(id="dialog-title")
             yield _Fields(self._parts)
-            suggested = self._folder / suggested_name(self._session, self._form)
-            yield Input(str(suggested), id="file", select_on_focus=False)
-            yield Line(id="command")
+            yield Input(self._suggested, id="file", select_on_focus=False)
+            yield Static(id="command", markup=False)
 
     def on_mount(self) -> None:
         """Say what it is about."""
@@ -166,19 +169,26 @@ class ExportScreen(ModalScreen[Wish]):
 
     @on(_Fields.Changed)
     def _changed(self) -> None:
-        """The file's ending follows the format, unless it was another already."""
-        form = self.wish.form
+        """A name that was suggested is suggested anew; of another the ending follows the format."""
+        wish = self.wish
         box = self.query_one("#file", Input)
-        if form != self._form and box.value.endswith(SUFFIXES[self._form]):
-            box.value = box.value.removesuffix(SUFFIXES[self._form]) + SUFFIXES[form]
-        self._form = form
+        before, self._suggested = self._suggested, self._suggest(wish.form, redact=wish.redact)
+        if box.value == before:
+            box.value = self._suggested
+        elif wish.form != self._form and box.value.endswith(SUFFIXES[self._form]):
+            box.value = box.value.removesuffix(SUFFIXES[self._form]) + SUFFIXES[wish.form]
+        self._form = wish.form
         self._show_command()
+
+    def _suggest(self, form: str, *, redact: bool) -> str:
+        # A title may hold a secret, too.
+        session = Redactor().record(self._session) if redact else self._session
+        return str(self._folder / suggested_name(session, form))
 
     @on(Input.Changed, "#file")
     def _show_command(self) -> None:
         if self.is_mounted:
-            text = safe(self.wish.command(self._session))
-            self.query_one("#command", Line).show([(" " + fit(text, max(10, self.size.width - 8)), "faint")])
+            self.query_one("#command", Static).update(safe(self.wish.command(self._session)))
 
     @on(_Fields.Left)
     def _to_file(self) -> None:

@@ -228,8 +228,7 @@ def test_tool_calls_and_files_are_compared() -> None:
     b = acting(call("Read", file_path="src/a.py"), call("Bash", command="pytest"), call("apply_patch", patch=patch))
     found = diff(a, b)
     assert [(use.name, use.in_a, use.in_b) for use in found.tools] == [
-        ("Read", True, False),
-        ("Read", False, True),
+        ("Read", True, True),
         ("Bash", True, True),
         ("Edit", True, False),
         ("apply_patch", False, True),

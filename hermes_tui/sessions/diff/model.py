@@ -66,7 +66,8 @@ class ToolUse(_Record, frozen=True):
 
     name: str
     target: str
-    """What it was about: a command, a path, a pattern …; one line, safe for a terminal."""
+    """What it was about: a command, a path (relative to the session's directory where it lies there), a pattern …;
+    one line, safe for a terminal."""
     in_a: bool
     in_b: bool
 

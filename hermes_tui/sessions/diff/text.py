@@ -39,21 +39,23 @@ def diff_lines(diff: SessionDiff) -> Iterator[str]:
 
 
 def _head(side: Side) -> str:
-    return " · ".join((safe(side.unified_id), compact(side.title, 80) or "untitled", *side_facts(side)))
+    return " · ".join((safe(side.unified_id), compact(side.title, 80) or "untitled", *side_facts(side).values()))
 
 
-def side_facts(side: Side) -> Iterator[str]:
-    """Messages, tool calls, model, tokens, cost and outcome of one session, a few words each."""
-    yield _counted(side.message_count, "message")
-    yield _counted(side.tool_call_count, "call")
+def side_facts(side: Side) -> dict[str, str]:
+    """Messages, tool calls, model, tokens, cost and outcome of one session, a few words each; by name, and without
+    what is not known."""
+    tokens, facts = side.tokens, {"messages": _counted(side.message_count, "message")}
+    facts["calls"] = _counted(side.tool_call_count, "call")
     if side.model:
-        yield safe(side.model)
-    if side.tokens is not None and side.tokens.total:
-        yield f"{count(side.tokens.total - side.tokens.output_tokens)} in {count(side.tokens.output_tokens)} out"
+        facts["model"] = safe(side.model)
+    if tokens is not None and tokens.total:
+        facts["tokens"] = f"{count(tokens.total - tokens.output_tokens)} in {count(tokens.output_tokens)} out"
     if side.cost is not None:
-        yield f"${money(side.cost)}".replace("$~", "~$")
+        facts["cost"] = f"${money(side.cost)}".replace("$~", "~$")
     if side.error:
-        yield "ended in an error"
+        facts["outcome"] = "ended in an error"
+    return facts
 
 
 def _operation(operation: DiffOperation) -> Iterator[str]:

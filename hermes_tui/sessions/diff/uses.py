@@ -33,7 +33,7 @@ def compared_calls(a: Session, b: Session) -> Iterator[ToolUse]:
 def _calls(session: Session) -> Iterator[tuple[str, str]]:
     for message in session.messages:
         for call in message.tool_calls:
-            yield call.tool_name, target(call)
+            yield call.tool_name, _relative(target(call), session.cwd)
 
 
 def compared_files(a: Session, b: Session) -> Iterator[FileUse]:

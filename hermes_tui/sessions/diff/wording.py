@@ -15,6 +15,9 @@ _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _MOST = 20_000
 """Words of one side; longer messages are compared line by line."""
 
+_LEAST_SHARED = 0.3
+"""Part of the shorter text that must be in both; with less, words in common are chance and marks noise."""
+
 
 class Span(NamedTuple):
     """A stretch of text."""
@@ -26,7 +29,7 @@ class Span(NamedTuple):
 
 def wording(a: str, b: str) -> list[Span]:
     """Both texts as one: without the `+` spans it is `a`, without the `-` spans `b`. Where something changed, what
-    went stands before what came."""
+    went stands before what came. Two texts that have little in common are told as one gone and one come."""
     words_a, words_b = _WORD.findall(a), _WORD.findall(b)
     if max(len(words_a), len(words_b)) > _MOST:
         words_a, words_b = a.splitlines(keepends=True), b.splitlines(keepends=True)
@@ -38,7 +41,11 @@ def wording(a: str, b: str) -> list[Span]:
         if i < len(words_a):
             spans.append(Span(" ", words_a[i]))
         done_a, done_b = i + 1, j + 1
-    return _joined([span for span in spans if span.text])
+    found = _joined([span for span in spans if span.text])
+    shared = sum(len(span.text) for span in found if span.mark == " ")
+    if shared < _LEAST_SHARED * min(len(a), len(b)):
+        return [span for span in (Span("-", a), Span("+", b)) if span.text]
+    return found
 
 
 def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:

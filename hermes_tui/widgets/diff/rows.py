@@ -46,6 +46,8 @@ class Row(NamedTuple):
     """None where the left takes the whole width."""
     mark: str = " "
     """`-`, `+`, `~` or blank: how it differs, also without colours."""
+    whole: bool = False
+    """All of the message went or came: its words need no marks of their own."""
 
 
 def blocks_of(diff: SessionDiff) -> list[Block]:
@@ -92,6 +94,7 @@ def _operation_rows(index: int, operation: DiffOperation, width: int, *, everyth
         folded(spans, side, column, everything=everything) if has else ([], 0)
         for side, has in (("-", operation.message_a is not None), ("+", operation.message_b is not None))
     ]
+    whole = not any(span.mark == " " for span in spans) or None in (operation.message_a, operation.message_b)
     mark = {"removal": "-", "addition": "+", "modification": "~"}.get(operation.type, " ")
     if operation.other_calls:
         mark = "~"
@@ -100,14 +103,14 @@ def _operation_rows(index: int, operation: DiffOperation, width: int, *, everyth
         shown = sides if operation.type != "unchanged" or operation.other_calls else sides[:1]
         for (rows, left_out), side in zip(shown, "-+", strict=False):
             sign = " " if operation.type == "unchanged" and not operation.other_calls else side
-            yield from (Row(index, "text", row, None, sign) for row in rows)
+            yield from (Row(index, "text", row, None, sign, whole) for row in rows)
             if left_out:
                 yield Row(index, "more", [(f"… {left_out:,} more lines", False)], None, sign)
     else:
         yield Row(index, "head", [(heads[0], False)], [(heads[1], False)], mark)
         nothing: list[Piece] = []
         for left, right in zip_longest(sides[0][0], sides[1][0], fillvalue=nothing):
-            yield Row(index, "text", left, right, mark)
+            yield Row(index, "text", left, right, mark, whole)
         more = [f"… {left_out:,} more lines" if left_out else "" for _, left_out in sides]
         if any(more):
             yield Row(index, "more", [(more[0], False)], [(more[1], False)], mark)

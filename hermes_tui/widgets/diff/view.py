@@ -266,8 +266,8 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
         if row.kind in ("fold", "more", "gap", "head"):
             style = base + self._style("head" if row.kind == "head" else "faint")
             return [Segment(text, style) for text, _ in pieces]
-        whole = row.mark in "-+" and row.right is not None  # all of it went or came: words say nothing more
         name = {"-": "removed", "+": "added"}.get(side, "")
-        plain = base + self._style(name) if name and (whole or self._shows_uses) else base
-        word = base + self._style(f"{name}-word") if name else base
+        whole = row.whole or self._shows_uses
+        plain = base + self._style(name) if name and whole else base
+        word = base + self._style(f"{name}-word") if name and not whole else plain
         return [Segment(text, word if changed else plain) for text, changed in pieces]

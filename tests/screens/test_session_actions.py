@@ -1,0 +1,227 @@
+"""Export, copy, and reading elsewhere, in the whole program."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import cast
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from claude_lines import ClaudeHome
+from hermes_tui import clipboard, external
+from hermes_tui.app import HermesApp
+from hermes_tui.errors import ValidationError
+from hermes_tui.screens import export as export_screen
+from hermes_tui.screens.copying import copyables
+from hermes_tui.screens.export import ExportScreen
+from hermes_tui.screens.menu import MenuScreen
+from made import session
+from pilots import screen_text, until
+from session_adapters.model import Message, ToolCall
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+KEY = "ghp_" + "a1B2" * 9
+
+
+def app_of(pilot: Pilot[None]) -> HermesApp:
+    return cast(HermesApp, pilot.app)
+
+
+def toasts(pilot: Pilot[None]) -> list[str]:
+    return [notification.message for notification in pilot.app._notifications]
+
+
+def content(path: str) -> tuple[str, int] | None:
+    """Text and mode of a file; None where there is none."""
+    file = Path(path)
+    return (file.read_text(), stat.S_IMODE(file.stat().st_mode)) if file.exists() else None
+
+
+def written_to(folder: Path) -> list[Path]:
+    return list(folder.glob("*.md"))
+
+
+def tmux(socket: Path, *arguments: str) -> str:
+    """A command for a server of our own; what it printed."""
+    ran = subprocess.run(["tmux", "-S", str(socket), *arguments], capture_output=True, check=True)
+    return ran.stdout.decode()
+
+
+@pytest.fixture(autouse=True)
+def no_multiplexer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TMUX", raising=False)
+
+
+async def dialog(pilot: Pilot[None]) -> ExportScreen:
+    await pilot.press("e")
+    await until(pilot, lambda: isinstance(pilot.app.screen, ExportScreen))
+    return cast(ExportScreen, pilot.app.screen)
+
+
+async def test_export_as_chosen(
+    program: Program, claude_home: ClaudeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_screen, "_ARMED_AFTER", 0.0)
+    claude_home.session(f"Use {KEY} for it")
+    async with program(claude_home.home) as pilot:
+        screen = await dialog(pilot)
+        box = screen.query_one("#file", Input)
+        assert box.value.startswith("~/claude-use-ghp_") and box.value.endswith(".md")
+        await pilot.press("right", "down", "right")
+        assert box.value.endswith(".html")
+        assert "ghp_" not in box.value
+        assert "--format html --redact" in " ".join(screen_text(pilot).replace("│", " ").split())
+        await pilot.press("down", "down", "down")
+        assert pilot.app.focused is box
+        target = tmp_path / "out.json"
+        box.value = str(target)
+        await pilot.press("up", "up", "up", "up", "right", "enter")
+        await until(pilot, lambda: toasts(pilot))
+        (said,) = toasts(pilot)
+        assert str(target) in said and "1 secret masked" in said
+        found = json.loads(target.read_text())
+        assert KEY not in target.read_text()
+        assert found["messages"][0]["content"] == "Use [masked: GitHub token] for it"
+        assert stat.S_IMODE(target.stat().st_mode) == 0o600
+
+
+async def test_export_keeps_an_old_file_unless_told(
+    program: Program, claude_home: ClaudeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_screen, "_ARMED_AFTER", 0.0)
+    claude_home.session("Alone")
+    target = tmp_path / "old.md"
+    target.write_text("old")
+    async with program(claude_home.home) as pilot:
+        screen = await dialog(pilot)
+        screen.query_one("#file", Input).value = str(target)
+        await pilot.press("enter")
+        await until(pilot, lambda: any("there already" in one for one in toasts(pilot)))
+        assert target.read_text() == "old"
+        screen = await dialog(pilot)
+        screen.query_one("#file", Input).value = str(target)
+        await pilot.press("down", "down", "down", "right", "enter")
+        await until(pilot, lambda: any("Wrote" in one for one in toasts(pilot)))
+        assert target.read_text().startswith("# Alone")
+
+
+async def test_keys_typed_ahead_write_nothing(program: Program, claude_home: ClaudeHome, isolated_home: Path) -> None:
+    claude_home.session("Alone")
+    async with program(claude_home.home) as pilot:
+        await pilot.press("e", "enter", "enter")
+        assert isinstance(pilot.app.screen, ExportScreen)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is app_of(pilot).main)
+        assert written_to(isolated_home) == []
+
+
+@pytest.mark.parametrize("size", [(80, 24), (40, 15)])
+async def test_the_dialogs_fit(program: Program, claude_home: ClaudeHome, size: tuple[int, int]) -> None:
+    claude_home.session("A rather long title of a session about many things " * 3)
+    async with program(claude_home.home, size=size) as pilot:
+        await dialog(pilot)
+        text = screen_text(pilot)
+        assert "[markdown]" in text and "hermes-tui sessions export" in text.replace("\n", " ")
+        assert all(len(line) <= size[0] for line in text.splitlines())
+        await pilot.press("right", "right", "right")
+        assert "[jsonl]" in screen_text(pilot)
+        await pilot.press("escape", "y")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen))
+        assert "session id" in screen_text(pilot)
+
+
+async def test_copying(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("Show me")
+    claude_home.say(path, "assistant", "Run this:\n\n```sh\nmake all\n```\n\nThen \x1b[31mstop\x1b[0m\x07.")
+    async with program(claude_home.home) as pilot:
+        await pilot.press("y", "i")
+        assert pilot.app.clipboard == f"claude:{path.stem}"
+        await pilot.press("enter")
+        await until(pilot, lambda: "make all" in screen_text(pilot))
+        await pilot.press("y", "1")
+        assert pilot.app.clipboard == "make all"
+        await pilot.press("y", "m")
+        assert pilot.app.clipboard.endswith("Then stop␇.")
+        await pilot.press("y", "down", "enter")
+        assert pilot.app.clipboard == "make all"
+        await pilot.press("y", "escape")
+        await until(pilot, lambda: pilot.app.screen is app_of(pilot).main)
+        assert any("Copied" in one for one in toasts(pilot))
+
+
+def test_what_can_be_copied() -> None:
+    calls = (
+        ToolCall(tool_call_id="1", tool_name="Bash", input={"command": "ls -l"}, output="total 0\n\x1b[2Jx"),
+        ToolCall(tool_call_id="2", tool_name="shell", input={"command": ["bash", "-lc", "echo 'a b'"]}),
+    )
+    message = Message(
+        role="assistant", content="```py\nprint()\n```\n\n    indented\n", thinking="Hm", tool_calls=calls
+    )
+    found = copyables(session("abc", cwd="/srv/x y"), message)
+    assert [(one.choice.key, one.choice.label, one.text) for one in found] == [
+        ("m", "message", "```py\nprint()\n```\n\n    indented\n"),
+        ("t", "thinking", "Hm"),
+        ("1", "code py", "print()"),
+        ("2", "code", "indented"),
+        ("3", "ran", "ls -l"),
+        ("4", "output", "total 0\n␛[2Jx"),
+        ("5", "ran", "bash -lc 'echo '\"'\"'a b'\"'\"''"),
+        ("i", "session id", "claude:abc"),
+        ("n", "native id", "abc"),
+        ("d", "directory", "/srv/x y"),
+        ("s", "command", "hermes-tui sessions show claude:abc"),
+    ]
+
+
+async def test_too_much_for_a_clipboard_goes_into_a_file(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Alone")
+    async with program(claude_home.home) as pilot:
+        said = clipboard.copy(pilot.app, "x" * 80_000)
+        assert content(said.rpartition(" ")[2]) == ("x" * 80_000, 0o600)
+        assert pilot.app.clipboard == ""
+
+
+async def test_inside_tmux_its_buffer_is_taken(
+    program: Program, claude_home: ClaudeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a real server of our own."""
+    claude_home.session("Alone")
+    socket = tmp_path / "s"
+    tmux(socket, "-f", "/dev/null", "new-session", "-d", "cat")
+    try:
+        monkeypatch.setenv("TMUX", f"{socket},1,0")
+        async with program(claude_home.home) as pilot:
+            assert "tmux" in clipboard.copy(pilot.app, "für dich\n" * 20_000)
+        assert tmux(socket, "show-buffer") == "für dich\n" * 20_000
+    finally:
+        tmux(socket, "kill-server")
+
+
+async def test_no_terminal_to_hand_over_is_said(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claude_home.session("Alone")
+    monkeypatch.setenv("PAGER", "cat")
+    async with program(claude_home.home) as pilot:
+        await pilot.press("p")
+        await until(pilot, lambda: any("run it yourself: cat " in one for one in toasts(pilot)))
+        assert content(toasts(pilot)[0].rpartition(" ")[2]) is None  # what was written for it is gone again
+        monkeypatch.setenv("EDITOR", "no-such-editor -x")
+        await pilot.press("v")
+        await until(pilot, lambda: any("no-such-editor" in one for one in toasts(pilot)))
+
+
+def test_which_pager_and_editor() -> None:
+    assert external.pager({"PAGER": "cat -A 'x y'"}) == ["cat", "-A", "x y"]
+    assert external.editor({"EDITOR": "cat", "VISUAL": "head -1"}) == ["head", "-1"]
+    for value in ("no-such-program", "'unclosed"):
+        with pytest.raises(ValidationError, match=r"\$PAGER"):
+            external.pager({"PAGER": value})
+    assert external.pager({"PAGER": "  "})[0] in ("less", "more")

@@ -65,11 +65,14 @@ def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[Entry]) -> It
     for number, entry in enumerate(entries):
         for one in entry.summaries:
             there.setdefault((one.agent, one.session_id), []).append((number, one.path))
+    # Where comparing the sessions gave one another file, that is the file with its messages.
+    by_path = {entry.source.path: number for number, entry in enumerate(entries)}
     held: dict[int, list[SessionSummary]] = {}
     for summary in sessions:
         places = there.get((summary.agent, summary.session_id))
         if places:
-            number = next((number for number, path in places if path == summary.path), places[0][0])
+            other = by_path.get(summary.path, places[0][0])
+            number = next((number for number, path in places if path == summary.path), other)
             held.setdefault(number, []).append(summary)
     for number, kept in held.items():
         entry = entries[number]

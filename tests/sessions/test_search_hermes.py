@@ -1,0 +1,92 @@
+"""Hermes' sessions found as the real Hermes finds them, wherever its own query is valid."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.search.hunt import Hunt
+from hermes_tui.sessions.search.model import SearchOptions
+from lifecycle.oracle import Oracle
+from session_adapters.base import Environment
+from support import STORES
+
+SAMPLE = STORES / "hermes" / "home"
+VALID = (
+    *("docker", "nginx", "Kubernetes", "deploy", "keybinding", "terminal", "the", "a", "zzz", "image_url", "P2.2"),
+    *("docker nginx", "docker OR keybinding", "docker NOT nginx", '"docker scheduler"', "depl*", "chat-send"),
+    *("user_id", "café", "cafe", "terminal OR docker OR path", '"docker" proxy', "function", "arguments"),
+)
+"""What its sanitiser leaves as it is meant. Left out, because it means something else there: brackets (dropped),
+`a NOT b c` (not (b and c)), Chinese and Japanese of any length (trigrams or LIKE, every word optional), and whatever
+it answers with nothing because SQLite refuses it."""
+EVERYDAY = ("can't", "user@example.com", "100%", "src/main.py", "isn't it?", "CPU in", "in src/main.py, isn't")
+"""Texts in a message of the sample; half of them the real one answers with nothing."""
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("hermes") / "home"
+    shutil.copytree(SAMPLE, folder)
+    shutil.rmtree(folder / ".hermes" / "profiles")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def real(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Oracle]:
+    theirs = tmp_path_factory.mktemp("real") / "hermes"
+    theirs.mkdir()
+    shutil.copy(home / ".hermes" / "state.db", theirs / "state.db")
+    with Oracle(theirs) as oracle:
+        oracle.open()
+        yield oracle
+        oracle.close_store()
+
+
+def found(home: Path, text: str, *, rewound: bool = False) -> set[str]:
+    """Row ids of all messages that we find."""
+    manager = SessionManager(Environment(home=home), cache_dir=home.parent / "cache")
+    query = parse(text)
+    hunt = Hunt(manager.searches.stores(query, SearchOptions()), query, None, rewound=rewound)
+    return {match.message_id for one in hunt.run() for match in one.matches if match.message_id}
+
+
+@pytest.mark.parametrize("text", VALID)
+def test_what_the_real_one_finds_is_found(home: Path, real: Oracle, text: str) -> None:
+    """And nothing more, but in what it does not index: thinking, and the text behind the escapes of a call's JSON."""
+    theirs = {str(row["id"]) for row in real.db("search_messages", text, limit=10_000)}
+    ours = found(home, text)
+    assert theirs <= ours
+    with closing(sqlite3.connect(home / ".hermes" / "state.db")) as connection:
+        more = connection.execute(
+            "SELECT id FROM messages WHERE coalesce(tool_calls, reasoning, reasoning_content, reasoning_details,"
+            " codex_reasoning_items, codex_message_items, '') <> ''"
+        ).fetchall()
+    assert ours - theirs <= {str(id_) for (id_,) in more}
+
+
+@pytest.mark.parametrize("text", EVERYDAY)
+def test_everyday_text_finds_what_it_should(home: Path, text: str) -> None:
+    with closing(sqlite3.connect(home / ".hermes" / "state.db")) as connection:
+        rows = connection.execute("SELECT id FROM messages WHERE instr(content, ?)", (text,)).fetchall()
+    assert rows
+    assert {str(id_) for (id_,) in rows} <= found(home, text)
+
+
+def test_rewound_messages_stay_out_unless_asked_for(home: Path) -> None:
+    with closing(sqlite3.connect(home / ".hermes" / "state.db")) as connection:
+        rows = connection.execute(
+            "SELECT id, content FROM messages WHERE active = 0 AND compacted = 0 AND length(content) > 20"
+        ).fetchall()
+    assert rows
+    for id_, content in rows:
+        quoted = '"' + content.replace('"', " ") + '"'
+        assert str(id_) not in found(home, quoted)
+        assert str(id_) in found(home, quoted, rewound=True)

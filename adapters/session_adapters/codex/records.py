@@ -222,7 +222,10 @@ def normalised(usage: Usage) -> TokenUsage:
 
 
 def _count(*values: int | None) -> int:
-    return max(0, next((value for value in values if value), 0))
+    for value in values:
+        if value:
+            return max(0, value)
+    return 0
 
 
 def read_arguments(value: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
+from itertools import chain
 
 from msgspec.structs import replace
 
@@ -74,14 +76,23 @@ def read_usage(path: str) -> list[Usage] | None:
     """Each model call of a rollout once; None for a file whose first lines may be another session's, or that is
     none of Codex' own generations of rollouts: those are read in full. Raises `OSError`."""
     with open_file(path) as fd:
-        head = identify(lines(fd), path)
+        every = lines(fd, 0, os.fstat(fd).st_size)
+        first: list[Line] = []
+        head = identify(_kept(every, first), path)
         if head.bare or head.copied or not head.meta.id:
             return None
         counter = _Counter(head.session_id)
-        for line in lines(fd, 0, os.fstat(fd).st_size):
+        for line in chain(first, every):
             if _TELLING(line.data, 0, _TYPE) is not None:
                 counter.feed(line)
     return _calls(head.session_id, counter)
+
+
+def _kept(every: Iterator[Line], kept: list[Line]) -> Iterator[Line]:
+    """The lines as they come, and kept as well."""
+    for line in every:
+        kept.append(line)
+        yield line
 
 
 def _calls(session_id: str, counter: _Counter) -> list[Usage]:

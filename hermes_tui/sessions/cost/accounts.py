@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -51,9 +52,16 @@ class _Sum(Struct):
         self.thinking_tokens += call.thinking_tokens
 
 
-Money = tuple[float, float, int]
-"""Dollars, the estimated part of them, and tokens without a price."""
-_NOTHING: Money = (0.0, 0.0, 0)
+class _Money(NamedTuple):
+    """What a call cost."""
+
+    usd: float | None = None
+    """None where it is not known, or stands elsewhere."""
+    estimated_usd: float = 0.0
+    unpriced_tokens: int = 0
+
+
+_NOTHING = _Money()
 
 
 class Accounts:
@@ -68,29 +76,33 @@ class Accounts:
         self._later: list[tuple[SessionSummary, list[Usage]]] = []
         self._days: dict[int, str] = {}
 
-    def add(self, session: SessionSummary, calls: Sequence[Usage]) -> None:
-        """Take in a session's calls; inherited ones wait for `rows`."""
+    def add(self, session: SessionSummary, calls: Sequence[Usage]) -> Cost | None:
+        """Take in a session's calls; inherited ones wait for `rows`. What its own calls cost, those that another
+        session has too among them; None where none of it is known."""
         own = [call for call in calls if not call.inherited]
         if len(own) < len(calls):
             self._later.append((session, [call for call in calls if call.inherited]))
-        self._add(session, own)
-        for run in self._runs.get(session.unified_id, ()):
-            if run.cost is not None and not _is_native(own):
+        runs = self._runs.get(session.unified_id, ())
+        money = _priced(own, runs, self._prices, self._now)
+        self._add(session, own, money)
+        if not _is_native(own):
+            for run in runs:
                 self._add_run(session, run, with_tokens=not own)
+        return _sum_of(own, money, runs)
 
     def rows(self) -> tuple[Row, ...]:
         """Everything by session, model and day."""
         while self._later:
             session, calls = self._later.pop(0)
-            self._add(session, calls)
+            runs = self._runs.get(session.unified_id, ())
+            self._add(session, calls, _priced(calls, runs, self._prices, self._now))
         return tuple(
             Row(*key, *(getattr(one, name) for name in one.__struct_fields__)) for key, one in self._sums.items()
         )
 
-    def _add(self, session: SessionSummary, calls: Sequence[Usage]) -> None:
+    def _add(self, session: SessionSummary, calls: Sequence[Usage], money: Sequence[_Money]) -> None:
         agent, unified = session.agent, session.unified_id
-        money = self._money(session, calls)
-        for call in calls:
+        for call, (usd, estimated, unpriced) in zip(calls, money, strict=True):
             if call.key:
                 known = (agent, call.key)
                 if known in self._seen:
@@ -99,25 +111,10 @@ class Accounts:
             moment = call.time if call.time is not None else session.created_at.timestamp()
             total = self._sums[unified, call.model or "", self._day(moment)]
             total.add(call)
-            usd, estimated, unpriced = money(call)
-            total.usd += usd
-            total.estimated_usd += estimated
+            if usd is not None:
+                total.usd += usd
+                total.estimated_usd += estimated
             total.unpriced_tokens += unpriced
-
-    def _money(self, session: SessionSummary, calls: Sequence[Usage]) -> Callable[[Usage], Money]:
-        """How the calls of a session are priced."""
-        if _is_native(calls):
-            return _native(calls)
-        if any(run.cost is not None for run in self._runs.get(session.unified_id, ())):
-            return lambda call: _NOTHING
-        return self._estimate
-
-    def _estimate(self, call: Usage) -> Money:
-        tariff = self._prices.of(call.model, call.provider)
-        if tariff is None:
-            return 0.0, 0.0, call.input_tokens + call.output_tokens + call.cached_tokens + call.cache_write_tokens
-        usd = price(tariff, call, self._now)
-        return usd, usd, 0
 
     def _add_run(self, session: SessionSummary, run: Run, *, with_tokens: bool) -> None:
         if run.cost is None:
@@ -136,66 +133,79 @@ class Accounts:
         return day
 
 
+def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cost | None:
+    """What the calls in a session's own record cost; None where none of it is known. A sum that lacks unpriced calls
+    is a lower bound and stays one."""
+    own = [call for call in calls if not call.inherited]
+    return _sum_of(own, _priced(own, runs, prices, time.time()), runs)
+
+
 def _is_native(calls: Iterable[Usage]) -> bool:
     return any(call.usd is not None for call in calls)
 
 
-def _native(calls: Sequence[Usage]) -> Callable[[Usage], Money]:
+def _tokens(call: Usage) -> int:
+    return call.input_tokens + call.output_tokens + call.cached_tokens + call.cache_write_tokens
+
+
+def _priced(calls: Sequence[Usage], runs: Sequence[Run], prices: Prices, now: float) -> list[_Money]:
+    """What each call of a session cost, by the one source of prices that counts for it."""
+    if _is_native(calls):
+        return _native(calls)
+    if any(run.cost is not None for run in runs):
+        return [_NOTHING] * len(calls)
+    priced = []
+    for call in calls:
+        tariff = prices.of(call.model, call.provider)
+        if tariff is None:
+            priced.append(_Money(unpriced_tokens=_tokens(call)))
+        else:
+            usd = price(tariff, call, now)
+            priced.append(_Money(usd, usd))
+    return priced
+
+
+def _native(calls: Sequence[Usage]) -> list[_Money]:
     """Where the agent priced single calls, a model that it never priced is one that it knows no price of."""
     by_call = any(call.usd is not None and call.input_tokens + call.output_tokens for call in calls)
-    priced = {call.model for call in calls if call.usd is not None}
-
-    def money(call: Usage) -> Money:
+    known = {call.model for call in calls if call.usd is not None}
+    priced = []
+    for call in calls:
         if call.usd is not None:
-            return call.usd, call.usd if call.estimated else 0.0, 0
-        if by_call and call.model not in priced:
-            return 0.0, 0.0, call.input_tokens + call.output_tokens + call.cached_tokens + call.cache_write_tokens
-        return _NOTHING
+            priced.append(_Money(call.usd, call.usd if call.estimated else 0.0))
+        elif by_call and call.model not in known:
+            priced.append(_Money(unpriced_tokens=_tokens(call)))
+        else:
+            priced.append(_NOTHING)
+    return priced
 
-    return money
 
-
-def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cost | None:
-    """What the calls in a session's own record cost; None where none of it is known. A sum that lacks unpriced calls
-    is a lower bound and stays one."""
-    mine = _each_once(call for call in calls if not call.inherited)
-    now = time.time()
+def _sum_of(calls: Sequence[Usage], money: Sequence[_Money], runs: Sequence[Run]) -> Cost | None:
+    """The cost of a session by itself, each of its calls once."""
+    seen: set[str] = set()
     total = _Sum()
-    usd: float | None = None
-    estimated = False
-    native = _is_native(mine)
-    paid = [run.cost.total_usd or 0.0 for run in runs if run.cost is not None]
-    for call in mine:
+    known = False
+    for call, one in zip(calls, money, strict=True):
+        if call.key:
+            if call.key in seen:
+                continue
+            seen.add(call.key)
         total.add(call)
-        if native:
-            if call.usd is not None:
-                usd = (usd or 0.0) + call.usd
-                estimated = estimated or call.estimated
-        elif not paid:
-            tariff = prices.of(call.model, call.provider)
-            if tariff is not None:
-                usd = (usd or 0.0) + price(tariff, call, now)
-                estimated = True
-    if not native and paid:
-        usd = sum(paid)
-    if usd is None:
+        if one.usd is not None:
+            known = True
+            total.usd += one.usd
+            total.estimated_usd += one.estimated_usd
+    if not _is_native(calls):
+        paid = [run.cost.total_usd or 0.0 for run in runs if run.cost is not None]
+        known = known or bool(paid)
+        total.usd += sum(paid)
+    if not known:
         return None
     return Cost(
-        total_usd=usd,
+        total_usd=total.usd,
         input_tokens=total.input_tokens,
         output_tokens=total.output_tokens,
         thinking_tokens=total.thinking_tokens,
         cached_tokens=total.cached_tokens,
-        estimated=estimated,
+        estimated=total.estimated_usd > 0,
     )
-
-
-def _each_once(calls: Iterable[Usage]) -> list[Usage]:
-    seen: set[str] = set()
-    kept: list[Usage] = []
-    for call in calls:
-        if call.key not in seen:
-            kept.append(call)
-        if call.key:
-            seen.add(call.key)
-    return kept

@@ -215,11 +215,11 @@ class Ledger:
         for unified in sorted(chosen, key=lambda name: _owner(by_id[name])):
             source, mine = chosen[unified]
             session = by_id[unified]
-            accounts.add(session, mine)
+            cost = accounts.add(session, mine)
             mark = _source_mark(
                 source.stamp, source.marks.get(session.session_id), runs.get(unified, ()), self.prices
             )
-            own[unified] = Own(mark, own_cost(mine, runs.get(unified, ()), self.prices))
+            own[unified] = Own(mark, cost)
         rows = accounts.rows()
         return Sheet(
             key=key,

@@ -33,19 +33,21 @@ class Prices:
         self._own = {name: _own_tariff(price) for name, price in own.items()}
         self.found: dict[str, Tariff | None] = dict(known or {})
         """Model (with its provider, where one is known) → its prices; None where the package has none."""
-
-    @property
-    def edition(self) -> str:
+        self.edition = repr((edition_of_list(), sorted(self._own.items())))
         """Changes whenever a price may."""
-        return repr((edition_of_list(), sorted(self._own.items())))
+        self._asked: dict[tuple[str | None, str | None], Tariff | None] = {}
 
     def of(self, model: str | None, provider: str | None = None) -> Tariff | None:
         """The prices of a model; None where nobody knows any."""
+        try:
+            return self._asked[model, provider]
+        except KeyError:
+            tariff = self._asked[model, provider] = self._own.get(model or "") or self._listed(model, provider)
+            return tariff
+
+    def _listed(self, model: str | None, provider: str | None) -> Tariff | None:
         if not model:
             return None
-        own = self._own.get(model)
-        if own is not None:
-            return own
         key = f"{provider or ''}\n{model}"
         if key not in self.found:
             self.found[key] = _look_up(model, provider)

@@ -1,0 +1,199 @@
+"""Searching: how soon everything can be found, what a line costs that is added, how long an answer takes."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice, pairwise
+from pathlib import Path
+
+import apsw
+
+from benchmarks.measures import Row, Tool
+from claude_lines import ClaudeHome
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.index.indexer import Indexer
+from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.index.schema import open_writer
+from hermes_tui.sessions.query.tree import All, Tree, Word
+from session_adapters.base import Environment
+
+__all__ = ["searching"]
+
+_TICK = os.sysconf("SC_CLK_TCK")
+_LOOK = 0.02
+"""Seconds between two looks at how far an indexer is."""
+_TIMES = 5
+"""How often each question is asked."""
+
+
+def searching(ours: Tool, theirs: Tool | None, home: Path, large: Path, runs: int) -> Iterator[Row]:
+    """From no index at all to answers."""
+    cold = [_cold(ours, home) for _ in range(runs)]
+    rival = [_their_cold(theirs, home) for _ in range(runs)] if theirs is not None else []
+
+    def middle(rows: Sequence[Sequence[float]], column: int) -> float | None:
+        return statistics.median(row[column] for row in rows) if rows else None
+
+    yield Row("cold: what was said can be found", "ms", middle(cold, 0), middle(rival, 0), "≤ 1.0×")
+    yield Row("cold: processor until then", "ms", middle(cold, 1), middle(rival, 1), "≤ 1.0×")
+    yield Row("cold: everything can be found", "ms", middle(cold, 2))
+    yield Row("cold: processor until then", "ms", middle(cold, 3))
+    yield Row("index, complete", "MB", middle(cold, 4), middle(rival, 2))
+    yield Row("the indexer's largest memory", "MB", middle(cold, 5), middle(rival, 3))
+    work, nothing = _appended(ours, home)
+    yield Row("a line that is added: work on the index", "ms", work, aim="< 1")
+    yield Row("nothing changed: a look at every store", "ms", nothing)
+    _cold(ours, large)
+    path = _index_of(ours)
+    for name, p50, p95 in _latencies(path, large):
+        yield Row(f"{name}: p50", "ms", p50)
+        yield Row(f"{name}: p95", "ms", p95, aim="≤ 2")
+
+
+def _environment(home: Path) -> Environment:
+    return Environment(home=home)
+
+
+def _cold(tool: Tool, home: Path) -> tuple[float, ...]:
+    """Milliseconds and processor milliseconds until prose is there and until everything is, megabytes of the index
+    and of memory."""
+    tool.forget()
+    path = _index_of(tool)
+    command = [sys.executable, "-m", "hermes_tui.sessions.index.worker", str(path)]
+    began = time.perf_counter()
+    process = subprocess.Popen(command, env=tool.environment(home))
+    index = Index(path)
+    prose = spent = 0.0
+    while process.poll() is None:
+        figures = index.figures()
+        if figures is not None and 0 < figures.sources <= figures.prose + figures.failed:
+            prose, spent = (time.perf_counter() - began) * 1000, _processor(process.pid)
+            break
+        time.sleep(_LOOK)
+    index.close()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    whole = (time.perf_counter() - began) * 1000
+    processor = (usage.ru_utime + usage.ru_stime) * 1000
+    return prose, spent, whole, processor, _megabytes(path.parent), usage.ru_maxrss / 1024
+
+
+def _index_of(tool: Tool) -> Path:
+    return tool.scratch / "index" / "i.db"
+
+
+def _their_cold(tool: Tool, home: Path) -> tuple[float, ...]:
+    """The same of a listing that makes an index first: what was said alone."""
+    tool.forget()
+    began = time.perf_counter()
+    process = subprocess.Popen(tool.listing, env=tool.environment(home), stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    taken = (time.perf_counter() - began) * 1000
+    return taken, (usage.ru_utime + usage.ru_stime) * 1000, _megabytes(tool.scratch), usage.ru_maxrss / 1024
+
+
+def _processor(pid: int) -> float:
+    """Processor milliseconds of a running process, user and system."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) * 1000 / _TICK
+
+
+def _megabytes(folder: Path) -> float:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6
+
+
+def _appended(tool: Tool, home: Path) -> tuple[float, float]:
+    """Medians of what a run takes after one line, less what it takes after none, and of the latter."""
+    tool.forget()
+    copy = tool.scratch / "home"
+    shutil.copytree(home, copy, copy_function=os.link, ignore=shutil.ignore_patterns(".cache", ".hermes"))
+    made = ClaudeHome(copy / "own")
+    path = made.session("one that grows", turns=200)
+    grown = copy / ".claude" / "projects" / "grown" / path.name
+    grown.parent.mkdir()
+    path.replace(grown)
+    adapters = Adapters(lambda: _environment(copy), ("claude",))
+    connection = open_writer(tool.scratch / "index" / "i.db")
+    indexer = Indexer(connection, adapters)
+    indexer.run()
+    looks: list[float] = []
+    lines: list[float] = []
+    for number in range(30):
+        made.say(grown, "user", f"line {number} with a few words of prose in it")
+        lines.append(_timed(indexer.run))
+        looks.append(_timed(indexer.run))
+    connection.close()
+    nothing = statistics.median(looks)
+    return statistics.median(lines[2:]) - nothing, nothing
+
+
+def _timed(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return (time.perf_counter() - began) * 1000
+
+
+def _latencies(path: Path, home: Path) -> Iterator[tuple[str, float, float]]:
+    """The twenty newest answers, of prose and tool text together, for words of every frequency."""
+    adapters = Adapters(lambda: _environment(home))
+    sources = [one for name in adapters.names for one in adapters.get(name).sources(lambda problem: None)]
+    index = Index(path)
+    coverage = index.coverage(sources)
+    for name, trees in _questions(path):
+        taken: list[float] = []
+        for tree in trees * _TIMES:
+            began = time.perf_counter()
+            hits = index.search(tree, coverage)
+            assert hits is not None
+            list(islice(hits, 20))
+            taken.append((time.perf_counter() - began) * 1000)
+        taken.sort()
+        yield name, taken[len(taken) // 2], taken[min(len(taken) - 1, len(taken) * 95 // 100)]
+    yield "coverage of all sources", *_twice(lambda: index.coverage(sources))
+    index.close()
+
+
+def _twice(action: Callable[[], object]) -> tuple[float, float]:
+    taken = sorted(_timed(action) for _ in range(40))
+    return taken[20], taken[38]
+
+
+def _questions(path: Path) -> list[tuple[str, list[Tree]]]:
+    connection = apsw.Connection(os.fspath(path))
+    connection.execute("CREATE VIRTUAL TABLE temp.words USING fts5vocab(main, prose, row)")
+    found: list[tuple[str, int]] = list(connection.execute("SELECT term, doc FROM temp.words WHERE length(term) > 4"))
+    total = int(connection.execute("SELECT count(*) FROM message").get)
+    connection.close()
+    chosen = random.Random(7)
+
+    def some(least: float, most: float, count: int = 30) -> list[str]:
+        fitting = [word for word, docs in found if least <= docs <= most and word.isascii()]
+        return chosen.sample(sorted(fitting), min(count, len(fitting)))
+
+    common = [word for word, _ in sorted(found, key=lambda pair: -pair[1])[:20]]
+    mid = some(total * 0.002, total * 0.02)
+    pairs = list(zip(mid, reversed(mid), strict=True))
+    words = some(20, total)
+    return [
+        ("rare word", [Word((word,)) for word in some(1, 3)]),
+        ("word in 0.2-2 %", [Word((word,)) for word in mid]),
+        ("common word", [Word((word,)) for word in common]),
+        ("two words", [All((Word((one,)), Word((other,)))) for one, other in pairs]),
+        (
+            "common and other word",
+            [All((Word((one,)), Word((other,)))) for one, other in zip(common, mid, strict=False)],
+        ),
+        ("phrase of common words", [Word(pair) for pair in pairwise(common)]),
+        ("beginning of 2", [Word((word[:2],), prefix=True) for word in words]),
+        ("beginning of 3", [Word((word[:3],), prefix=True) for word in words]),
+        ("beginning of 5", [Word((word[:5],), prefix=True) for word in words]),
+    ]

@@ -33,6 +33,8 @@ def draw_up_undo(request: Request, operation: Operation, rows: Rows, home: Herme
         if now.state != "pending":
             back = f"; `lanes resume` leads it to {begun.session_id} again" if begun.session_id else ""
             refusal = f"it is no longer pending ({now.text}){back}"
+        elif not now.session_id:
+            refusal = "the gateway was restarted and has dropped the lane since: which session it would take is open"
     elif around.live:
         refusal = "a gateway has started since and keeps the lane in its memory; stop it first"
     elif stored not in ("after", "both") or filed == "neither":

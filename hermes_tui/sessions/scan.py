@@ -102,14 +102,19 @@ class _Piece(NamedTuple):
     text: Text
     field: Field
     unit: Unit
+    place: int
+    """Which message of its session it is."""
 
 
 def _units(texts: Iterator[Text]) -> Iterator[_Piece]:
+    session_id, place = None, 0
     for text in texts:
+        place = place + 1 if text.session_id == session_id else 0
+        session_id = text.session_id
         if text.prose:
-            yield _Piece(text, "prose", Unit(text.prose, text.role))
+            yield _Piece(text, "prose", Unit(text.prose, text.role), place)
         if text.tool:
-            yield _Piece(text, "tool", Unit(text.tool, text.role))
+            yield _Piece(text, "tool", Unit(text.tool, text.role), place)
 
 
 def _units_of_messages(adapter: Adapter, source: Source, session_id: str) -> Iterator[_Piece]:
@@ -122,7 +127,7 @@ def _units_of_messages(adapter: Adapter, source: Source, session_id: str) -> Ite
         messages = adapter.session(source, session_id).messages
     except SessionMissing:
         return
-    for text, calls in zip(texts_of(session_id, messages), calls_of(messages), strict=True):
+    for place, (text, calls) in enumerate(zip(texts_of(session_id, messages), calls_of(messages), strict=True)):
         tools = tuple(call.tool_name for call in calls)
 
         def files(calls: object = calls) -> list[str]:
@@ -134,9 +139,9 @@ def _units_of_messages(adapter: Adapter, source: Source, session_id: str) -> Ite
             return Unit(said, role, lambda: tools, files)
 
         if text.prose or not text.tool:
-            yield _Piece(text, "prose", unit(text.prose))
+            yield _Piece(text, "prose", unit(text.prose), place)
         if text.tool:
-            yield _Piece(text, "tool", unit(text.tool))
+            yield _Piece(text, "tool", unit(text.tool), place)
 
 
 def _matches(pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop, rewound: bool) -> Iterator[Found]:
@@ -145,7 +150,7 @@ def _matches(pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop,
     session_id: str | None = None
     kept: deque[Match] = deque(maxlen=MOST_MATCHES)
     count = 0
-    for text, field, unit in pieces:
+    for text, field, unit, place in pieces:
         if stop():
             break
         if text.session_id != session_id:
@@ -158,6 +163,6 @@ def _matches(pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop,
             continue
         count += 1
         score = of_unit(current.search, unit, field)
-        kept.append(Match(text.message_id, field, text.role, text.time, text.visibility, score))
+        kept.append(Match(text.message_id, field, text.role, text.time, text.visibility, score, place))
     if current is not None and count:
         yield Found(current.summary, tuple(kept), count)

@@ -12,7 +12,7 @@ from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.query import Query, complete, parse
 from hermes_tui.sessions.query.completion import Completion
 from hermes_tui.sessions.search.discovery import discover
-from hermes_tui.sessions.search.excerpt import window_around
+from hermes_tui.sessions.search.excerpt import name_of, window_around
 from hermes_tui.sessions.search.live import LiveSearch
 from hermes_tui.sessions.search.model import Outcome, SearchOptions, Window
 from hermes_tui.sessions.search.stores import CatalogueStores
@@ -97,7 +97,7 @@ class SearchDesk:
         """The message and `size` messages before and after it, their texts uncut.
         Raises `ValidationError` for a message that is not there."""
         for at, message in enumerate(session.messages):
-            if message.id == message_id:
+            if name_of(message, at) == message_id:
                 return window_around(session.messages, at, size, length=None)
         raise ValidationError(
             f"{session.agent} session {session.session_id!r} has no message {message_id!r};"

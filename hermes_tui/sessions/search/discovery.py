@@ -12,7 +12,7 @@ from hermes_tui.sessions.options import ListOptions, select
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import MessageFilter, all_of
 from hermes_tui.sessions.scan import Wanted, scan
-from hermes_tui.sessions.search.excerpt import bookends, snippet, text_of, window_around
+from hermes_tui.sessions.search.excerpt import bookends, name_of, snippet, text_of, window_around
 from hermes_tui.sessions.search.gather import Conversation, Gathering
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions
@@ -127,6 +127,10 @@ def details(
     stores: CatalogueStores, query: Query, conversation: Conversation, best: float, problems: list[Problem]
 ) -> Result:
     """A conversation with its snippet, window and bookends. `best` is the score that counts as 1."""
+    if any(
+        match.key[0] == "" and match.field != "title" for part in conversation.parts.values() for match in part.places
+    ):
+        _compare(stores, query, conversation, SearchOptions(), problems, lambda: False)
     part = conversation.best
     summary = part.summary
     match = part.anchor
@@ -147,7 +151,7 @@ def details(
     found = match if match is not None and (at is not None or match.field == "title") else None
     return Result(
         **fields,
-        message_id=messages[at].id if at is not None else None,
+        message_id=name_of(messages[at], at) if at is not None else None,
         match_field=found.field if found else None,
         match_role=found.role if found and found.role else None,
         match_time=_when(found.time) if found else None,
@@ -176,6 +180,8 @@ def _messages(stores: CatalogueStores, summary: SessionSummary, problems: list[P
 
 
 def _place(messages: Sequence[Message], match: Match) -> int | None:
+    if match.place is not None and match.place < len(messages) and messages[match.place].id == match.message_id:
+        return match.place
     if not match.message_id:
         return None
     return next((index for index, one in enumerate(messages) if one.id == match.message_id), None)

@@ -14,7 +14,7 @@ from session_adapters.model import Message
 from session_adapters.searchable import flat, texts_of
 from session_adapters.text import cut, scrub
 
-__all__ = ["LINE_LENGTH", "bookends", "line", "snippet", "window_around"]
+__all__ = ["LINE_LENGTH", "bookends", "line", "name_of", "snippet", "window_around"]
 
 LINE_LENGTH = 400
 """Characters of a message in a result."""
@@ -58,12 +58,12 @@ def _one_line(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
     return joined.strip(), [Span(max(0, places[a] - left), max(0, places[b] - left)) for a, b in spans]
 
 
-def line(message: Message, *, anchor: bool = False, length: int | None = LINE_LENGTH) -> Line:
+def line(message: Message, place: int, *, anchor: bool = False, length: int | None = LINE_LENGTH) -> Line:
     """One message of a conversation, cut after `length` characters."""
     said = message.content or "; ".join(_called(message)) or (message.thinking or "")
     text = scrub(said) if length is None else cut(scrub(said), length)
     return Line(
-        message_id=message.id,
+        message_id=name_of(message, place),
         role=message.role,
         text=text,
         timestamp=message.timestamp,
@@ -78,21 +78,26 @@ def _called(message: Message) -> list[str]:
     return [f"{call.tool_name}: {cut(flat(call.input), LINE_LENGTH)}" for call in message.tool_calls]
 
 
+def name_of(message: Message, place: int) -> str:
+    """What a message is called: its id, or where it stands."""
+    return message.id or f"#{place}"
+
+
 def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
     """The first and the last messages that user and assistant said."""
     said = [
-        one
-        for one in messages
+        (one, place)
+        for place, one in enumerate(messages)
         if one.role in ("user", "assistant") and one.kind == "message" and one.content and one.visibility != "rewound"
     ]
-    return tuple(map(line, said[:number])), tuple(map(line, said[-number:]))
+    return tuple(line(*one) for one in said[:number]), tuple(line(*one) for one in said[-number:])
 
 
 def window_around(messages: Sequence[Message], at: int, size: int, *, length: int | None = LINE_LENGTH) -> Window:
     """The message with index `at`, and `size` messages before and after it."""
     first, last = max(0, at - size), min(len(messages), at + size + 1)
     return Window(
-        lines=tuple(line(messages[index], anchor=index == at, length=length) for index in range(first, last)),
+        lines=tuple(line(messages[index], index, anchor=index == at, length=length) for index in range(first, last)),
         before=at - first,
         after=last - at - 1,
         at_start=first == 0,

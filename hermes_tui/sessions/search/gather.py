@@ -26,7 +26,9 @@ class Part:
     def add(self, found: Found) -> None:
         """Take in what was found; a place that was known keeps the better knowledge."""
         for match in found.matches:
-            key = (match.message_id, match.field)
+            key = match.key
+            if match.place is not None and not match.message_id:
+                self._places.pop(("", match.field), None)  # it was known that there is one, not where
             known = self._places.get(key)
             if known is not None:
                 if known.score is None:
@@ -34,6 +36,11 @@ class Part:
             elif len(self._places) < MOST_MATCHES or match.score is not None:
                 self._places[key] = match
         self._total = max(self._total, found.total)
+
+    @property
+    def places(self) -> Sequence[Match]:
+        """All that is known."""
+        return tuple(self._places.values())
 
     @property
     def total(self) -> int:

@@ -60,7 +60,7 @@ class Match(NamedTuple):
     """A text in which the query was found."""
 
     message_id: str
-    """Empty for the title."""
+    """Empty for the title, and where the agent's messages have none."""
     field: Field
     role: str = ""
     time: float | None = None
@@ -68,6 +68,13 @@ class Match(NamedTuple):
     visibility: str = "live"
     score: float | None = None
     """How well it fits, 0 to 1; None where its text was not looked at."""
+    place: int | None = None
+    """Which message of the conversation it is, from 0; None where that was not looked at."""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Each place once: not every agent gives its messages ids."""
+        return (self.message_id or ("" if self.place is None else f"#{self.place}"), self.field)
 
 
 class Found(NamedTuple):
@@ -89,6 +96,7 @@ class Line(_Record, frozen=True):
     """A message as a result shows it."""
 
     message_id: str
+    """Where the agent's messages have none, `#` and the place in the conversation, from 0."""
     role: str
     text: str
     """What was said, else what its tools did; cut after `LINE_LENGTH` characters."""

@@ -1,0 +1,185 @@
+"""Search in three shapes, as an API: discovery, scroll and browse (checklist S-1 to S-10, spec 003)."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_tui.errors import SessionNotFound, ValidationError
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.model import SessionSummary
+from tiny_home import START, TinyHome
+
+
+def write(home: TinyHome, session_id: str, *said: str, at: datetime = START, usd: float = 0.0, **head: Any) -> None:
+    """A session in which user and assistant say that in turns, a minute apart."""
+    records: list[dict[str, Any]] = [{"title": head.pop("title", "A title"), "at": at.isoformat(), **head}]
+    for number, text in enumerate(said):
+        role = "assistant" if number % 2 else "user"
+        moment = (at + timedelta(minutes=number)).isoformat()
+        records.append({"role": role, "text": text, "at": moment, "model": "m-1", "usd": usd or None})
+    path = home.store / f"{session_id}.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+
+
+@pytest.fixture
+def filled(tiny_home: TinyHome, manager: SessionManager) -> SessionManager:
+    write(tiny_home, "deploy", "please deploy it", "no", "why?", "the Docker build fails", *["more"] * 9, "fixed it")
+    write(tiny_home, "short", "docker docker docker", "yes", at=START + timedelta(days=1), usd=2.0)
+    write(tiny_home, "title", "hello", "hi", at=START + timedelta(days=2), title="On docker", usd=1.0)
+    write(tiny_home, "other", "what about podman?", "no", at=START + timedelta(days=3), tags=["bug"])
+    return manager
+
+
+def ids(found: Any) -> list[str]:
+    return [one.session_id for one in found]
+
+
+def test_content_and_titles_are_found_without_regard_to_case(filled: SessionManager) -> None:
+    """S-4, S-10."""
+    assert set(ids(filled.search("DOCKER"))) == {"deploy", "short", "title"}
+    assert ids(filled.search("podman OR zzz")) == ["other"]
+    assert ids(filled.search("nothing said so")) == []
+
+
+def test_relevance_is_from_0_to_1_and_the_best_is_1(filled: SessionManager) -> None:
+    """S-5."""
+    found = filled.search("docker")
+    scores = [one.relevance_score for one in found]
+    assert scores[0] == 1.0
+    assert all(score is not None and 0 <= score <= 1 for score in scores)
+    assert scores == sorted(scores, key=lambda score: -(score or 0))
+    assert all(isinstance(one, SessionSummary) for one in found)
+    often, once = (next(one for one in found if one.session_id == name) for name in ("short", "deploy"))
+    assert (often.relevance_score or 0) > (once.relevance_score or 0)
+
+
+def test_the_other_orders(filled: SessionManager) -> None:
+    assert ids(filled.search("docker", sort="date")) == ["title", "short", "deploy"]
+    assert ids(filled.search("docker", sort="cost")) == ["short", "title", "deploy"]
+
+
+def test_options_narrow_before_the_cut(tiny_home: TinyHome, manager: SessionManager) -> None:
+    """S-6: a hit in the oldest of many is found with a limit of one."""
+    write(tiny_home, "oldest", "needle here", at=START - timedelta(days=400), tags=["keep"], model="x")
+    for number in range(120):
+        write(tiny_home, f"new-{number}", "needle here", "needle", at=START + timedelta(hours=number))
+    assert ids(manager.search("needle", limit=1, until=START - timedelta(days=1))) == ["oldest"]
+    assert ids(manager.search("needle", limit=1, tags=("keep",))) == ["oldest"]
+    assert ids(manager.search("needle tag:keep", limit=1)) == ["oldest"]
+    assert len(manager.search("needle", since=START)) == 50
+    assert len(manager.search("needle", since=START, limit=None)) == 120
+    outcome = manager.discover("needle", limit=3)
+    assert (outcome.total, outcome.complete, str(outcome.coverage)) == (121, True, "all scanned")
+    assert ids(manager.search("needle", role="assistant", limit=None, sort="date"))[0] == "new-119"
+    assert "oldest" not in ids(manager.search("needle", role="assistant", limit=None))
+
+
+def test_unknown_agents_and_empty_queries_find_nothing(filled: SessionManager) -> None:
+    """S-1, S-9."""
+    assert filled.search("docker", agent="nobody") == ()
+    for empty in ("", "   ", "AND", "-", "cost:>"):
+        assert filled.search(empty) == ()
+    assert filled.browse("nobody") == []
+    with pytest.raises(ValidationError, match="limit must be"):
+        filled.search("docker", limit=-1)
+    with pytest.raises(ValidationError, match="sort must be one of"):
+        filled.search("docker", sort="size")
+    with pytest.raises(ValidationError, match="unknown option"):
+        filled.search("docker", colour="red")
+
+
+@pytest.mark.parametrize("text", ["foo-bar", '"unclosed', "AND", "*", "(", "can't", "C:\\x", "100%", "a NEAR/2 b"])
+def test_punctuation_is_no_syntax(filled: SessionManager, text: str) -> None:
+    """S-7."""
+    filled.search(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["can't", "a@b.com", "/usr/bin", "C:\\x", "100%", "#tag", "hello?", "c++", "[x]", "a=b", "😀", "漢字"]
+)
+def test_everyday_text_is_found(tiny_home: TinyHome, manager: SessionManager, text: str) -> None:
+    write(tiny_home, "has", f"I said {text} and meant it")
+    write(tiny_home, "not", "nothing of the kind")
+    assert ids(manager.search(text)) == ["has"]
+
+
+def test_a_result_shows_goal_match_and_resolution(filled: SessionManager) -> None:
+    found = next(one for one in filled.search("docker build") if one.session_id == "deploy")
+    assert [one.text for one in found.start] == ["please deploy it", "no", "why?"]
+    assert [one.text for one in found.end] == ["more", "more", "fixed it"]
+    window = found.window
+    assert window is not None
+    assert [one.text for one in window.lines] == [
+        *("please deploy it", "no", "why?", "the Docker build fails"),
+        *["more"] * 5,
+    ]
+    assert [one.anchor for one in window.lines].index(True) == 3
+    assert (window.before, window.after, window.at_start, window.at_end) == (3, 5, True, False)
+    assert [found.snippet[start:end] for start, end in found.marks] == ["Docker", "build"]
+    assert (found.match_field, found.match_role, found.match_count) == ("prose", "assistant", 1)
+    assert found.match_time == START + timedelta(minutes=3)
+
+
+def test_a_long_text_gives_a_short_snippet(tiny_home: TinyHome, manager: SessionManager) -> None:
+    write(tiny_home, "long", "word " * 500 + "\n\n\tthe  needle\x1b[31m is\nhere " + "word " * 500)
+    found = manager.search("needle")[0]
+    assert len(found.snippet) < 300
+    assert [found.snippet[start:end] for start, end in found.marks] == ["needle"]
+    assert found.snippet.startswith("… ")
+    assert "\n" not in found.snippet
+    assert "the needle" in found.snippet
+
+
+def test_scroll_says_where_a_session_ends(filled: SessionManager) -> None:
+    messages = filled.get("tiny", "deploy").messages
+    ended = {0: (True, False), 6: (False, False), len(messages) - 1: (False, True)}
+    for at, ends in ended.items():
+        window = filled.scroll("tiny", "deploy", f"#{at}", window=2)
+        assert (window.at_start, window.at_end) == ends
+        assert [one.message_id for one in window.lines] == [
+            f"#{n}" for n in range(max(0, at - 2), min(len(messages), at + 3))
+        ]
+    whole = filled.scroll("tiny", "deploy", "#6", window=100)
+    assert whole.at_start
+    assert whole.at_end
+    assert len(whole.lines) == len(messages)
+    with pytest.raises(ValidationError, match="has no message 'x'"):
+        filled.scroll("tiny", "deploy", "x")
+    with pytest.raises(SessionNotFound):
+        filled.scroll("tiny", "absent", "x")
+
+
+def test_browse_gives_the_last_active_conversations(tiny_home: TinyHome, filled: SessionManager) -> None:
+    assert ids(filled.browse()) == ["other", "title", "short", "deploy"]
+    assert ids(filled.browse("tiny", limit=2)) == ["other", "title"]
+    assert filled.browse()[0].updated_at == datetime(2026, 3, 4, 12, 1, tzinfo=UTC)
+
+
+def test_a_query_of_filters_alone_lists(filled: SessionManager) -> None:
+    assert ids(filled.search("tag:bug")) == ["other"]
+    assert set(ids(filled.search("-tag:bug"))) == {"deploy", "short", "title"}
+    assert set(ids(filled.search("-docker"))) == {"other"}
+    assert ids(filled.search("cost:>1")) == ["title", "short"]
+
+
+def test_completion_knows_the_sessions(filled: SessionManager) -> None:
+    filled.catalogue.refresh()
+    desk = filled.searches
+    assert [one.insert for one in desk.complete("tag:", 4)] == ["bug"]
+    assert [one.insert for one in desk.complete("model:m", 7)] == ["m-1"]
+    assert [one.insert for one in desk.complete("agent:t", 7)] == ["tiny"]
+
+
+def test_nothing_of_a_store_is_touched(tiny_home: TinyHome, filled: SessionManager, tmp_path: Path) -> None:
+    from tiny_home import tree_hash
+
+    before = tree_hash(tiny_home.home)
+    filled.search("docker")
+    filled.search("-docker")
+    filled.browse()
+    assert tree_hash(tiny_home.home) == before

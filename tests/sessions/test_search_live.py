@@ -1,0 +1,148 @@
+"""A search that keeps up with somebody who types."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.search.live import LiveSearch, LiveSnapshot
+from tiny_home import START, TinyHome
+
+_LONG = 60.0
+"""Seconds: more than any of this takes."""
+TYPED = (
+    *('docker OR "a b" -net*', "agent:tiny is:live since:7d", "can't 100% C:\\x #tag hello?", "(a OR (b -c)) NOT d"),
+    *("cost:>1 tokens:<5k tool:bash file:a role:user", '"""((--NOT AND OR)) *** :::', "漢字 😀 é\u0301 \x00\x1b"),
+)
+
+
+@pytest.fixture
+def live(tiny_home: TinyHome, manager: SessionManager) -> Iterator[LiveSearch]:
+    for number in range(40):
+        tiny_home.add(f"s-{number:02}", at=START + timedelta(days=number), turns=3, title=f"title {number}")
+    manager.catalogue.refresh()
+    search = manager.searches.live()
+    yield search
+    search.close()
+
+
+def names(snapshot: LiveSnapshot) -> list[str]:
+    return [one.summary.session_id for one in snapshot.results]
+
+
+def test_the_answer_is_that_of_the_discovery(live: LiveSearch, manager: SessionManager) -> None:
+    live.ask('"question 2"')
+    answer = live.wait(_LONG)
+    assert answer.done
+    assert answer.query.text == '"question 2"'
+    assert set(names(answer)) == {one.session_id for one in manager.search('"question 2"', limit=None)}
+    assert answer.total == 40
+    assert answer.ranked
+    live.ask("quest")  # half a word
+    assert live.wait(_LONG).total == 40
+
+
+def test_a_question_supersedes_the_one_before(live: LiveSearch) -> None:
+    for end in range(1, len("title 17") + 1):
+        live.ask("title 17"[:end])
+    answer = live.wait(_LONG)
+    assert answer.query.text == "title 17"
+    assert names(answer) == ["s-17"]
+
+
+def test_snapshots_are_of_one_question_and_only_grow(live: LiveSearch) -> None:
+    seen: list[LiveSnapshot] = []
+    live.changed = lambda: seen.append(live.snapshot)
+    for text in ("question", "answer", "title 3", "", "question 1"):
+        live.ask(text)
+        live.wait(_LONG)
+    by_text: dict[str, list[LiveSnapshot]] = {}
+    for one in seen:
+        by_text.setdefault(one.query.text, []).append(one)
+    assert list(by_text) == ["question", "answer", "title 3", "", "question 1"]
+    for text, snapshots in by_text.items():
+        assert [one.total for one in snapshots] == sorted(one.total for one in snapshots)
+        assert [one.done for one in snapshots] == [False] * (len(snapshots) - 1) + [True], text
+        for one in snapshots[:-1]:
+            times = [result.summary.updated_at for result in one.results]
+            assert times == sorted(times, reverse=True)
+
+
+def test_many_threads_may_ask_and_look(live: LiveSearch) -> None:
+    wrong: list[str] = []
+
+    def ask(seed: int) -> None:
+        dice = random.Random(seed)
+        for _ in range(30):
+            live.ask(dice.choice(("question", "title 1", "answer 2", "-question", "zzz", "")))
+            snapshot = live.snapshot
+            if len(snapshot.results) > snapshot.total:
+                wrong.append(snapshot.query.text)
+
+    threads = [threading.Thread(target=ask, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    live.ask("title 39")
+    assert names(live.wait(_LONG)) == ["s-39"]
+
+
+def test_a_preview_shows_goal_match_and_resolution(live: LiveSearch) -> None:
+    live.ask('"answer 1"')
+    answer = live.wait(_LONG)
+    shown = live.preview(answer.results[0].summary.unified_id)
+    assert shown is not None
+    assert [shown.snippet[start:end] for start, end in shown.marks] == ["answer 1"]
+    assert [one.text for one in shown.start] == ["question 0", "answer 0", "question 1"]
+    assert live.preview("tiny:absent") is None
+
+
+def test_a_session_that_goes_away_ends_nothing(live: LiveSearch, tiny_home: TinyHome) -> None:
+    for path in sorted(tiny_home.store.glob("*.jsonl"))[:20]:
+        path.unlink()
+    live.ask("question")
+    answer = live.wait(_LONG)
+    assert answer.done
+    assert answer.total == 20
+
+
+def test_closing_ends_the_thread(manager: SessionManager) -> None:
+    search = manager.searches.live()
+    search.ask("anything")
+    search.close()
+    search.ask("more")
+    assert not [one for one in threading.enumerate() if one.name == "live search"]
+
+
+def test_typing_whatever_one_character_at_a_time(
+    tmp_path: Path, tiny_home: TinyHome, manager: SessionManager
+) -> None:
+    """A few queries here; `make searches` types ten thousand."""
+    tiny_home.add("one", title="docker a b c")
+    (tiny_home.store / "odd.jsonl").write_text(
+        json.dumps({"title": "t", "at": START.isoformat()})
+        + "\n"
+        + json.dumps({"role": "user", "text": "can't 漢字 😀 \x00\x1b[31m \u202e é", "at": START.isoformat()})
+    )
+    manager.catalogue.refresh()
+    search = manager.searches.live()
+    failed: list[object] = []
+    hook, threading.excepthook = threading.excepthook, failed.append
+    try:
+        for text in TYPED:
+            for end in range(1, len(text) + 1):
+                search.ask(text[:end])
+                assert search.wait(_LONG).query.text == text[:end]
+    finally:
+        threading.excepthook = hook
+        search.close()
+    assert not failed

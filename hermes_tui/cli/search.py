@@ -62,16 +62,17 @@ def search(
     text = " ".join(words)
     if not text.strip():
         raise click.UsageError("give something to search for", context)
-    manager = manager_of(context.find_root().obj.home)
-    outcome = manager.discover(text, tags=tags or None, use_index=not no_index, **options)
+    settings = context.find_root().obj
+    manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
+    outcome = manager.discover(text, tags=tags or None, **options)
     if as_json:
         output.write_json_array(outcome.results)
     else:
         for line in _lines(outcome.results, datetime.now(UTC), output.terminal_width(), _marks()):
             output.write(f"{line}\n")
         _narrate(outcome, options["agent"], manager.agents, with_index=manager.index.path.exists())
-    if not no_index:
-        manager.index.poke(follow=False)
+    manager.index.poke(follow=False)
+    manager.index.close()
     return narration.OK
 
 

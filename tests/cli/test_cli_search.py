@@ -1,0 +1,103 @@
+"""`sessions search`, `sessions browse` and `sessions show --around`, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.cli.edge import execute
+from support import STORES
+
+HOME = STORES / "claude" / "home"
+RunResult = tuple[int, str, str]
+
+
+def run(capsysbinary: pytest.CaptureFixture[bytes], home: Path, *arguments: str) -> RunResult:
+    code = execute(["--home", str(home), "--no-index", "sessions", *arguments])
+    out, err = capsysbinary.readouterr()
+    return code, out.decode(), err.decode()
+
+
+def test_search_prints_what_was_found(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    code, out, err = run(capsysbinary, HOME, "search", "list the files", "--limit", "2")
+    assert code == 0
+    assert out.count(">>>") >= 2
+    assert "--around" in out
+    assert "the first 2 are shown; all scanned" in err
+
+
+def test_search_as_json_can_be_followed(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    code, out, _ = run(capsysbinary, HOME, "search", "files", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert found
+    assert max(one["relevanceScore"] for one in found) == 1
+    in_messages = [one for one in found if "messageId" in one]  # the others by their title
+    assert len(in_messages) > 3
+    for one in in_messages[:3]:
+        start, end = one["marks"][0]
+        assert one["snippet"][start:end].lower() == "files"
+        code, out, _ = run(
+            capsysbinary,
+            HOME,
+            *(
+                "show",
+                one["agent"],
+                one["sessionId"],
+                "--around",
+                one["messageId"],
+                "--window",
+                "1",
+                "--format",
+                "json",
+            ),
+        )
+        assert code == 0
+        lines = json.loads(out)["lines"]
+        assert [line["messageId"] for line in lines if line.get("anchor")] == [one["messageId"]]
+        code, out, _ = run(
+            capsysbinary, HOME, "show", one["unifiedId"], "--around", one["messageId"], "--window", "999"
+        )
+        assert out.startswith("(the session begins here)\n")
+        assert out.endswith("(the session ends here)\n")
+
+
+def test_search_refuses_an_empty_query(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Checklist S-9."""
+    assert run(capsysbinary, HOME, "search")[0] == 2
+    assert run(capsysbinary, HOME, "search", "  ")[0] == 2
+
+
+def test_search_with_an_unknown_agent_finds_nothing(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    """Checklist S-1."""
+    code, out, err = run(capsysbinary, HOME, "search", "files", "--agent", "nobody")
+    assert (code, out) == (0, "")
+    assert "no agent is called 'nobody'" in err
+    assert run(capsysbinary, HOME, "search", "files", "--agent", "nobody", "--json")[1] == "[]\n"
+
+
+@pytest.mark.parametrize("query", ["foo-bar", '"unclosed', "*", "(", "can't", "C:\\x", "100%", "\x1b[31m"])
+def test_no_query_is_a_mistake(capsysbinary: pytest.CaptureFixture[bytes], query: str) -> None:
+    code, out, err = run(capsysbinary, HOME, "search", query)
+    assert code == 0
+    assert "\x1b" not in out + err
+
+
+def test_browse_shows_the_last_active(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    code, out, _ = run(capsysbinary, HOME, "browse", "claude", "--limit", "3", "--json")
+    assert code == 0
+    found = json.loads(out)
+    assert len(found) == 3
+    times = [one["updatedAt"] for one in found]
+    assert times == sorted(times, reverse=True)
+    code, out, _ = run(capsysbinary, HOME, "browse", "--limit", "3")
+    assert found[0]["sessionId"] in out
+
+
+def test_around_a_message_that_is_not_there(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    session_id = json.loads(run(capsysbinary, HOME, "browse", "--limit", "1", "--json")[1])[0]["sessionId"]
+    code, _, err = run(capsysbinary, HOME, "show", "claude", session_id, "--around", "nothing")
+    assert code == 2
+    assert "has no message 'nothing'" in err

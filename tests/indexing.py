@@ -20,7 +20,7 @@ __all__ = ["build", "contents", "homes_sources"]
 
 def build(environment: Environment, path: Path, *, commits: int | None = None) -> bool:
     """Bring the index in `path` up to date in this process, and stop after so many commits: the first says what
-    there is to do, the third that all prose is there. Whether it got to the end."""
+    there is to do, the next that all prose is there, unless there is much of it. Whether it got to the end."""
     left = [commits if commits is not None else -1]
 
     def stop() -> bool:

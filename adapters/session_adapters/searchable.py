@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from session_adapters.model import Message
 
-__all__ = ["Rewritten", "Text", "TextReader", "flat", "texts_of"]
+__all__ = ["Rewritten", "Text", "TextReader", "flat", "prose_of", "texts_of"]
 
 
 class Text(NamedTuple):
@@ -67,6 +67,14 @@ def texts_of(session_id: str, messages: Sequence[Message], first: int = 0, stop:
             tool="\n".join(part for part in _tool_parts(message, spoken, answered) if part),
             visibility=message.visibility,
         )
+
+
+def prose_of(session_id: str, messages: Iterable[Message]) -> Iterator[Text]:
+    """The same of the messages that hold prose, without tool text."""
+    for message in messages:
+        if message.content and message.role in ("user", "assistant"):
+            at = message.timestamp.timestamp() if message.timestamp is not None else None
+            yield Text(session_id, message.id, message.role, at, message.content, "", message.visibility)
 
 
 def _tool_parts(message: Message, spoken: bool, answered: Iterable[str]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -25,21 +25,19 @@ from session_adapters.claude.records import (
     token_usage,
     user_said,
 )
-from session_adapters.files import Decoder, Line, RecordDecoder
+from session_adapters.files import Decoder, Line
 from session_adapters.model import Attachment, Cost, Message, ToolCall, ToolResult
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder
 
-__all__ = ["DECODER", "ClaudeBuilder", "add_costs", "join_replies"]
+__all__ = ["ClaudeBuilder", "add_costs", "join_replies"]
 
-DECODER = Decoder(Record)
+_DECODER = Decoder(Record)
 
 
 class ClaudeBuilder(Builder):
     """Makes messages of lines. The lines of one reply become one message, whatever stands between them, up to
     the next prompt; a record that was written twice counts once."""
-
-    decoder: ClassVar[RecordDecoder[Record]] = DECODER
 
     def __init__(self, *, subagent: bool = False) -> None:
         super().__init__()
@@ -60,7 +58,7 @@ class ClaudeBuilder(Builder):
         if b'"user"' not in line or b'"tool_result"' in line or b'"isMeta":true' in line:
             return False
         try:
-            record = DECODER.one(line)
+            record = _DECODER.one(line)
         except ValueError:
             return False
         if record.type != "user":
@@ -71,7 +69,7 @@ class ClaudeBuilder(Builder):
 
     def feed(self, line: Line) -> None:
         """See `Builder.feed`."""
-        records, lost = self.decoder.all(line.data)
+        records, lost = _DECODER.all(line.data)
         if lost and (reason := damage(line.data)):
             self.damaged.append((line.offset, reason))
         for number, record in enumerate(records):
@@ -275,8 +273,13 @@ class ClaudeBuilder(Builder):
                 timestamp=parse_time(record.timestamp),
                 attachments=attachments,
                 inherited=forked_from(record) is not None,
+                kept_from=self._message_with(said.kept_from),
             )
         )
+
+    def _message_with(self, uuid: str) -> str:
+        """Id of the message that a record became a part of."""
+        return next((self.messages[at].id for at, parts in self._pieces.items() if uuid in dict(parts)), uuid)
 
     def _cost(self, cost: Cost) -> None:
         index = self._last_assistant

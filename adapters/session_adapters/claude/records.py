@@ -74,12 +74,19 @@ class ForkedFrom(Struct, rename="camel"):
     session_id: Text = None
 
 
+class PreservedSegment(Struct, rename="camel"):
+    """What a compaction left as it was: the chain of records from `head_uuid` on."""
+
+    head_uuid: Text = None
+
+
 class CompactMetadata(Struct, rename="camel"):
     """On a `compact_boundary`."""
 
     trigger: Text = None
     pre_tokens: Count = None
     post_tokens: Count = None
+    preserved_segment: PreservedSegment | None = None
 
 
 class ApiError(Struct):
@@ -229,6 +236,8 @@ class Said(NamedTuple):
 
     kind: MessageKind
     text: str
+    kept_from: str = ""
+    """Record with which what a compaction left as it was begins."""
 
 
 _COMMANDS = (
@@ -283,7 +292,8 @@ def user_said(line: Head, text: str, *, results: int, images: int) -> Said | Non
 def system_said(line: Head) -> Said | None:
     """What a system line shows: the echo of a command, a compaction, an attempt that failed and is repeated."""
     if line.subtype == "compact_boundary":
-        return Said("compaction", compaction_text(line.compact_metadata))
+        kept = line.compact_metadata.preserved_segment if line.compact_metadata else None
+        return Said("compaction", compaction_text(line.compact_metadata), (kept.head_uuid if kept else None) or "")
     content = line.content if isinstance(line, Brief | Record) else None
     if line.subtype == "local_command" and isinstance(content, str):
         text = _command_text(content)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
-
-from msgspec import Raw
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from session_adapters.base import Report, Source
-from session_adapters.claude.builder import DECODER, ClaudeBuilder
+from session_adapters.claude.builder import ClaudeBuilder
 from session_adapters.claude.paths import is_helper, printable
-from session_adapters.claude.records import Block, Body, Record
-from session_adapters.files import Line, RecordDecoder
+from session_adapters.claude.records import Brief, BriefBlock, BriefBody, Record, block_text, reply_key, user_said
+from session_adapters.files import Decoder, is_whole, lines, open_file
 from session_adapters.following import LinesReader
 from session_adapters.model import Problem
 from session_adapters.searchable import Text
+from session_adapters.times import parse_time
 
 __all__ = ["text_reader", "texts"]
+
+BRIEF = Decoder(Brief)
 
 _RESULT_ALONE = re.compile(
     rb'"message":\{"role":"user","content":\[\{(?:"tool_use_id":"[^"\\]*","type":"tool_result"'
@@ -25,22 +27,6 @@ _RESULT_ALONE = re.compile(
 )
 _REPORTED = 10
 """Damaged lines of one file that are reported one by one."""
-
-
-class _QuickBlock(Block):
-    """A block whose input or output is passed over."""
-
-    input: Raw = Raw()
-    content: Raw = Raw()
-
-
-class _QuickBody(Body):
-    content: str | list[_QuickBlock | str] | None = None  # type: ignore[assignment]  # a list is only read
-
-
-class _QuickRecord(Record):
-    message: _QuickBody | str | None = None
-    content: str | list[_QuickBlock | str] | dict[str, Any] | None = None  # type: ignore[assignment]  # as above
 
 
 class _Builder(ClaudeBuilder):
@@ -67,37 +53,25 @@ class _Builder(ClaudeBuilder):
             self._settled = len(self.messages)
 
 
-class _ProseBuilder(_Builder):
-    """Makes the same messages, without what the tools got and gave. A line that holds nothing else is left out on
-    its bytes: it names no other line and belongs to no reply."""
-
-    decoder: ClassVar[RecordDecoder[Record]] = DECODER.quick(_QuickRecord)
-
-    def feed(self, line: Line) -> None:
-        """See `Builder.feed`."""
-        data = line.data
-        if b'"tool_result"' in data and b'"text"' not in data and _is_result(data):
-            return
-        super().feed(line)
-
-
 def _is_result(data: bytes) -> bool:
     """Whether the line's only message begins with a result. Quotes within a text are escaped, so what looks like a
     key is one."""
     return data.count(b'"message":') == 1 and _RESULT_ALONE.search(data) is not None
 
 
-def text_reader(source: Source, *, prose_only: bool = False) -> LinesReader:
+def text_reader(source: Source) -> LinesReader:
     """A reader of one transcript."""
-    helper = is_helper(source)
-    builder = _ProseBuilder(subagent=helper) if prose_only else _Builder(subagent=helper)
+    builder = _Builder(subagent=is_helper(source))
     return LinesReader(source.path, source.session_id, builder, builder.settled)
 
 
 def texts(source: Source, report: Report, *, prose_only: bool = False) -> Iterator[Text]:
     """See `Adapter.texts`."""
-    reader = text_reader(source, prose_only=prose_only)
+    reader = text_reader(source)
     try:
+        if prose_only:
+            yield from _prose(source)
+            return
         for _, text in reader.read():
             yield text
     except FileNotFoundError:
@@ -106,6 +80,76 @@ def texts(source: Source, report: Report, *, prose_only: bool = False) -> Iterat
         report(_problem(source, f"cannot be read: {error.strerror or error}"))
     for offset, reason in reader.builder.damaged[:_REPORTED]:
         report(_problem(source, reason, f"byte {offset}"))
+
+
+class _Part(NamedTuple):
+    """What one line says."""
+
+    key: str
+    role: str
+    timestamp: str | int | float | None
+    text: str
+    prompt: bool = False
+
+
+def _prose(source: Source) -> Iterator[Text]:
+    """What was said, by the rules of `ClaudeBuilder`. Raises `OSError`."""
+    turn: dict[str, _Part] = {}
+    for part in _parts(source):
+        if part.role == "assistant" and part.key in turn:
+            known = turn[part.key]
+            joined = "\n\n".join(text for text in (known.text, part.text) if text)
+            turn[part.key] = known._replace(text=joined)
+            continue
+        if part.prompt:
+            yield from _said(source, turn.values())
+            turn.clear()
+        turn[part.key if part.role == "assistant" else f"\0{len(turn)}"] = part
+    yield from _said(source, turn.values())
+
+
+def _said(source: Source, parts: Iterable[_Part]) -> Iterator[Text]:
+    for part in parts:
+        if part.text:
+            at = parse_time(part.timestamp)
+            yield Text(source.session_id, part.key, part.role, at.timestamp() if at else None, part.text, "")
+
+
+def _parts(source: Source) -> Iterator[_Part]:
+    helper = is_helper(source)
+    seen: set[str] = set()
+    with open_file(source.path) as fd:
+        for line in lines(fd, 0, os.fstat(fd).st_size):
+            data = line.data
+            if line.too_long or not (line.complete or is_whole(data)):
+                continue
+            if b'"tool_result"' in data and b'"text"' not in data and _is_result(data):
+                continue  # it says nothing, names no other line and belongs to no reply
+            for number, record in enumerate(BRIEF.all(data)[0]):
+                if (record.is_sidechain and not helper) or (record.uuid and record.uuid in seen):
+                    continue
+                if record.uuid:
+                    seen.add(record.uuid)
+                place = record.uuid or (f"@{line.offset}.{number}" if number else f"@{line.offset}")
+                part = _part(record, place) if record.type in ("user", "assistant") else None
+                if part is not None:
+                    yield part
+
+
+def _part(record: Brief, place: str) -> _Part | None:
+    body = record.message if isinstance(record.message, BriefBody) else None
+    content = body.content if body is not None else record.message or record.content
+    text = block_text(content)
+    if record.type == "assistant":
+        return _Part(reply_key(record, body) or place, "assistant", record.timestamp, text)
+    kinds = [block.type for block in content if isinstance(block, BriefBlock)] if isinstance(content, list) else []
+    results = kinds.count("tool_result")
+    images = kinds.count("image") + kinds.count("document")
+    said = user_said(record, text, results=results, images=images)
+    if said is None:
+        return None
+    name = f"{place}#{results}" if results else place
+    return _Part(name, "user", record.timestamp, said.text, prompt=said.kind == "message")
 
 
 def _problem(source: Source, reason: str, place: str = "") -> Problem:

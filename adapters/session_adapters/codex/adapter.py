@@ -266,7 +266,7 @@ class CodexAdapter(Adapter):
             return super().texts(source, report, session_id, prose_only=prose_only)
         if session_id not in (None, reader.session_id):
             return iter(())
-        return texts(reader, source, report)
+        return texts(reader, source, report, prose_only=prose_only)
 
     def text_reader(self, source: Source) -> TextReader | None:
         """See `Adapter.text_reader`."""

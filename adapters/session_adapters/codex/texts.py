@@ -46,20 +46,24 @@ class _ProseBuilder(CodexBuilder):
 
 
 def text_reader(source: Source, *, prose_only: bool = False) -> LinesReader | None:
-    """A reader of one rollout; None for one that builds on another, or is no file of lines. Raises `OSError`."""
+    """A reader of one rollout; None for one that builds on another or does not yet
+    say whether it does, and for what is no file of lines. Raises `OSError`."""
     if is_document(source.path):
         return None
     with open_file(source.path) as fd:
         head = identify(lines(fd), source.path)
-    if head.copied or head.meta.history_base is not None:
+    if not head.meta.id or head.copied or head.meta.history_base is not None:
         return None
     builder = _ProseBuilder(head.session_id) if prose_only else CodexBuilder(head.session_id)
     return LinesReader(source.path, head.session_id, builder, builder.settled)
 
 
-def texts(reader: LinesReader, source: Source, report: Report) -> Iterator[Text]:
+def texts(reader: LinesReader, source: Source, report: Report, *, prose_only: bool = False) -> Iterator[Text]:
     """See `Adapter.texts`."""
     try:
+        if prose_only:
+            yield from reader.prose()
+            return
         for _, text in reader.read():
             yield text
     except FileNotFoundError:

@@ -61,6 +61,7 @@ class Indexer:
         self._pid = pid
         self._stop = stop
         self._sources = 0
+        self._said: Report | None = None
         self._failed: dict[Key, str] = {}
         self._warm: OrderedDict[Key, _Warm] = OrderedDict()
 
@@ -70,6 +71,10 @@ class Indexer:
             self._run()
         except _Stopped:
             return False
+        except BaseException:
+            self._said = None
+            self._warm.clear()
+            raise
         finally:
             self._writer.abandon()
         return True
@@ -119,6 +124,9 @@ class Indexer:
 
     def _say(self) -> None:
         report = Report(pid=self._pid, sources=self._sources, failed=len(self._failed))
+        if report == self._said:
+            return
+        self._said = report
         self._writer.run("INSERT OR REPLACE INTO meta VALUES('report', ?)", (msgspec.json.encode(report).decode(),))
 
     # Finding -----------------------------------------------------------------------------------------------

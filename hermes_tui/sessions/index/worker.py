@@ -116,10 +116,8 @@ def _index(path: Path, parent: _Parent) -> Outcome:
         break_seal(path)
         _check(connection, program)
         indexer = Indexer(connection, adapters, pid=os.getpid(), stop=parent.gone)
-        while indexer.run():
-            connection.execute("PRAGMA wal_checkpoint(PASSIVE)")
-            if not parent.wait():
-                break
+        while indexer.run() and parent.wait():
+            pass
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.close()

@@ -30,6 +30,7 @@ __all__ = [
     "Capabilities",
     "Environment",
     "Liveness",
+    "Memory",
     "NativeCommand",
     "Report",
     "Root",
@@ -131,6 +132,24 @@ class NativeCommand(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
     """A known hazard of this agent, one sentence, to be shown before starting."""
     bound: bool = False
     """The agent finds the session when it is started in `cwd` only."""
+
+
+class Memory(msgspec.Struct, frozen=True, kw_only=True):
+    """How an agent's own configuration limits what it takes of a conversation into its next call (spec 001)."""
+
+    strategy: str = ""
+    """As the agent names it; empty where it says nothing."""
+    size: int | None = None
+    """Messages."""
+    tokens: int | None = None
+    target: float | None = None
+    """The part of `tokens` that is filled."""
+    generation: str = ""
+    """Which of the agent's ways to load a conversation, where it has had several."""
+    source: str = ""
+    """The file that says so."""
+    trouble: str = ""
+    """Why a configuration could not be read; one sentence."""
 
 
 class Adapter(ABC):
@@ -242,6 +261,13 @@ class Adapter(ABC):
         from session_adapters.usage import session_usage
 
         return session_usage(self, source, session_ids)
+
+    # Memory ------------------------------------------------------------------------------------------------
+
+    def memory(self, summary: SessionSummary) -> Memory | None:
+        """How much of the session the agent takes into its next call. None: everything since it was last
+        summarised."""
+        return None
 
     # Native commands ---------------------------------------------------------------------------------------
 

@@ -173,6 +173,9 @@ class Message(_Record, frozen=True):
     usage_key: str = ""
     """Identity of the model call that `token_usage` belongs to. The same call can stand in several files
     (forks, resumes): count it once per key over all of them. «ours»"""
+    kept_from: str = ""
+    """Of a compaction that left something above it as it was: id of the first message there that the agent still
+    sees. «ours»"""
 
     @property
     def is_prompt(self) -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import narration, output
+from hermes_tui.cli.context import only_seen, strategy_option
 from hermes_tui.cli.diff import diff
 from hermes_tui.cli.export import export
 from hermes_tui.cli.machine import manager_of
@@ -19,6 +20,7 @@ from hermes_tui.cli.table import session_table
 from hermes_tui.cli.when import when_option
 
 if TYPE_CHECKING:
+    from hermes_tui.config import Window
     from hermes_tui.sessions.manager import SessionManager
 
 __all__ = ["list_", "sessions", "show"]
@@ -102,9 +104,24 @@ def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int) -> N
 @click.option(
     "--window", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="So many on each side."
 )
+@click.option("--context", "seen", is_flag=True, help="Only what the agent still sees of it; says how much.")
+@click.option(
+    "--strategy",
+    callback=strategy_option,
+    metavar="NAME[:N]",
+    help="With --context: as through buffer_window:N messages, token_window:N tokens or summary_buffer[:N].",
+)
 @click.pass_context
 def show(
-    context: click.Context, agent: str, session_id: str | None, form: str, around: str | None, window: int
+    context: click.Context,
+    /,
+    agent: str,
+    session_id: str | None,
+    form: str,
+    around: str | None,
+    window: int,
+    seen: bool,
+    strategy: Window | None,
 ) -> None:
     """Print the session ID of AGENT.
 
@@ -121,6 +138,8 @@ def show(
         else:
             output.write_json(found)
         return
+    if seen or strategy is not None:
+        session = only_seen(manager, session, strategy)
     from hermes_tui.sessions import export as documents
 
     for part in documents.export(session, form):

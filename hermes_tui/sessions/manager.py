@@ -26,6 +26,7 @@ from session_adapters.transcript import Transcript
 if TYPE_CHECKING:
     from hermes_tui.config import Price
     from hermes_tui.redact import Redactor
+    from hermes_tui.sessions.context import Choice, ContextView
     from hermes_tui.sessions.cost import CostOptions, CostSummary
     from hermes_tui.sessions.cost.desk import CostDesk
     from hermes_tui.sessions.diff import SessionDiff
@@ -219,6 +220,22 @@ class SessionManager:
         from hermes_tui.sessions.diff import diff
 
         return diff(self.get(*a), self.get(*b))
+
+    # What the agent still sees -------------------------------------------------------------------------------
+
+    def context_window(self, summary: SessionSummary, window: config.Window | None = None) -> Choice:
+        """The window that the session's agent has on it: `window` where it is chosen by hand, else as the agent's own
+        configuration or the user's settings say. Raises `ValidationError` for settings that are wrong."""
+        from hermes_tui.sessions.context import choice_of
+
+        return choice_of(self._adapters, summary, config.load().context, window)
+
+    def context(self, agent: str, session_id: str, *, window: config.Window | None = None) -> ContextView:
+        """What the agent still sees of the session (spec 001). Raises as `get` does, and as `context_window`."""
+        from hermes_tui.sessions.context import context_view
+
+        session = self.get(agent, session_id)
+        return context_view(agent, session.messages, self.context_window(session, window))
 
     # The agent's own program ---------------------------------------------------------------------------------
 

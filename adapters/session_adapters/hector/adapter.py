@@ -10,11 +10,21 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from msgspec.structs import asdict
 
-from session_adapters.base import Adapter, Capabilities, Report, Root, SessionMissing, SessionUnreadable, Source
+from session_adapters.base import (
+    Adapter,
+    Capabilities,
+    Memory,
+    Report,
+    Root,
+    SessionMissing,
+    SessionUnreadable,
+    Source,
+)
 from session_adapters.hector import ids
 from session_adapters.hector.detect import SessionGone, layout_of, visit
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn, parse_dsns
 from session_adapters.hector.layout import Facts, Layout, Lost
+from session_adapters.hector.memory import memory_of
 from session_adapters.hector.messages import Conversation
 from session_adapters.hector.places import Trouble, is_there, places
 from session_adapters.hector.reader import Database, File, Reader, Server
@@ -205,6 +215,16 @@ class HectorAdapter(Adapter):
             raise SessionMissing(f"hector session {session_id} is not in {source.path}") from error
         except (DatabaseUnreadable, OSError) as error:
             raise SessionUnreadable(f"cannot read hector session {session_id} in {source.path}: {error}") from error
+
+    def memory(self, summary: SessionSummary) -> Memory | None:
+        """See `Adapter.memory`. Version 2 files a session under an app, whose agents share it."""
+        layout = str(summary.raw.get("layout", ""))
+        try:
+            agent = ids.decode(ids.split_store(summary.session_id)[0])[0]
+        except ValueError:
+            return Memory(generation=layout)
+        named = agent if isinstance(agent, str) and layout != "v2" else None
+        return memory_of(self.environment, summary.path, named, layout)
 
 
 def _nothing(path: str, place: str, reason: str) -> None:

@@ -24,12 +24,13 @@ from session_adapters.base import Environment
 from session_adapters.files import read_small
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn
 
-__all__ = ["PATH_VARIABLE", "Place", "Trouble", "is_there", "places"]
+__all__ = ["CONFIGURATIONS", "PATH_VARIABLE", "Place", "Trouble", "is_there", "places", "read_yaml"]
 
 PATH_VARIABLE = "HERMES_TUI_HECTOR_PATH"
 
 _DATABASES = (Path("data", "sessions.db"), Path(".hector", "hector.db"))
-_CONFIGURATIONS = (Path("config.yaml"), Path("hector.yaml"), Path(".hector", "config.yaml"))
+CONFIGURATIONS = (Path("config.yaml"), Path("hector.yaml"), Path(".hector", "config.yaml"))
+"""Where a configuration may be, below the directory that Hector runs in."""
 _CONFIG_LIMIT = 1 << 20
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
 _OURS = re.compile(rb"(?:session_stores|databases)[ \t]*:")
@@ -100,7 +101,7 @@ def is_there(path: Path, kind: Callable[[int], bool] = bool) -> bool:
 def _below(environment: Environment, folder: Path, known: tuple[Dsn, ...], trouble: Trouble) -> Iterator[Place]:
     for name in _DATABASES:
         yield Place(folder / name, str(name))
-    for name in _CONFIGURATIONS:
+    for name in CONFIGURATIONS:
         yield from _configured(environment, folder / name, folder, known, trouble)
 
 
@@ -139,9 +140,9 @@ def _stores(data: bytes) -> tuple[tuple[str, _Store], ...]:
     if not ours:
         return ()
     try:
-        value = _yaml(ours)
+        value = read_yaml(ours)
     except ValueError:
-        value = _yaml(data)  # it may refer to something further up
+        value = read_yaml(data)  # it may refer to something further up
     found: list[tuple[str, _Store]] = []
     for top in ("session_stores", "databases"):
         stores = value.get(top) if isinstance(value, dict) else None
@@ -166,7 +167,8 @@ def _ours(data: bytes) -> bytes:
     return b"".join(kept)
 
 
-def _yaml(data: bytes) -> Any:
+def read_yaml(data: bytes) -> Any:
+    """A configuration as it stands. Raises `ValueError` for what is no YAML, or too much of it."""
     import yaml
 
     depth = 0

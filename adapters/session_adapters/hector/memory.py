@@ -1,0 +1,85 @@
+"""How much of a conversation Hector takes into its next call, as its configuration says (spec 001 «Configuration
+Modes»; facts: agentmux_hector.md 2.4).
+
+`agents.<name>.memory` has `strategy`, `window_size`, `budget` and `target`, in the guide below another `working`. The
+configuration is looked for where the database is, as Hector would be started there, then at home and where we are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from session_adapters.base import Environment, Memory
+from session_adapters.files import read_small
+from session_adapters.hector.places import CONFIGURATIONS, read_yaml
+
+__all__ = ["memory_of"]
+
+_LIMIT = 1 << 20
+_AGENTS = re.compile(rb"agents[ \t]*:")
+
+
+def memory_of(environment: Environment, path: str, agent: str | None, generation: str) -> Memory:
+    """The memory of `agent` (None: of the only agent that has one) in a database at `path`."""
+    trouble = ""
+    for file in _files(environment, path):
+        try:
+            agents = _agents(read_small(file, _LIMIT))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            trouble = trouble or f"{file} cannot be read: {reason}"
+            continue
+        found = agents.get(agent) if agent is not None else _only(agents)
+        if found is not None:
+            return _memory(found, generation, str(file))
+    return Memory(generation=generation, trouble=trouble)
+
+
+def _files(environment: Environment, path: str) -> Iterator[Path]:
+    folder = Path(path).parent
+    working = environment.variables.get("PWD", "")
+    folders = [folder.parent, folder] if path.startswith("/") else []
+    folders += [environment.home, *([Path(working)] if working.startswith("/") else [])]
+    for one in dict.fromkeys(folders):
+        yield from (one / name for name in CONFIGURATIONS)
+
+
+@lru_cache(maxsize=8)
+def _agents(data: bytes) -> dict[str, Any]:
+    """What a configuration says of each agent's memory. Raises `ValueError`."""
+    if not _AGENTS.search(data):
+        return {}
+    value = read_yaml(data)
+    agents = value.get("agents") if isinstance(value, dict) else None
+    found = {name: one.get("memory") for name, one in (agents or {}).items() if isinstance(one, dict)}
+    return {str(name): one if isinstance(one, dict) else {} for name, one in found.items()}
+
+
+def _only(agents: dict[str, Any]) -> Any:
+    said = [one for one in agents.values() if one]
+    return said[0] if len(said) == 1 else None
+
+
+def _memory(value: dict[str, Any], generation: str, source: str) -> Memory:
+    inner = value.get("working")
+    value = inner if isinstance(inner, dict) else value
+    strategy = value.get("strategy")
+    target = value.get("target")
+    return Memory(
+        strategy=strategy if isinstance(strategy, str) else "",
+        size=_number(value.get("window_size")),
+        tokens=_number(value.get("budget")),
+        target=target if isinstance(target, float) and 0 < target <= 1 else None,
+        generation=generation,
+        source=source,
+    )
+
+
+def _number(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None

@@ -16,7 +16,7 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.lanes import Board, Lane
 
-__all__ = ["board_of", "environment", "lane_named", "lanes"]
+__all__ = ["board_of", "environment", "lane_named", "lanes", "list_", "show"]
 
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 

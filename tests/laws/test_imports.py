@@ -85,6 +85,8 @@ def test_there_are_no_import_cycles() -> None:
         command("sessions", "list", "--json"),
         command("doctor"),
         command("doctor", "--json"),
+        command("lanes", "list"),
+        command("lanes", "log"),
         "import hermes_tui; hermes_tui.SessionManager().list()",
     ],
 )

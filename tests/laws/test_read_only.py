@@ -45,6 +45,7 @@ def test_nothing_of_a_store_changes(relative: Path, store: Callable[..., Path]) 
             shown = run(home, "sessions", "show", row["agent"], row["sessionId"], "--format", form)
             assert shown.returncode == 0, shown.stderr
     assert run(home, "doctor", "--json").returncode == 0
+    assert run(home, "lanes", "list").returncode == 0
     assert tree_hash(home) == before
 
 

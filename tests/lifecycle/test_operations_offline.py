@@ -536,6 +536,16 @@ def test_targets_that_make_no_sense(home: Home) -> None:
         home.refuses("resume", LIVE, reason, target=target)
 
 
+def test_a_session_that_is_open_in_a_terminal(home: Home) -> None:
+    started = int(Path(f"/proc/{os.getpid()}/stat").read_bytes().rpartition(b")")[2].split()[19])
+    entry = {"session_id": "20260614_104550_73114e68", "pid": os.getpid(), "process_start_time": started}
+    (home.path / "runtime").mkdir()
+    (home.path / "runtime" / "active_sessions.json").write_text(json.dumps({"entries": [entry]}))
+    home.refuses("reset", LIVE, f"is open in process {os.getpid()}")
+    home.refuses("resume", "agent:main:signal:dm:uuid-1", "another lane", target="20260614_104550_73114e68")
+    assert home.apply("mark").state == "done"
+
+
 def test_marks_that_make_no_sense(home: Home) -> None:
     home.refuses("mark", "agent:main:slack:channel:C0700001:1781000.0001", "it is suspended")
     home.refuses("suspend", "agent:main:slack:channel:C0700001:1781000.0001", "suspended already")
@@ -574,6 +584,18 @@ def test_the_log_is_the_owners_alone_and_survives_a_torn_line(home: Home) -> Non
         file.write(b'{"operation": "torn", "ev')
     home.apply("reset")
     assert [one.request.kind for one in home.operations.log()] == ["reset", "suspend"]
+
+
+def test_the_log_of_another_home_is_none_of_ours(home: Home, old: Home) -> None:
+    """One log for a user, several homes that the program may be shown."""
+    outcome = home.apply("suspend")
+    other = Operations(old.environment, audit=Audit(home.audit))
+    assert other.log() == []
+    assert other.pending() == []
+    with pytest.raises(ValidationError, match="no operation"):
+        other.outcome(outcome.operation)
+    with pytest.raises(ValidationError, match="no operation"):
+        other.undo(outcome.operation)
 
 
 def test_two_at_once(home: Home) -> None:

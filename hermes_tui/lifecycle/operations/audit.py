@@ -123,10 +123,6 @@ class Audit:
                 found[record.operation] = msgspec.structs.replace(known, outcome=record)
         return list(found.values())
 
-    def operation(self, operation_id: str) -> Operation | None:
-        """One of them."""
-        return next((one for one in self.operations() if one.id == operation_id), None)
-
     @contextmanager
     def _opened(self) -> Iterator[int]:
         paths.private_dir(self.path.parent)

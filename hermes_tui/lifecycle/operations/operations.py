@@ -8,32 +8,32 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TypeVar
 
-import apsw
 from msgspec.structs import replace
 
 from hermes_tui.errors import HermesTuiError, OperationRefused, StoreError, ValidationError
 from hermes_tui.lifecycle.configuration import read_gateway_config
-from hermes_tui.lifecycle.gateway import gateway_for
-from hermes_tui.lifecycle.homes import HermesHome, home_of
-from hermes_tui.lifecycle.operations.audit import Audit, Operation, OutcomeState, Record, new_id
+from hermes_tui.lifecycle.gateway import Gateway, gateway_for
+from hermes_tui.lifecycle.homes import HermesHome
+from hermes_tui.lifecycle.operations.audit import Audit, Record, new_id
+from hermes_tui.lifecycle.operations.ledger import Ledger
 from hermes_tui.lifecycle.operations.plan import Plan, Request
 from hermes_tui.lifecycle.operations.planning import checked, draw_up
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
-from hermes_tui.lifecycle.operations.verify import Outcome, judge
+from hermes_tui.lifecycle.operations.verify import Outcome
 from hermes_tui.lifecycle.operations.writing import write_file, write_rows
 from hermes_tui.lifecycle.rows import Rows
 from hermes_tui.lifecycle.state_db.access import examine
 from hermes_tui.lifecycle.state_db.migrations import needs_work
 from hermes_tui.lifecycle.state_db.store import Store
 from session_adapters.base import Environment
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
+from session_adapters.hermes.adapter import HermesAdapter
 
 __all__ = ["Operations"]
 
 T = TypeVar("T")
 
 
-class Operations:
+class Operations(Ledger):
     """Operations on the lanes of every profile of a machine. Keeps nothing open between calls."""
 
     def __init__(
@@ -48,10 +48,8 @@ class Operations:
         """`read_only` refuses to apply anything. `audit` None: the user's own log. `clock` gives aware times. `step`
         is told each step before it is taken (begun, rows, index, commit, applied, mirror, verify): for tests that
         break off there."""
-        self._environment = environment
+        super().__init__(environment, audit or Audit(), clock)
         self._read_only = read_only
-        self._audit = audit or Audit()
-        self._clock = clock
         self._step = step
 
     # Planning ------------------------------------------------------------------------------------------------
@@ -62,8 +60,21 @@ class Operations:
         checked(request)
         home = self._home(request.profile)
         plan = self._reading(home, lambda rows: self._drawn(request, rows, home))
-        refusal = plan.refusal or self._unwritable(home)
-        return plan if refusal == plan.refusal else _refused(plan, refusal)
+        refusal = plan.refusal or self._unwritable(home) or self._open_elsewhere(plan)
+        return plan if refusal == plan.refusal else replace(plan, refusal=refusal)
+
+    def _open_elsewhere(self, plan: Plan) -> str:
+        """A chat in a terminal keeps its session in memory and writes on into it, whatever becomes of the row."""
+        request = plan.request
+        if request.kind not in ("reset", "suspend", "resume") or request.force:
+            return ""
+        surfaces = HermesAdapter(self._environment).live()
+        gateway = self._gateway(self._home(request.profile))
+        for session_id in (plan.session_id, request.target):
+            surface = surfaces.get(session_id)
+            if surface is not None and surface.pid != gateway.pid:
+                return f"session {session_id} is open in process {surface.pid}, which goes on in it; close that first"
+        return ""
 
     def _drawn(self, request: Request, rows: Rows, home: HermesHome, new: str = "") -> Plan:
         proc = self._environment.proc
@@ -100,7 +111,7 @@ class Operations:
                 self._close(plan.request.target, "undone", f"taken back by {begun.operation}")
         self._step("verify")
         outcome = self.outcome(begun.operation)
-        return outcome if not trouble else _with_text(outcome, f"{outcome.text}; {trouble}")
+        return outcome if not trouble else replace(outcome, text=f"{outcome.text}; {trouble}")
 
     def _written(self, plan: Plan, home: HermesHome) -> tuple[Record, Plan]:
         """Rows and table, and the index where it is a file: one transaction."""
@@ -169,49 +180,10 @@ class Operations:
         return ""
 
     def _check_gateway(self, plan: Plan, home: HermesHome) -> None:
-        gateway = gateway_for(home.path, home.profile, home.root, self._environment.proc)
+        gateway = self._gateway(home)
         if (gateway.state == "running") != (plan.mode == "live"):
             now = "has started" if gateway.state == "running" else "is gone"
             raise OperationRefused(f"a gateway {now} meanwhile; look at the lane and plan anew")
-
-    # What became of it ---------------------------------------------------------------------------------------
-
-    def outcome(self, operation_id: str) -> Outcome:
-        """What became of an operation: to be asked again while it is pending. Reads the store; what it finds for
-        good goes into the log. Raises `ValidationError` for an unknown id, `StoreError`."""
-        operation = self._known(operation_id)
-        found = self._outcome(operation)
-        if found.final and operation.outcome is None:
-            self._close(operation_id, found.state, found.text)
-        return found
-
-    def _outcome(self, operation: Operation) -> Outcome:
-        begun, kept = operation.begun, operation.outcome
-        assert begun.request is not None  # noqa: S101 - every `begun` has one
-        if kept is None or kept.state is None:
-            home = self._home(begun.request.profile)
-            return self._reading(home, lambda rows: judge(operation, rows, home, self._environment.proc))
-        return Outcome(
-            operation=operation.id,
-            request=begun.request,
-            state=kept.state,
-            text=kept.text,
-            session_id=begun.becomes or begun.session_id,
-            home=begun.home,
-            profile=begun.request.profile,
-            keys=begun.keys,
-            at=begun.at,
-        )
-
-    def log(self, limit: int = 50) -> list[Outcome]:
-        """The latest operations, newest first, each with what became of it. Raises `StoreError`."""
-        return [self._outcome(one) for one in self._audit.operations()[::-1][:limit]]
-
-    def pending(self) -> list[Outcome]:
-        """Those of which it is not known yet what became of them."""
-        return [self._outcome(one) for one in self._audit.operations() if one.outcome is None]
-
-    # Inside --------------------------------------------------------------------------------------------------
 
     def _finish_interrupted(self, home: HermesHome) -> None:
         """What an earlier process left half done: its index written and its rows not, or its mirror not."""
@@ -229,27 +201,8 @@ class Operations:
                 self._audit.append(Record(operation=operation.id, event="applied", at=self._clock()))
             self.outcome(operation.id)
 
-    def _close(self, operation_id: str, state: OutcomeState, text: str) -> None:
-        self._audit.append(Record(operation=operation_id, event="outcome", at=self._clock(), state=state, text=text))
-
-    def _known(self, operation_id: str) -> Operation:
-        found = self._audit.operation(operation_id)
-        if found is None:
-            raise ValidationError(f"there is no operation {operation_id!r}; `hermes-tui lanes log` lists them")
-        return found
-
-    def _home(self, profile: str) -> HermesHome:
-        return home_of(self._environment, profile)
-
-    def _reading(self, home: HermesHome, read: Callable[[Rows], T]) -> T:
-        try:
-            return read_database(home.database, lambda connection: read(Rows.of(connection)))
-        except DatabaseMissing as error:
-            raise StoreError(
-                f"profile {home.profile!r} has no database {home.database}, so no lane to work on."
-            ) from error
-        except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
-            raise StoreError(f"The session store {home.database} cannot be read: {error}.") from error
+    def _gateway(self, home: HermesHome) -> Gateway:
+        return gateway_for(home.path, home.profile, home.root, self._environment.proc)
 
     def _unwritable(self, home: HermesHome) -> str:
         """Why nothing can be written there, whatever it is; empty if it can."""
@@ -266,11 +219,3 @@ class Operations:
 
 def _placed(home: HermesHome) -> HermesHome:
     return replace(home, sessions=read_gateway_config(home.path).sessions_dir)
-
-
-def _refused(plan: Plan, refusal: str) -> Plan:
-    return replace(plan, refusal=refusal)
-
-
-def _with_text(outcome: Outcome, text: str) -> Outcome:
-    return replace(outcome, text=text)

@@ -1,0 +1,93 @@
+"""What became of operations: read off our log and the store, and kept in the log once it is known for good."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TypeVar
+
+import apsw
+
+from hermes_tui.errors import StoreError, ValidationError
+from hermes_tui.lifecycle.homes import HermesHome, hermes_homes, home_of
+from hermes_tui.lifecycle.operations.audit import Audit, Operation, OutcomeState, Record
+from hermes_tui.lifecycle.operations.verify import Outcome, judge
+from hermes_tui.lifecycle.rows import Rows
+from session_adapters.base import Environment
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
+
+__all__ = ["Ledger"]
+
+T = TypeVar("T")
+
+
+class Ledger:
+    """The operations that were, each with its outcome."""
+
+    def __init__(self, environment: Environment, audit: Audit, clock: Callable[[], datetime]) -> None:
+        self._environment = environment
+        self._audit = audit
+        self._clock = clock
+
+    def outcome(self, operation_id: str) -> Outcome:
+        """What became of an operation: to be asked again while it is pending. Reads the store; what it finds for
+        good goes into the log. Raises `ValidationError` for an unknown id, `StoreError`."""
+        operation = self._known(operation_id)
+        found = self._outcome(operation)
+        if found.final and operation.outcome is None:
+            self._close(operation_id, found.state, found.text)
+        return found
+
+    def _outcome(self, operation: Operation) -> Outcome:
+        begun, kept = operation.begun, operation.outcome
+        assert begun.request is not None  # noqa: S101 - every `begun` has one
+        if kept is None or kept.state is None:
+            home = self._home(begun.request.profile)
+            return self._reading(home, lambda rows: judge(operation, rows, home, self._environment.proc))
+        return Outcome(
+            operation=operation.id,
+            request=begun.request,
+            state=kept.state,
+            text=kept.text,
+            session_id=begun.becomes or begun.session_id,
+            home=begun.home,
+            profile=begun.request.profile,
+            keys=begun.keys,
+            at=begun.at,
+        )
+
+    def log(self, limit: int = 50) -> list[Outcome]:
+        """The latest operations on this machine's homes, newest first, each with what became of it. Raises
+        `StoreError`."""
+        return [self._outcome(one) for one in self._ours()[::-1][:limit]]
+
+    def pending(self) -> list[Outcome]:
+        """Those of which it is not known yet what became of them. Raises `StoreError`."""
+        return [self._outcome(one) for one in self._ours() if one.outcome is None]
+
+    def _ours(self) -> list[Operation]:
+        """The log is the user's, whatever home the program is shown; operations on others are left out."""
+        here = {str(home.path) for home in hermes_homes(self._environment)}
+        return [one for one in self._audit.operations() if one.begun.home in here]
+
+    def _close(self, operation_id: str, state: OutcomeState, text: str) -> None:
+        self._audit.append(Record(operation=operation_id, event="outcome", at=self._clock(), state=state, text=text))
+
+    def _known(self, operation_id: str) -> Operation:
+        found = next((one for one in self._ours() if one.id == operation_id), None)
+        if found is None:
+            raise ValidationError(f"there is no operation {operation_id!r}; `hermes-tui lanes log` lists them")
+        return found
+
+    def _home(self, profile: str) -> HermesHome:
+        return home_of(self._environment, profile)
+
+    def _reading(self, home: HermesHome, read: Callable[[Rows], T]) -> T:
+        try:
+            return read_database(home.database, lambda connection: read(Rows.of(connection)))
+        except DatabaseMissing as error:
+            raise StoreError(
+                f"profile {home.profile!r} has no database {home.database}, so no lane to work on."
+            ) from error
+        except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
+            raise StoreError(f"The session store {home.database} cannot be read: {error}.") from error

@@ -11,7 +11,7 @@ EXAMPLES ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check screenshots bench ccusage differential writers kills build clean
+.PHONY: help demo run test lint types check screenshots page bench ccusage differential writers kills build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -38,6 +38,9 @@ check: lint types test  ## everything that must hold before a commit
 
 screenshots: $(STAMP)  ## make screenshots/*.svg anew from the static demo
 	$(BIN)/python -m hermes_tui.demo.screenshots screenshots
+
+page: $(STAMP)  ## screenshots/export.png anew: an HTML export in a browser without a window (chromium-headless-shell)
+	PYTHONPATH=tests $(BIN)/python tests/page_picture.py screenshots/export.png
 
 bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated sessions there)
 	PYTHONPATH=tests $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(BENCH_ARGS)

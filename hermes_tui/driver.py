@@ -83,6 +83,12 @@ class TerminalDriver(LinuxDriver):
         super().__init__(*args, **options)
         self._doorbell, self._button = os.pipe()
 
+    def start_application_mode(self) -> None:
+        """Begin, or go on after another program had the terminal: `close` came before that."""
+        if self._button < 0:
+            self._doorbell, self._button = os.pipe()
+        super().start_application_mode()
+
     def disable_input(self) -> None:
         """Wake the thread, so that it sees that it is to end."""
         if self._button >= 0:

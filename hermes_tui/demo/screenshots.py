@@ -46,6 +46,12 @@ SCENES = (
     Scene("main-wide", (160, 48), "Fix it with a fake clock", keys=("z",)),
     Scene("main-narrow", (80, 24), "Fix the flaky login test"),
     Scene("transcript", (110, 40), "--count 40", keys=("enter", "g", "z")),
+    Scene(
+        "diff",
+        (130, 34),
+        "change 1 of",
+        keys=("slash", *"flaky", "enter", "z", "down", "down", "d"),
+    ),
     Scene("help", (120, 40), "Show the keys that work here", keys=("question_mark",)),
     Scene("light", (160, 48), "All 412 pass", theme="hermes-light"),
     Scene("empty", (100, 30), "No sessions here yet", empty=True),

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gc
 import json
+import os
 import random
 import shutil
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +30,7 @@ from hermes_tui.sessions.index.writer import Level
 from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, Tree, Word
 from hermes_tui.sessions.words import tokens
 from indexing import build, contents, homes_sources
-from session_adapters.base import Environment
+from session_adapters.base import Environment, Report, Source
 from session_adapters.files import METER
 from session_adapters.searchable import Text
 from support import STORES
@@ -457,3 +458,31 @@ def test_an_adapter_that_fails_costs_its_own_sessions(tmp_path: Path, monkeypatc
     assert (figures.sources, figures.everything, figures.failed) == (2, 1, 1)
     index.close()
     assert indexing._WARM >= 8
+
+
+def test_what_takes_long_to_read_again_is_left_alone_for_a_while(
+    store: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A database has no lines that are appended; one that is written to all the time is not read all the time."""
+    environment = Environment(home=store("hermes", "home"))
+    adapters = Adapters(lambda: environment)
+    adapter = adapters.get("hermes")
+    asked: list[str] = []
+    whole = adapter.texts
+
+    def counting(source: Source, report: Report, *, prose_only: bool = False) -> Iterator[Text]:
+        asked.append(source.path)
+        return whole(source, report, prose_only=prose_only)
+
+    monkeypatch.setattr(adapter, "texts", counting)
+    monkeypatch.setattr("hermes_tui.sessions.index.indexer.monotonic", iter(range(0, 10_000, 10)).__next__)
+    path = max((Path(one.path) for one in homes_sources(environment)), key=lambda path: path.stat().st_size)
+    connection = open_writer(tmp_path / "i.db")
+    indexer = Indexer(connection, adapters)
+    indexer.run()
+    before = asked.count(str(path))
+    for minutes in range(5):
+        os.utime(path, (minutes, minutes + 1_000_000_000))
+        indexer.run()
+    assert asked.count(str(path)) - before == 1
+    connection.close()

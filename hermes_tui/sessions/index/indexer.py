@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import attrgetter
+from time import monotonic
 from typing import NamedTuple, TypeVar
 
 import apsw
@@ -22,6 +23,9 @@ __all__ = ["Indexer"]
 T = TypeVar("T")
 Key = tuple[str, str, str]
 
+_SHARE = 20
+"""A source that took a second to be read again, all of it, is left alone for so many: a large database that is
+written to all the time must not keep a processor busy. Until then it is not covered."""
 _WARM = 16
 """Sources that were written to lately, whose readers are kept."""
 
@@ -64,6 +68,8 @@ class Indexer:
         self._said: Report | None = None
         self._failed: dict[Key, str] = {}
         self._warm: OrderedDict[Key, _Warm] = OrderedDict()
+        self._rest: dict[Key, float] = {}
+        """Until when sources are left alone, by the monotonic clock."""
 
     def run(self) -> bool:
         """Look at every store and take in what is new; whether it got to the end. Raises `apsw.Error`."""
@@ -177,7 +183,7 @@ class Indexer:
         if warm is None:
             reader = next(_guarded(lambda: (adapter.text_reader(source),)))
             if reader is None:
-                self._all(adapter, source)
+                self._again(adapter, source)
                 return
             warm = _Warm(reader, Sink(self._writer, source))
             warm.sink.take(text for _, text in _guarded(reader.read))
@@ -185,6 +191,15 @@ class Indexer:
         self._warm[key] = warm
         if len(self._warm) > _WARM:
             self._warm.popitem(last=False)
+
+    def _again(self, adapter: Adapter, source: Source) -> None:
+        """All of a source for which there is no better way, now and then."""
+        key, began = key_of(source), monotonic()
+        if began < self._rest.get(key, 0.0):
+            return
+        self._all(adapter, source)
+        now = monotonic()
+        self._rest[key] = now + _SHARE * (now - began)
 
     def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
         """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from session_adapters.claude.kept import settle_kept
 from session_adapters.claude.records import (
     Block,
     Body,
@@ -139,6 +140,7 @@ class ClaudeBuilder(Builder):
         self._pieces |= front._pieces
         self._seen |= front._seen
         self._early_costs = front._early_costs
+        settle_kept(self.messages, self._pieces)
 
     def renumber(self, places: Sequence[int | None]) -> None:
         """See `Builder.renumber`."""
@@ -257,12 +259,7 @@ class ClaudeBuilder(Builder):
         )
 
     def _add(
-        self,
-        record: Record,
-        place: str,
-        role: Any,
-        said: Said,
-        attachments: tuple[Attachment, ...] = (),
+        self, record: Record, place: str, role: Any, said: Said, attachments: tuple[Attachment, ...] = ()
     ) -> None:
         self.add(
             Message(
@@ -273,13 +270,11 @@ class ClaudeBuilder(Builder):
                 timestamp=parse_time(record.timestamp),
                 attachments=attachments,
                 inherited=forked_from(record) is not None,
-                kept_from=self._message_with(said.kept_from),
+                kept_from=said.kept_from,
             )
         )
-
-    def _message_with(self, uuid: str) -> str:
-        """Id of the message that a record became a part of."""
-        return next((self.messages[at].id for at, parts in self._pieces.items() if uuid in dict(parts)), uuid)
+        if said.kept_from:
+            settle_kept(self.messages, self._pieces)
 
     def _cost(self, cost: Cost) -> None:
         index = self._last_assistant

@@ -51,7 +51,8 @@ class Verbatim(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def may_hold(path: str, needles: Collection[bytes], promise: Verbatim) -> bool:
-    """Whether a text in the file may hold one of `needles`, runs of ASCII letters and digits in lower case.
+    """Whether a text in the file may hold one of `needles`: runs of ASCII letters and digits in lower case, or other
+    bytes of which it is known that they stand there as they are.
 
     Where this is false none does. Raises `OSError`.
     """
@@ -59,6 +60,7 @@ def may_hold(path: str, needles: Collection[bytes], promise: Verbatim) -> bool:
         return True
     if not needles or max(map(len, needles)) > _OVERLAP:
         return True
+    letters = any(needle.isalnum() for needle in needles)
     numeric = any(_NUMERIC.fullmatch(needle) for needle in needles)
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
@@ -67,15 +69,17 @@ def may_hold(path: str, needles: Collection[bytes], promise: Verbatim) -> bool:
             block = read_at(fd, at, _BLOCK + _OVERLAP)
             if not block:
                 break
-            if _may_hold(block.lower(), needles, promise, numeric):
+            if _may_hold(block.lower(), needles, promise, letters, numeric):
                 return True
             at += _BLOCK
     return False
 
 
-def _may_hold(block: bytes, needles: Collection[bytes], promise: Verbatim, numeric: bool) -> bool:
+def _may_hold(block: bytes, needles: Collection[bytes], promise: Verbatim, letters: bool, numeric: bool) -> bool:
     if any(needle in block for needle in needles) or any(mark in block for mark in promise.unless):
         return True
+    if not letters:
+        return False
     if b"\\u" in block and _ESCAPED.search(block):
         return True
     if not block.isascii():

@@ -14,6 +14,7 @@ from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import All, Any, Tree, Unit, Word
 from hermes_tui.sessions.search.model import Field, Found, Match
 from hermes_tui.sessions.search.relevance import of_unit
+from hermes_tui.sessions.words import is_han
 from session_adapters.base import Adapter, Report, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.raw import may_hold
@@ -35,12 +36,15 @@ class Wanted(NamedTuple):
 
 
 def needles(tree: Tree) -> frozenset[bytes] | None:
-    """Runs of ASCII letters and digits, one of which is in every text that satisfies the tree (but for accents);
-    None where there are no such."""
+    """Runs of ASCII letters and digits, or Chinese characters as UTF-8 and as JSON escapes them, one of which is in
+    every text that satisfies the tree (but for accents); None where there are no such."""
     match tree:
         case Word(tokens):
             runs = [word for word in tokens if word.isascii()]
-            return frozenset({max(runs, key=len).encode()}) if runs else None
+            if runs:
+                return frozenset({max(runs, key=len).encode()})
+            han = next((word for word in tokens if is_han(word)), None)
+            return frozenset({han.encode(), b"\\u%04x" % ord(han)}) if han else None
         case All(parts):
             found = [one for part in parts if (one := needles(part)) is not None]
             return max(found, key=lambda one: min(map(len, one)), default=None)

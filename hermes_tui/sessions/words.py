@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-__all__ = ["TOKENIZER", "Passage", "Span", "Token", "located", "spaced", "tokens"]
+__all__ = ["TOKENIZER", "Passage", "Span", "Token", "is_han", "located", "spaced", "tokens"]
 
 TOKENIZER = ("unicode61", "remove_diacritics", "2")
 """As FTS5 is told."""
@@ -45,6 +45,11 @@ class Token(NamedTuple):
     """Folded."""
     start: int
     end: int
+
+
+def is_han(text: str) -> bool:
+    """Whether it is nothing but Chinese characters of the usual block, which no folding touches."""
+    return bool(text) and all("\u4e00" <= char <= "\u9fff" for char in text)
 
 
 def spaced(text: str) -> str:
@@ -136,6 +141,8 @@ class Passage:
         if not words:
             return
         ascii_only = all(map(str.isascii, words))
+        if any(is_han(word) and word not in self.text for word in words):
+            return
         if self.text.isascii():
             if ascii_only:
                 yield from self._simple(words, prefix)
@@ -153,7 +160,16 @@ class Passage:
 
     def holds(self, words: Sequence[str], prefix: bool = False) -> bool:
         """Whether `find` finds anything."""
+        if is_han("".join(words)) and "".join(words) in self.text:
+            return True
         return next(self.find(words, prefix), None) is not None
+
+    def count(self, words: Sequence[str], prefix: bool, most: int) -> int:
+        """How often `find` finds something, at most `most`, and at least once where it does; of Chinese only what
+        stands without blanks is counted."""
+        if is_han("".join(words)) and (number := self.text.count("".join(words))):
+            return min(most, number)
+        return sum(1 for _ in zip(range(most), self.find(words, prefix), strict=False))
 
     def _simple(self, words: Sequence[str], prefix: bool) -> Iterator[Span]:
         """By looking for ASCII characters. Raises `_Unclear` beside others, which may be letters."""

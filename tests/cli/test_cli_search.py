@@ -29,16 +29,16 @@ def test_search_prints_what_was_found(capsysbinary: pytest.CaptureFixture[bytes]
 
 
 def test_search_as_json_can_be_followed(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
-    code, out, _ = run(capsysbinary, HOME, "search", "files", "--json")
+    code, out, _ = run(capsysbinary, HOME, "search", "the", "--json")
     assert code == 0
     found = json.loads(out)
     assert found
     assert max(one["relevanceScore"] for one in found) == 1
     in_messages = [one for one in found if "messageId" in one]  # the others by their title
-    assert len(in_messages) > 3
+    assert len(in_messages) >= 3
     for one in in_messages[:3]:
         start, end = one["marks"][0]
-        assert one["snippet"][start:end].lower() == "files"
+        assert one["snippet"][start:end].lower() == "the"
         code, out, _ = run(
             capsysbinary,
             HOME,

@@ -46,5 +46,4 @@ def of_session(matches: Iterable[Match], count: int) -> float:
 def _occurrences(leaf: Word | Literally, unit: Unit) -> int:
     if isinstance(leaf, Literally):
         return unit.passage.text.count(leaf.text)
-    found = unit.passage.find(leaf.tokens, leaf.prefix)
-    return sum(1 for _ in zip(range(_ENOUGH), found, strict=False))
+    return unit.passage.count(leaf.tokens, leaf.prefix, _ENOUGH)

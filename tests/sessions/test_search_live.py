@@ -126,7 +126,7 @@ def test_closing_ends_the_thread(manager: SessionManager) -> None:
 def test_typing_whatever_one_character_at_a_time(
     tmp_path: Path, tiny_home: TinyHome, manager: SessionManager
 ) -> None:
-    """A few queries here; `make searches` types ten thousand."""
+    """A few queries here; `tests/benchmarks/typed.py` types ten thousand."""
     tiny_home.add("one", title="docker a b c")
     (tiny_home.store / "odd.jsonl").write_text(
         json.dumps({"title": "t", "at": START.isoformat()})

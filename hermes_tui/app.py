@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from textual import constants, on
 from textual.app import App, SystemCommand
 from textual.screen import Screen
 
 from hermes_tui import collector, paths
+from hermes_tui.bookkeeper import Bookkeeper
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.display import safe
-from hermes_tui.errors import ValidationError
+from hermes_tui.errors import HermesTuiError, ValidationError
 from hermes_tui.keymap import bindings, validate_keymap
+from hermes_tui.lane_watch import LaneNews, LaneWatch
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.sessions.manager import SessionManager
@@ -82,6 +86,11 @@ class HermesApp(App[None], inherit_bindings=False):
         self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
         self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
         self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed)
+        self._bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
+        self._lanes: Slot[LaneNews] = Slot(self._in_loop, self._show_lanes)
+        self.lane_watch = LaneWatch(
+            lambda: manager.environment, self.clock, self._lanes.put, self._lanes_failed, read_only=config.read_only
+        )
 
     @property
     def main(self) -> MainScreen:
@@ -120,16 +129,20 @@ class HermesApp(App[None], inherit_bindings=False):
             self._painted()
         self.reader.start()
         self.watch_thread.start()
+        self.lane_watch.start()
 
     def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave. The watch ends while the screen is taken down, so that nobody waits for it."""
         self.watch_thread.stop()
+        self.lane_watch.stop()
         super().exit(result, return_code, message)
 
     def on_unmount(self) -> None:
         """Stop reading; waits for nothing that may take long."""
         self._closing = True
+        self._bookkeeper.stop()
         self.watch_thread.stop()
+        self.lane_watch.stop()
         self.reader.stop()
 
     def leave_soon(self, code: int) -> None:
@@ -145,6 +158,10 @@ class HermesApp(App[None], inherit_bindings=False):
 
     # From the threads --------------------------------------------------------------------------------------
 
+    def in_loop(self, function: Callable[[], None]) -> None:
+        """Run `function` in the screen's thread, soon; from any thread."""
+        self._in_loop(function)
+
     def _in_loop(self, function: Callable[[], None]) -> None:
         """Run `function` in the screen's thread, soon."""
         if self._running_loop is None:
@@ -158,8 +175,18 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def _publish(self, snapshot: Snapshot) -> None:
         self._badges.update((name, label.badge) for name, label in self.manager.labels.items())
-        # Made here, in the reading thread: with many thousand sessions it takes a moment.
+        if not snapshot.partial and not self.clock.is_fixed:
+            self._bookkeeper.look()
+        self._hand_over(snapshot)
+
+    def _hand_over(self, snapshot: Snapshot) -> None:
+        """Made here, in the reading thread: with many thousand sessions it takes a moment."""
+        with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
+            snapshot = replace(snapshot, sessions=tuple(self.manager.costs.shown(snapshot.sessions)))
         self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare()))
+
+    def _booked(self) -> None:
+        self._hand_over(self.manager.catalogue.snapshot)
 
     def _opened_in_thread(self, opened: Opened) -> None:
         self._opens.put(opened)
@@ -169,6 +196,17 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def _watch_failed(self, problem: Problem) -> None:
         self._in_loop(lambda: self.notify(problem.reason, severity="error", markup=False))
+
+    def _lanes_failed(self, reason: str) -> None:
+        self._in_loop(lambda: self.notify(reason, severity="error", markup=False))
+
+    def _show_lanes(self, news: LaneNews) -> None:
+        from hermes_tui.screens.lanes import LanesScreen
+
+        self.main.show_lanes(news)
+        for screen in self.screen_stack:
+            if isinstance(screen, LanesScreen):
+                screen.apply(news)
 
     def _apply(self, pair: tuple[Snapshot, Forest]) -> None:
         self.main.apply(*pair)
@@ -235,6 +273,17 @@ class HermesApp(App[None], inherit_bindings=False):
         version = lambda: self.main.snapshot.version  # noqa: E731
         self.push_screen(CostScreen(self.clock, compute, labels, version, self._in_loop), chosen)
 
+    def action_lanes(self) -> None:
+        """The lanes of Hermes' gateway."""
+        from hermes_tui.screens.lanes import LanesScreen
+
+        if self.screen is not self.main:
+            return
+        screen = LanesScreen(self.clock, read_only=self.config.read_only)
+        screen.news = self.main.lanes
+        self.lane_watch.show(True)
+        self.push_screen(screen, lambda _: self.lane_watch.show(False))
+
     def action_next_theme(self) -> None:
         """The next of our themes."""
         if self.no_colour:
@@ -248,6 +297,7 @@ class HermesApp(App[None], inherit_bindings=False):
     def action_refresh(self) -> None:
         """Look at the stores without waiting for the next turn."""
         self.watch_thread.look_now()
+        self.lane_watch.look_now()
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers: our own, and none of Textual's."""
@@ -257,6 +307,7 @@ class HermesApp(App[None], inherit_bindings=False):
             yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
         yield SystemCommand("Refresh", "Look at the stores now", self.action_refresh)
         yield SystemCommand("Costs", "By day, agent, model and project", self.action_cost)
+        yield SystemCommand("Lanes", "Of Hermes' gateway: see, reset, suspend and resume them", self.action_lanes)
         yield SystemCommand("Problems", "Show what could not be read", self.action_problems)
         yield SystemCommand("Keys", "Show the keys that work here", self.action_help)
         yield SystemCommand("Next theme", "Dark, light, the terminal's own, high contrast", self.action_next_theme)

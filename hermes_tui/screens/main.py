@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
@@ -30,6 +31,9 @@ from hermes_tui.widgets.session_rows import Conversation, Forest
 from hermes_tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.transcript import Transcript
 
+if TYPE_CHECKING:
+    from hermes_tui.lane_watch import LaneNews
+
 __all__ = ["MainScreen"]
 
 _SETTLE = 0.12
@@ -39,6 +43,8 @@ _TYPING = 0.02
 _MINUTE = 60.0
 _WIDE = 120
 """Columns from which both panes stand side by side."""
+_LONG = 100
+"""Columns from which the gateway has more than a word in the header."""
 _TALL = 10
 """Lines from which there is room for the line of details."""
 
@@ -72,6 +78,8 @@ class MainScreen(SessionActions, FirstFrame):
         self._reading = False
         """Where there is room for one pane only: it is the transcript."""
         self.snapshot = Snapshot()
+        self.lanes: LaneNews | None = None
+        """What is known of Hermes' gateway; None before the first look."""
 
     def begin_with(self, snapshot: Snapshot, forest: Forest, size: Size) -> None:
         """What the first frame shows, and on how large a screen: what is known before it is composed is laid out,
@@ -204,8 +212,18 @@ class MainScreen(SessionActions, FirstFrame):
         self._transcript = None
         self._reader.request(tip)
 
+    def show_lanes(self, news: LaneNews) -> None:
+        """Show how Hermes' gateway is, and the states of lanes beside their sessions."""
+        from hermes_tui.widgets.lanes.states import session_states
+
+        self.lanes = news
+        self.sessions.set_lane_states(session_states(news.board))
+        self._show_counts()
+        self._show_detail()
+
     def _tick(self) -> None:
         self.sessions.tick()
+        self._show_counts()
         self._show_detail()
 
     # What lines say ----------------------------------------------------------------------------------------
@@ -221,13 +239,22 @@ class MainScreen(SessionActions, FirstFrame):
             live=sum(one.live for one in sessions),
             partial=self.snapshot.partial,
             problems=len(self.snapshot.problems),
+            gateway=self._gateway(),
         )
+
+    def _gateway(self) -> str:
+        if self.lanes is None:
+            return ""
+        from hermes_tui.widgets.lanes.states import brand_words
+
+        return brand_words(self.lanes.board, self._clock.now(), short=self.app.size.width < _LONG)
 
     def _show_detail(self) -> None:
         conversation = self.sessions.highlighted
         line = self.query_one("#detail", Line)
         if conversation is not None:
-            line.show(*detail_parts(conversation, self._clock, self.app.size.width))
+            lane = self.sessions.lane_state(conversation)
+            line.show(*detail_parts(conversation, self._clock, self.app.size.width, lane))
         elif self.sessions.words:
             line.show([(" No session matches; esc drops the filter.", "faint")])
         else:

@@ -7,7 +7,7 @@ from hermes_tui.display import age, count, safe
 from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.line import Part
 from hermes_tui.widgets.session_rows import Conversation
-from hermes_tui.widgets.states import state_of
+from hermes_tui.widgets.states import State, state_of
 from session_adapters.model import EPOCH, TokenUsage
 
 __all__ = ["detail_parts"]
@@ -16,12 +16,14 @@ _LEAST_FIRST = ("branch", "parts", "turns", "tokens", "model")
 """What is left out first. Branch and turns are in other places, too."""
 
 
-def detail_parts(conversation: Conversation, clock: Clock, width: int) -> tuple[list[Part], list[Part]]:
+def detail_parts(
+    conversation: Conversation, clock: Clock, width: int, lane: State | None = None
+) -> tuple[list[Part], list[Part]]:
     """Left: model, branch, turns, tokens, parts, times, without the least of them where `width` is too little.
-    Right: the state in words."""
+    Right: the state in words; `lane` is that of the lane that is in it."""
     tip = conversation.tip
     least = "≥ " if conversation.partial else ""
-    state = state_of(tip)
+    state = lane or state_of(tip)
     right: list[Part] = [] if state is None else [(f"{state.glyph} {state.word} ", state.style)]
     facts = {
         "model": safe(tip.model or ""),

@@ -20,10 +20,16 @@ class Header(Horizontal):
         yield SearchBox(id="search")
         yield Line(id="counts")
 
-    def show(self, *, shown: int | None, sessions: int, live: int, partial: int, problems: int) -> None:
-        """`shown`: how many match the filter; None without one. `partial`: how many are not yet counted in full."""
+    def show(
+        self, *, shown: int | None, sessions: int, live: int, partial: int, problems: int, gateway: str = ""
+    ) -> None:
+        """`shown`: how many match the filter; None without one. `partial`: how many are not yet counted in full.
+        `gateway`: what Hermes' is doing, in as many words as there is room for."""
         width = self.app.size.width
-        self.query_one("#brand", Line).show([(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")])
+        brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
+        if gateway and width >= 60:
+            brand.append((f"{gateway}  ", "faint"))
+        self.query_one("#brand", Line).show(brand)
         parts: list[Part] = []
         if problems:
             parts.append(

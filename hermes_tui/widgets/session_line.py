@@ -14,7 +14,7 @@ from hermes_tui.display import age, safe
 from hermes_tui.themes import agent_colour
 from hermes_tui.widgets.cells import fit, pad, width_of
 from hermes_tui.widgets.session_rows import Conversation, Row, project_of
-from hermes_tui.widgets.states import narrow_money, state_of
+from hermes_tui.widgets.states import State, narrow_money, state_of
 
 __all__ = ["Columns", "Painter", "columns_for"]
 
@@ -63,6 +63,8 @@ class Painter(NamedTuple):
     base: Style
     style: Callable[[str], Style]
     """Purpose → style to lay over the base."""
+    lanes: Callable[[Conversation], State | None] = lambda conversation: None
+    """The state of the lane that is in a conversation, where there is something to be said of it."""
     marked: Collection[str] = ()
     """Keys of the conversations that are marked."""
 
@@ -107,7 +109,7 @@ class Painter(NamedTuple):
         if columns.cost:
             parts.append((" " + pad(narrow_money(conversation.cost, columns.cost), columns.cost, right=True), "cost"))
         if columns.state:
-            state = state_of(tip)
+            state = self.lanes(conversation) or state_of(tip)
             shown = "" if state is None else state.glyph
             if state is not None and columns.state > 1:
                 shown = f"{state.glyph} {state.word}"

@@ -18,6 +18,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.keymap import bindings
 from hermes_tui.widgets.session_line import Painter, columns_for
 from hermes_tui.widgets.session_rows import Conversation, Forest, Row, Wanted
+from hermes_tui.widgets.states import State
 
 __all__ = ["SessionList"]
 
@@ -50,6 +51,8 @@ class SessionList(ScrollView, can_focus=True):
         "session-list--live",
         "session-list--idle",
         "session-list--error",
+        "session-list--accent",
+        "session-list--warning",
         *(f"session-list--agent-{number}" for number in range(8)),
     }
     BINDINGS = bindings("list")
@@ -84,6 +87,7 @@ class SessionList(ScrollView, can_focus=True):
         self._words: tuple[Wanted, ...] = ()
         self._marked: list[str] = []
         """Keys of conversations, the one that was marked first at first."""
+        self._lane_states: Mapping[str, State] = {}
         self._rows: list[Row] = []
         self._cursor = -1
         self._day = clock.local(clock.now()).date()
@@ -136,6 +140,19 @@ class SessionList(ScrollView, can_focus=True):
             here = forest.by_session.get(before.tip.unified_id)
             key = here.key if here else before.key
         self._lay(key, self._cursor)
+
+    def set_lane_states(self, states: Mapping[str, State]) -> None:
+        """Show these (by unified id) beside the sessions of lanes."""
+        if dict(states) != self._lane_states:
+            self._lane_states = dict(states)
+            self._redraw_changed()
+
+    def lane_state(self, conversation: Conversation) -> State | None:
+        """The state of the lane that is in a part of it, where there is something to be said of it."""
+        if not self._lane_states or conversation.tip.agent != "hermes" or conversation.tip.gone:
+            return None
+        found = (self._lane_states.get(part.unified_id) for part in reversed(conversation.parts))
+        return next((state for state in found if state is not None), None)
 
     def set_filter(self, text: str, only: frozenset[str] = frozenset()) -> None:
         """Show only conversations that match all words of `text`, or hold a session of `only` where there is one.
@@ -226,7 +243,7 @@ class SessionList(ScrollView, can_focus=True):
             self._base = self.rich_style  # asks all ancestors
         now, base = self._clock.now(), self._base
         words = [word for word in self._words if isinstance(word, str)]
-        return Painter(width, columns, now, self._badges, words, base, self._purpose, self._marked)
+        return Painter(width, columns, now, self._badges, words, base, self._purpose, self.lane_state, self._marked)
 
     def _purpose(self, name: str) -> Style:
         style = self._styles.get(name)

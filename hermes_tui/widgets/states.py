@@ -23,6 +23,8 @@ MEANINGS: tuple[tuple[str, str], ...] = (
     ("●", "a process has it open now"),
     ("○", "a process has it open and waits"),
     ("✗", "its last call failed"),
+    ("↻", "resume pending: a restart of Hermes' gateway interrupted it, and its lane goes on with it"),
+    ("■", "suspended: the next message of its lane begins another session"),
     ("▪", "archived"),
     ("∅", "gone: its store no longer has it"),
     ("~", "the cost is an estimate"),

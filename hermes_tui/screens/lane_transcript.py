@@ -1,0 +1,141 @@
+"""The conversation of a lane: its current session, and those that were its own before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from textual import on
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from hermes_tui.aside import aside
+from hermes_tui.clock import Clock
+from hermes_tui.display import safe
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.keymap import bindings
+from hermes_tui.reader import Opened, Reader
+from hermes_tui.watch import Slot
+from hermes_tui.widgets.hints import Hints, hints_of
+from hermes_tui.widgets.line import Line
+from hermes_tui.widgets.transcript.pane import TranscriptPane
+from session_adapters.model import SessionSummary
+from session_adapters.transcript import Transcript
+
+__all__ = ["LaneTranscript"]
+
+
+class LaneTranscript(Screen[None]):
+    """Reads as the main screen's transcript does, and follows the session."""
+
+    AUTO_FOCUS = "TranscriptPane"
+    BINDINGS = bindings("lane")
+    contexts = ("transcript", "lane", "app")
+    """Contexts of the keys that work here."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        title: str,
+        sessions: Sequence[tuple[str, str]],
+        summary_of: Callable[[str], SessionSummary],
+        open_session: Callable[[str, str], Transcript],
+        schedule: Callable[[Callable[[], None]], object],
+    ) -> None:
+        """`title` names the lane, safe for a terminal. `sessions`: id and what is to be said of it, the current one
+        first. `summary_of` and `open_session` are called in threads; `schedule` runs a function in the screen's."""
+        super().__init__()
+        self._clock = clock
+        self._lane = title
+        self._sessions = tuple(sessions)
+        self._summary_of = summary_of
+        self._at = 0
+        self._transcript: Transcript | None = None
+        self._asking = False
+        opens: Slot[Opened] = Slot(schedule, self._opened)
+        growths: Slot[Transcript] = Slot(schedule, self._grown)
+        self._reader = Reader(open_session, opens.put, growths.put)
+
+    def compose(self) -> ComposeResult:
+        """Title, transcript, hints."""
+        yield Line(id="title")
+        yield TranscriptPane(self._clock)
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Open the current session."""
+        self._reader.start()
+        self._turn(0)
+        self.call_after_refresh(self._show_hints)
+
+    def on_unmount(self) -> None:
+        """Watch nothing any more."""
+        self._reader.stop()
+
+    @property
+    def pane(self) -> TranscriptPane:
+        """The transcript."""
+        return self.query_one(TranscriptPane)
+
+    @property
+    def session_id(self) -> str:
+        """Of the session that is wanted."""
+        return self._sessions[self._at][0]
+
+    def _show_hints(self) -> None:
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    def _turn(self, at: int) -> None:
+        self._at = at
+        self._transcript = None
+        id_, note = self._sessions[at]
+        place = f"{at + 1} of {len(self._sessions)}" if len(self._sessions) > 1 else ""
+        parts = [safe(part) for part in (id_, note, place) if part]
+        self.query_one("#title", Line).show([(f" {self._lane}", "bright"), (f" · {' · '.join(parts)}", "faint")])
+        self.run_worker(self._find(id_), group="find", exclusive=True)
+
+    async def _find(self, session_id: str) -> None:
+        try:
+            summary = await aside(self._summary_of, session_id)
+        except HermesTuiError as error:
+            self.pane.clear(f"Cannot be shown: {safe(str(error))}")
+            return
+        self._reader.request(summary)
+
+    def _opened(self, opened: Opened) -> None:
+        if not self.is_attached or opened.summary.session_id != self.session_id:
+            return
+        self._transcript = opened.transcript
+        if opened.transcript is None:
+            self.pane.clear(f"Cannot be shown: {safe(opened.reason)}")
+        else:
+            self.pane.show(opened.summary, opened.transcript)
+
+    def _grown(self, transcript: Transcript) -> None:
+        if self.is_attached and transcript is self._transcript and not self._asking:
+            self._asking = True
+            self.run_worker(self._poll(), group="poll")
+
+    async def _poll(self) -> None:
+        try:
+            await self.pane.poll()
+        finally:
+            self._asking = False
+
+    @on(TranscriptPane.Refused)
+    def _refused(self, event: TranscriptPane.Refused) -> None:
+        self.notify(event.reason, markup=False)
+
+    # Actions -----------------------------------------------------------------------------------------------
+
+    def action_session(self, step: int) -> None:
+        """The session before this one (1), or after it (-1)."""
+        at = self._at + step
+        if 0 <= at < len(self._sessions):
+            self._turn(at)
+        else:
+            said = "There is no earlier session of this lane." if step > 0 else "This is the lane's current session."
+            self.notify(said, markup=False)
+
+    def action_close(self) -> None:
+        """Back to the lanes."""
+        self.dismiss(None)

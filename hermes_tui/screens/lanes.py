@@ -1,0 +1,257 @@
+"""`L`: the lanes of Hermes' gateway, and what can be done to them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from textual import on
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import safe
+from hermes_tui.keymap import bindings
+from hermes_tui.screens.lane_operations import LaneOperations
+from hermes_tui.widgets.cells import width_of
+from hermes_tui.widgets.hints import Hints, hints_of
+from hermes_tui.widgets.lanes.facts import lane_blocks, lane_row
+from hermes_tui.widgets.lanes.states import gateway_words
+from hermes_tui.widgets.lanes.table import LaneTable
+from hermes_tui.widgets.line import Line, Part
+from hermes_tui.widgets.page import Page
+
+if TYPE_CHECKING:
+    from hermes_tui.app import HermesApp
+    from hermes_tui.lane_watch import LaneNews, Notice
+    from hermes_tui.lifecycle.lanes import Lane, Profile
+
+__all__ = ["LanesScreen"]
+
+_REMEMBERED = timedelta(hours=1)
+"""For so long the outcome of an operation stands in the lane's row once it is known for good; in the text below it
+stays."""
+_OPERATIONS = {"reset", "suspend", "resume", "mark", "clear", "prune", "undo"}
+
+
+class LanesScreen(LaneOperations, Screen[None]):
+    """Shows what `LaneWatch` finds; asks `Operations` to change it."""
+
+    AUTO_FOCUS = "LaneTable"
+    BINDINGS = bindings("operations")
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall"), (34, "-high")]  # noqa: RUF012  (as Screen declares it)
+
+    def __init__(self, clock: Clock, *, read_only: bool) -> None:
+        """`read_only`: there are no keys that change anything."""
+        super().__init__()
+        self._clock = clock
+        self._read_only = read_only
+        self._profile = ""
+        self.news: LaneNews | None = None
+        """What is shown; None before the first look."""
+        self._doing: dict[tuple[str, str], str] = {}
+
+    @property
+    def contexts(self) -> tuple[str, ...]:
+        """Contexts of the keys that work here."""
+        return ("lanes", "app") if self._read_only else ("lanes", "operations", "app")
+
+    def compose(self) -> ComposeResult:
+        """Title, table, what is known of the lane, hints."""
+        yield Line(id="title")
+        yield LaneTable(id="lanes")
+        page = Page(id="lane")
+        page.can_focus = False
+        yield page
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Show what is known, and have it looked at often from now on."""
+        self._show()
+        self.call_after_refresh(self._show_hints)
+
+    def _show_hints(self) -> None:
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    def on_screen_resume(self) -> None:
+        """The keys of the screen above were others."""
+        self.call_after_refresh(self._show_hints)
+
+    def on_resize(self) -> None:
+        """The title is cut to the width."""
+        self.call_after_refresh(self._show)
+
+    # Parts -------------------------------------------------------------------------------------------------
+
+    @property
+    def program(self) -> HermesApp:
+        """The program."""
+        return cast("HermesApp", self.app)
+
+    @property
+    def table(self) -> LaneTable:
+        """The lanes."""
+        return self.query_one(LaneTable)
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile whose lanes are shown."""
+        profiles = self.news.board.profiles if self.news is not None else ()
+        return next((one for one in profiles if one.name == self._profile), None)
+
+    @property
+    def lane(self) -> Lane | None:
+        """The lane under the cursor."""
+        row = self.table.highlighted
+        lanes = self.news.board.lanes if self.news is not None else ()
+        return next((one for one in lanes if row is not None and (one.profile, one.key) == row.identity), None)
+
+    # Data --------------------------------------------------------------------------------------------------
+
+    def apply(self, news: LaneNews) -> None:
+        """Show what was found."""
+        self.news = news
+        self._show()
+
+    def _show(self) -> None:
+        if not self.is_attached:
+            return
+        news = self.news
+        if news is None:
+            self.query_one("#title", Line).show([(" Lanes", "bright"), (" · reading …", "faint")])
+            return
+        names = [one.name for one in news.board.profiles]
+        if self._profile not in names:
+            with_lanes = [one.name for one in news.board.profiles if one.lanes]
+            self._profile = next(iter(with_lanes or names), "")
+        now = self._clock.now()
+        rows = [
+            lane_row(
+                lane,
+                now,
+                self._clock.local,
+                self._recent(self._notice(lane)),
+                self._doing.get((lane.profile, lane.key), ""),
+            )
+            for lane in news.board.lanes
+            if lane.profile == self._profile
+        ]
+        self.query_one("#title", Line).show(*self._title())
+        self.table.show(rows, "This profile has no lanes." if names else "There is no Hermes here.")
+        self._show_lane()
+
+    def _notice(self, lane: Lane) -> Notice | None:
+        return self.news.notices.get((lane.profile, lane.key)) if self.news is not None else None
+
+    def _recent(self, notice: Notice | None) -> Notice | None:
+        """What the row says of it: nothing of what is long over."""
+        if notice is None or notice.settled is None:
+            return notice
+        return notice if self._clock.now() - notice.settled < _REMEMBERED else None
+
+    def _title(self) -> tuple[list[Part], list[Part]]:
+        news, profile, width = self.news, self.profile, self.app.size.width
+        if news is None or profile is None:
+            return [(" Lanes", "bright"), (" · no Hermes home was found", "faint")], []
+        right: list[Part] = []
+        problems = len(profile.problems) + bool(news.trouble)
+        if problems:
+            right.append((f"! {problems} problem{'' if problems == 1 else 's'} ", "warning"))
+        if width >= 60:
+            right.append(("read-only " if self._read_only else "read-write ", "faint"))
+        several = len(news.board.profiles) > 1
+        left: list[Part] = [(" Lanes", "bright")]
+        if several and width >= 60:
+            left += [(" · profile ", "faint"), (safe(profile.name), "")]
+        elif several:
+            left += [(f" {safe(profile.name)}", "")]
+        room = width - sum(width_of(text) for text, _ in (*left, *right)) - 6
+        words, style = gateway_words(profile, self._clock.now(), room)
+        left += [(" · " if width >= 60 else " ", "faint"), (f"⚕ {words}", style)]
+        return left, right
+
+    def _show_lane(self) -> None:
+        """The text below the table."""
+        lane, news = self.lane, self.news
+        page = self.query_one("#lane", Page)
+        if news is None:
+            return
+        if lane is None:
+            page.show([])
+            return
+        now = self._clock.now()
+        page.show(lane_blocks(lane, now, self._clock.local, self._notice(lane)))
+
+    @on(LaneTable.Moved)
+    def _moved(self) -> None:
+        self._show_lane()
+        self.query_one("#lane", Page).scroll_to(y=0, animate=False)
+
+    # Actions -----------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Read-only means that the keys are not there."""
+        if action in _OPERATIONS:
+            return not self._read_only
+        if action == "profile":
+            return self.news is None or len(self.news.board.profiles) > 1
+        return True
+
+    def action_profile(self, step: int) -> None:
+        """The next profile (1) or the one before (-1)."""
+        names = [one.name for one in self.news.board.profiles] if self.news is not None else []
+        if names:
+            self._profile = names[(names.index(self._profile) + step) % len(names)]
+            self._show()
+
+    def action_scroll_lane(self, step: int) -> None:
+        """The text below the table, up (-1) or down (1)."""
+        page = self.query_one("#lane", Page)
+        page.action_scroll_page(step)
+
+    def action_problems(self) -> None:
+        """What could not be read of the lanes."""
+        from hermes_tui.screens.page import PageScreen
+        from hermes_tui.widgets.page import Block
+
+        news = self.news
+        found = [(one.name, text) for one in news.board.profiles for text in one.problems] if news else []
+        notes = [(one.name, text) for one in news.board.profiles for text in one.notes] if news else []
+        if news is not None and news.trouble:
+            found.append(("log", news.trouble))
+        if not found and not notes:
+            self.notify("No problems: all that is known of lanes could be read.", markup=False)
+            return
+        blocks = [Block(safe(text), style="warning", label=safe(name), column=12) for name, text in found]
+        blocks += [Block(safe(text), label=safe(name), column=12) for name, text in notes]
+        self.app.push_screen(PageScreen("Problems with lanes", blocks))
+
+    @on(LaneTable.Opened)
+    def _open(self) -> None:
+        """The conversation of the lane."""
+        from hermes_tui.screens.lane_transcript import LaneTranscript
+
+        lane = self.lane
+        if lane is None or not lane.session_id or lane.state == "no session":
+            self.notify("This lane has no session to read yet.", markup=False)
+            return
+        sessions: list[tuple[str, str]] = [(lane.continues_in or lane.session_id, lane.state)]
+        if lane.continues_in:
+            sessions.append((lane.session_id, "compression"))
+        sessions += [(one.session_id, one.end_reason or "not ended") for one in lane.earlier]
+        manager = self.program.manager
+        title = safe(f"{lane.platform} {lane.chat}".strip()) or safe(lane.key)
+        self.app.push_screen(
+            LaneTranscript(
+                self._clock,
+                title,
+                [(id_, note) for at, (id_, note) in enumerate(sessions) if id_ not in dict(sessions[:at])],
+                lambda id_: manager.summary("hermes", id_),
+                manager.open,
+                self.program.in_loop,
+            )
+        )
+
+    def action_close(self) -> None:
+        """Back to the sessions."""
+        self.dismiss(None)

@@ -1,0 +1,1 @@
+"""The gateway's lanes on the screen."""

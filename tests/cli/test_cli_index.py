@@ -1,0 +1,80 @@
+"""`hermes-tui index`."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_tui.sessions.index import lock
+from tiny_home import TinyHome
+
+
+def state(cli: Callable[..., Any], *options: str) -> dict[str, Any]:
+    ran = cli(*options, "index", "status", "--json")
+    assert ran.code == 0, ran.err
+    answer: dict[str, Any] = json.loads(ran.out)
+    return answer
+
+
+def test_from_nothing_to_all_and_back(
+    cli: Callable[..., Any], tiny_home: TinyHome, process_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", process_environment["PYTHONPATH"])
+    tiny_home.add("one", turns=3)
+    tiny_home.add("two", turns=2)
+    assert state(cli)["state"] == "absent"
+    made = cli("index", "rebuild")
+    assert made.code == 0, made.err
+    assert "complete" in made.out
+    now = state(cli)
+    assert (now["state"], now["sources"], now["everything"], now["messages"]) == ("complete", 2, 2, 10)
+    assert now["size"] == Path(now["path"]).stat().st_size
+    assert not now["running"]
+    people = cli("index", "status")
+    assert "2 of 2 session files" in people.out
+    assert now["path"] in people.out
+    cleared = cli("index", "clear", "--json")
+    assert json.loads(cleared.out)["state"] == "absent"
+    assert not Path(now["path"]).exists()
+
+
+def test_switched_off(cli: Callable[..., Any], tiny_home: TinyHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    tiny_home.add("one")
+    assert state(cli, "--no-index")["state"] == "off"
+    refused = cli("--no-index", "index", "rebuild")
+    assert refused.code == 2
+    assert "switched off" in refused.err
+    settings = tiny_home.home / "config.toml"
+    settings.write_text("index = false\n")
+    monkeypatch.setenv("HERMES_TUI_CONFIG", str(settings))
+    assert state(cli)["state"] == "off"
+
+
+def test_while_another_is_at_work(cli: Callable[..., Any], tiny_home: TinyHome) -> None:
+    tiny_home.add("one")
+    path = Path(state(cli)["path"])
+    held = lock.take(path.with_suffix(".lock"))
+    assert held is not None
+    assert state(cli)["running"]
+    refused = cli("index", "clear")
+    assert refused.code == 2
+    assert "another program" in refused.err
+    os.close(held)
+
+
+def test_a_cache_that_cannot_be_written(cli: Callable[..., Any], tiny_home: TinyHome) -> None:
+    tiny_home.add("one")
+    path = Path(state(cli)["path"]).parent
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        path.rmdir()
+    path.write_text("not a directory")
+    failed = cli("index", "rebuild")
+    assert failed.code != 0
+    assert "Traceback" not in failed.err
+    assert state(cli)["state"] == "absent"

@@ -12,6 +12,7 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.cost.clerk import Task, send
 from hermes_tui.sessions.cost.ledger import Ledger
 from hermes_tui.sessions.cost.messages import with_costs
 from hermes_tui.sessions.cost.overview import Overview, overview
@@ -36,6 +37,9 @@ class CostDesk:
     ) -> None:
         """`file`: where the costs are kept between runs, None for nowhere. `prices`: the user's own."""
         self._catalogue = catalogue
+        self._adapters = adapters
+        self._file = file
+        self._prices = prices
         self._ledger = Ledger(adapters, file, prices)
 
     def total(self, options: CostOptions) -> CostSummary:
@@ -49,7 +53,26 @@ class CostDesk:
 
     def overview(self, today: date) -> Overview:
         """Spending at a glance, of the sessions as last listed; `today` is a local date."""
-        return overview(self.sheet(), self._sessions(), today)
+        return overview(self.book(), self._sessions(), today)
+
+    def book(self) -> Sheet:
+        """The same as `sheet`, but added up by a process of its own where that can be; for faces."""
+        entries, sessions = self._catalogue.entries(), self._sessions()
+        known = self._ledger.current(entries, sessions)
+        if known is not None:
+            return known
+        if self._file is not None:
+            task = Task(self._adapters.environment, self._file.parent, self._adapters.names, self._prices)
+            if send(task):
+                return self._ledger.reload()
+        return self.sheet()
+
+    def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """The sessions, each with its cost as it was last added up; nothing is read for it."""
+        own = self._ledger.last().own
+        if not own:
+            return list(sessions)
+        return _priced(sessions, lambda one: found.cost if (found := own.get(one.unified_id)) else None)
 
     def sheet(self) -> Sheet:
         """What every session spent, by model and day."""

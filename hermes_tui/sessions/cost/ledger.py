@@ -74,6 +74,25 @@ class Ledger:
                     self._sheet = sheet = replace(sheet, problems=(*sheet.problems, problem))
             return sheet
 
+    def current(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Sheet | None:
+        """The sheet, if nothing has changed since it was made."""
+        with self._work:
+            sheet = self._known()
+            self._read_index(sessions)
+            return sheet if sheet.key == self._key(entries, sessions) else None
+
+    def last(self) -> Sheet:
+        """The sheet as it was last made, by this process or an earlier one."""
+        with self._work:
+            return self._known()
+
+    def reload(self) -> Sheet:
+        """The sheet that another process has made."""
+        with self._work:
+            self._sheet = None
+            self._single.clear()
+            return self._known()
+
     def costs(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
         """What each of `sessions` cost, by unified id, as far as it is known or takes little reading: a list must
         not wait for files of many megabytes."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from math import inf
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_tui.config import Price
@@ -55,11 +56,12 @@ class Prices:
 
 
 def edition_of_list() -> str:
-    """The version of the price list."""
-    try:
-        return version("genai-prices")
-    except PackageNotFoundError:
+    """Changes with the price list that is installed, which is not imported for that."""
+    found = find_spec("genai_prices")
+    if found is None or found.origin is None:
         return ""
+    status = Path(found.origin).with_name("data.py").stat()
+    return f"{status.st_size} {status.st_mtime_ns}"
 
 
 def _own_tariff(own: Price) -> Tariff:

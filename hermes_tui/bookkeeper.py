@@ -1,0 +1,54 @@
+"""Keeps the costs in the list up to date: one daemon thread that has them added up when sessions have changed, not
+too often."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from hermes_tui.errors import HermesTuiError
+
+__all__ = ["Bookkeeper"]
+
+_FIRST = 2.0
+"""Seconds after the first list: what people look at comes before what it cost."""
+_PAUSE = 300.0
+"""Seconds between two additions, at least."""
+
+
+class Bookkeeper:
+    """`book` is called in the thread and adds up; `booked` is called there when it has, and something was new."""
+
+    def __init__(self, book: Callable[[], object], booked: Callable[[], None]) -> None:
+        self._book = book
+        self._booked = booked
+        self._wanted = threading.Event()
+        self._over = threading.Event()
+        self._started = False
+
+    def look(self) -> None:
+        """Sessions have changed. The first time the thread begins."""
+        self._wanted.set()
+        if not self._started:
+            self._started = True
+            threading.Thread(target=self._run, name="bookkeeper", daemon=True).start()
+
+    def stop(self) -> None:
+        """End, without waiting for an addition that is under way."""
+        self._over.set()
+        self._wanted.set()
+
+    def _run(self) -> None:
+        pause = _FIRST
+        while not self._over.wait(pause):
+            self._wanted.wait()
+            self._wanted.clear()
+            if self._over.is_set():
+                return
+            try:
+                self._book()
+            except HermesTuiError:
+                return  # wrong settings, of which the screen of costs says what is wrong
+            if not self._over.is_set():
+                self._booked()
+            pause = _PAUSE

@@ -1,0 +1,87 @@
+"""Adding up in a process of its own, and costs in a face's list."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.bookkeeper import Bookkeeper
+from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.cost import clerk
+from spending import Spender
+
+MILLION = 1_000_000
+
+
+@pytest.fixture
+def spender(tmp_path: Path) -> Spender:
+    spender = Spender(tmp_path / "home")
+    spender.session("one", {"input": MILLION})
+    return spender
+
+
+def test_another_process_adds_up(spender: Spender) -> None:
+    """This one neither imports the price list nor reads what sessions used."""
+    code = (
+        "import sys; from pathlib import Path; from datetime import date\n"
+        "from hermes_tui.sessions.manager import SessionManager\n"
+        "from session_adapters.base import Environment\n"
+        "manager = SessionManager(Environment(home=Path(sys.argv[1])), cache_dir=Path(sys.argv[2]),"
+        " agents=('claude',), prices={})\n"
+        "manager.catalogue.refresh()\n"
+        "print(manager.costs.shown(manager.catalogue.snapshot.sessions)[0].cost)\n"
+        "print(manager.costs.overview(date(2026, 3, 1)).whole)\n"
+        "print(manager.costs.shown(manager.catalogue.snapshot.sessions)[0].cost.total_usd)\n"
+        "print({'genai_prices', 'pydantic'} & set(sys.modules))\n"
+    )
+    command = [sys.executable, "-c", code, str(spender.home), str(spender.home.parent / "cache")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["None", "Figure(usd=1.0, estimated=True, unpriced=False)", "1.0", "set()"]
+
+
+def test_where_no_process_can_be_had_it_is_done_here(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    assert manager.costs.overview(date(2026, 3, 1)).whole.usd == pytest.approx(1.0)
+
+
+def test_nothing_is_added_up_again_while_nothing_changed(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    first = manager.costs.book()
+    monkeypatch.setattr(clerk, "send", None)
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    assert manager.costs.book() is first
+
+
+def test_the_bookkeeper_adds_up_once_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.bookkeeper._FIRST", 0.0)
+    booked = threading.Event()
+    calls: list[str] = []
+    keeper = Bookkeeper(lambda: calls.append("book"), booked.set)
+    for _ in range(5):
+        keeper.look()
+    assert booked.wait(20)
+    keeper.look()
+    keeper.stop()
+    assert calls == ["book"]
+
+
+def test_the_bookkeeper_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.bookkeeper._FIRST", 0.0)
+    asked = threading.Event()
+
+    def wrong() -> None:
+        asked.set()
+        raise ValidationError("the settings are wrong")
+
+    keeper = Bookkeeper(wrong, lambda: pytest.fail("nothing was added up"))
+    keeper.look()
+    assert asked.wait(20)
+    keeper.stop()

@@ -124,10 +124,9 @@ def _load_v1(rows: Sequence[Stored], strategy: str, limits: Limits) -> Sequence[
 
 
 def _token_window(rows: Sequence[Stored], limits: Limits) -> Sequence[Stored]:
-    """Counted over the events that have a message, and then so many are taken of all of them."""
+    """What does not fit is counted over the events that have a message, and then so many of all events are cut."""
     messages = [row for row in rows if row.has_message]
-    count = _fitting(messages, limits.budget, limits.preserved)
-    return rows[max(0, len(rows) - count) :] if count else ()
+    return rows[len(messages) - _fitting(messages, limits.budget, limits.preserved) :]
 
 
 def _fitting(rows: Sequence[Stored], budget: int, fewest: int) -> int:

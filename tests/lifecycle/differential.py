@@ -42,10 +42,8 @@ SOURCES: tuple[Mapping[str, Any], ...] = (
     {"platform": "telegram", "chat_id": "1", "chat_type": "dm", "user_id": "1", "chat_name": "Ana"},
     {"platform": "telegram", "chat_id": "-5", "chat_type": "group", "user_id": "1", "chat_name": "Ops"},
     {"platform": "telegram", "chat_id": "-5", "chat_type": "group", "user_id": "2", "chat_name": "Ops"},
-    {"platform": "discord", "chat_id": "7", "chat_type": "thread", "user_id": "2", "thread_id": "7", "guild_id": "g"},
     {"platform": "signal", "chat_id": "", "chat_type": "dm", "user_id": "+49", "user_id_alt": "u-1"},
     {"platform": "signal", "chat_id": "", "chat_type": "dm", "user_id": "+49", "user_id_alt": "u-2"},
-    {"platform": "google_chat", "chat_id": "spaces/A", "chat_type": "group", "user_id": "users/1"},
 )
 NOON = datetime(2026, 7, 21, 12)
 ENDS = ("agent_close", "ws_orphan_reap", "user_exit", "session_reset", "compression")
@@ -56,6 +54,8 @@ POLICIES: tuple[Mapping[str, Any], ...] = (
     {"mode": "both", "idle_minutes": 90, "at_hour": 0},
     {"mode": "weekly"},
 )
+TIMES = st.sampled_from((1, 119, 120, 121, 1800, 1801, 3600, 3601, 5400, 5401, 43200, 57600, 86400, 93600, 172800))
+"""Seconds: at and beside the boundaries of the policies, of the crash window and of the resume mark."""
 ROWS = (
     "id, source, user_id, session_key, chat_id, chat_type, thread_id, end_reason, ended_at IS NOT NULL AS over,"
     " message_count, parent_session_id, display_name, origin_json, expiry_finalized, profile_name, title"
@@ -126,8 +126,8 @@ class Lanes(RuleBasedStateMachine):
 
     # What both are told --------------------------------------------------------------------------------------
 
-    @rule(at=lanes, force_new=st.booleans(), speaks=st.booleans())
-    def message(self, at: int, force_new: bool, speaks: bool) -> None:
+    @rule(at=lanes, force_new=st.sampled_from((False, False, True)), speaks=st.sampled_from((True, True, False)))
+    def message(self, at: int, force_new: bool = False, speaks: bool = True) -> None:
         real = self.oracle.get(SOURCES[at], force_new=force_new)
         ours = self.store.get_or_create_session(SessionSource(**SOURCES[at]), force_new)
         self._same(real, ours)
@@ -195,16 +195,33 @@ class Lanes(RuleBasedStateMachine):
 
     # What happens around them --------------------------------------------------------------------------------
 
-    @rule(seconds=st.sampled_from((1, 119, 120, 121, 1800, 1801, 3600, 3601, 5400, 16 * 3600, 26 * 3600, 49 * 3600)))
-    def later(self, seconds: int) -> None:
+    @rule(at=lanes, seconds=TIMES, turn=st.booleans(), then=st.booleans())
+    def later(self, at: int, seconds: int, turn: bool, then: bool) -> None:
+        """Time goes by, from a lane's last activity to its next message, perhaps."""
+        if turn:
+            self.turn(at, 700)
         self.moment += timedelta(seconds=seconds)
         self.oracle.now(self.moment)
+        if then:
+            self.message(at)
 
-    @rule(at=lanes, reason=st.sampled_from(ENDS))
-    def row_ends(self, at: int, reason: str) -> None:
+    @rule(days=st.sampled_from((1, 2)), at=lanes)
+    def prune_at_the_very_day(self, days: int, at: int) -> None:
+        """A lane that is as old as is allowed to the second is not dropped."""
+        self.turn(at, None)
+        self.moment += timedelta(days=days)
+        self.oracle.now(self.moment)
+        self.prune(days)
+
+    @rule(at=lanes, reason=st.sampled_from(ENDS), then=st.sampled_from(("", "message", "restart")))
+    def row_ends(self, at: int, reason: str, then: str) -> None:
         real = self._current(at)
         if real:
             self._on_both("UPDATE sessions SET ended_at = 1, end_reason = ? WHERE id = ?", reason, real=real)
+        if then == "restart":
+            self.restart()
+        if then:
+            self.message(at)
 
     @rule(at=lanes)
     def row_vanishes(self, at: int) -> None:
@@ -214,8 +231,8 @@ class Lanes(RuleBasedStateMachine):
             self._on_both("UPDATE sessions SET parent_session_id = NULL WHERE parent_session_id = ?", real=real)
             self._on_both("DELETE FROM sessions WHERE id = ?", real=real)
 
-    @rule(at=lanes)
-    def compressed(self, at: int) -> None:
+    @rule(at=lanes, then=st.booleans())
+    def compressed(self, at: int, then: bool) -> None:
         """A turn is compressed, and the process dies before it tells the store."""
         real = self._current(at)
         if not real:
@@ -228,6 +245,8 @@ class Lanes(RuleBasedStateMachine):
             f" SELECT '{child}', source, id, started_at + 1, 0 FROM sessions WHERE id = ?",
             real=real,
         )
+        if then:
+            self.message(at)
 
     @rule()
     def restart(self) -> None:

@@ -32,11 +32,13 @@ def test_from_nothing_to_all_and_back(
     assert made.code == 0, made.err
     assert "complete" in made.out
     now = state(cli)
-    assert (now["state"], now["sources"], now["everything"], now["messages"]) == ("complete", 2, 2, 10)
+    assert now["state"] == "complete"
+    assert now["everything"] == now["prose"] == now["sources"] >= 2
+    assert now["messages"] >= 10
     assert now["size"] == Path(now["path"]).stat().st_size
     assert not now["running"]
     people = cli("index", "status")
-    assert "2 of 2 session files" in people.out
+    assert f"{now['sources']} of {now['sources']} session files" in people.out
     assert now["path"] in people.out
     cleared = cli("index", "clear", "--json")
     assert json.loads(cleared.out)["state"] == "absent"

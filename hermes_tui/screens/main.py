@@ -18,6 +18,7 @@ from hermes_tui.keymap import bindings
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.empty import empty_blocks
 from hermes_tui.screens.first_frame import FirstFrame
+from hermes_tui.screens.native_actions import NativeActions
 from hermes_tui.screens.session_actions import SessionActions
 from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.widgets.detail import detail_parts
@@ -49,7 +50,7 @@ _TALL = 10
 """Lines from which there is room for the line of details."""
 
 
-class MainScreen(SessionActions, FirstFrame):
+class MainScreen(NativeActions, SessionActions, FirstFrame):
     """Owns what is shown; the app gives it snapshots and transcripts."""
 
     BINDINGS = bindings("main")
@@ -332,7 +333,10 @@ class MainScreen(SessionActions, FirstFrame):
             self._typing.stop()
             self._typing = None
         text, only = self._only
-        self.sessions.set_filter(self.box.value, only if self.box.value == text else frozenset())
+        if only and self.box.value == text:
+            self.sessions.set_filter(text, only)
+        else:
+            self.sessions.set_filter(self.box.value)
         self._show_counts()
         self._show_detail()
         self._show_hints()

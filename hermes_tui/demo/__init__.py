@@ -50,6 +50,7 @@ def run_demo(config: Config, *, static: bool, home: Path | None, open_tui: bool 
 
 
 def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
+    from hermes_tui.demo.gateway import DemoGateway
     from hermes_tui.demo.home import environment_of, write_home
     from hermes_tui.demo.live import LiveWriter
 
@@ -59,15 +60,16 @@ def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
         return 0
     from hermes_tui.app import run_app
 
-    writer = None if static else LiveWriter(home, now)
+    writers = () if static else (LiveWriter(home, now), DemoGateway(home))
     with only_home(home):
-        if writer is not None:
+        for writer in writers:
             writer.start()
         try:
             return run_app(config, environment=environment_of(home), static_now=now if static else None)
         finally:
-            if writer is not None:
+            for writer in writers:
                 writer.stop()
+            for writer in writers:
                 writer.join(5)
 
 

@@ -27,6 +27,10 @@ class Lane(msgspec.Struct, frozen=True, kw_only=True):
     resume_pending: bool = False
     suspended: bool = False
     auto_reset: str | None = None
+    fresh: bool = False
+    """It was reset, and no message has come since: its session has no row."""
+    mirrored_as: str = ""
+    """Another session that `sessions.json` has for it."""
 
     @property
     def key(self) -> str:
@@ -46,6 +50,10 @@ class Chat(msgspec.Struct, frozen=True, kw_only=True):
     lane: Lane | None = None
     source: str = "cli"
     end_reason: str | None = None
+    ended_by: str = "compression"
+    """How the parts before the last ended; only those of a compression are each other's continuation."""
+    behind: bool = False
+    """The lane still leads to the part before the last."""
     archived: bool = False
     photo: bool = False
     """The first prompt comes with a picture."""

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import apsw
 import pytest
 
+from hermes_tui.demo.gateway import DemoGateway
 from hermes_tui.demo.hermes import GATEWAY_PID, GATEWAY_START
-from hermes_tui.demo.home import write_home
+from hermes_tui.demo.home import environment_of, write_home
 from hermes_tui.lifecycle.gateway import gateway_of
+from hermes_tui.lifecycle.lanes import board
+from hermes_tui.lifecycle.operations import Audit, Operations, Request
 
 NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
 
@@ -103,7 +106,8 @@ def test_there_is_one_of_every_relation(database: apsw.Connection) -> None:
     assert _rows(database, "SELECT count(*) FROM messages WHERE active = 0 AND compacted = 1")[0][0] > 0
     assert _rows(database, "SELECT count(*) FROM messages WHERE active = 0 AND compacted = 0")[0][0] > 0
     sources = {row[0] for row in _rows(database, "SELECT DISTINCT source FROM sessions")}
-    assert sources == {"cli", "tui", "cron", "subagent", "telegram", "discord", "whatsapp", "slack"}
+    messengers = {"telegram", "discord", "whatsapp", "slack", "signal", "email", "matrix", "mattermost"}
+    assert sources == {"cli", "tui", "cron", "subagent", *messengers}
     # As bytes: SQL's own functions end a text at its first NUL.
     multimodal = "SELECT content FROM messages WHERE substr(CAST(content AS BLOB), 1, 6) = x'006a736f6e3a'"
     (photo,) = _rows(database, multimodal)
@@ -116,11 +120,59 @@ def test_lanes_point_at_the_newest_session_of_their_place(home: Path, database: 
         for key, entry in _rows(database, "SELECT session_key, entry_json FROM gateway_routing")
     }
     mirror = json.loads((home / ".hermes" / "sessions" / "sessions.json").read_text())
-    assert lanes == {key: value for key, value in mirror.items() if not key.startswith("_")}
+    mirrored = {key: value for key, value in mirror.items() if not key.startswith("_")}
+    assert lanes.keys() == mirrored.keys()
+    assert {lanes[key]["platform"] for key in lanes if lanes[key] != mirrored[key]} == {"matrix"}
     query = "SELECT session_key, id, max(started_at) FROM sessions WHERE session_key NOT NULL GROUP BY session_key"
     newest = {key: name for key, name, _ in _rows(database, query)}
-    assert {key: entry["session_id"] for key, entry in lanes.items()} == newest
-    assert len(lanes) == 4
+    other = {entry["platform"] for key, entry in lanes.items() if entry["session_id"] != newest.get(key)}
+    assert other == {"mattermost", "homeassistant", "webhook"}, "compressed just now, without a message, unreadable"
+    assert len(lanes) == 10
+
+
+def test_there_is_a_lane_in_every_state(home: Path) -> None:
+    found = board(environment_of(home), NOW)
+    states = {(lane.profile, lane.platform): lane.state for lane in found.lanes}
+    assert set(states.values()) == {"live", "suspended", "resume pending", "ended", "no session", "unreadable"}
+    lanes = {lane.platform: lane for lane in found.lanes if lane.profile == "default"}
+    assert lanes["discord"].who == "shared"
+    assert lanes["email"].reset_due and not lanes["signal"].reset_due
+    assert (lanes["signal"].last_reset, len(lanes["signal"].earlier)) == ("daily", 1)
+    assert lanes["matrix"].restarts == 2 and lanes["matrix"].disagreement and lanes["matrix"].resets == "never"
+    assert lanes["mattermost"].continues_in and lanes["webhook"].fault
+    assert lanes["telegram"].earlier[0].end_reason == "compression"
+    gateways = {profile.name: profile.gateway.state for profile in found.profiles}
+    assert gateways == {"default": "running", "coder": "stopped"}
+    assert {lane.platform: lane.state for lane in found.lanes if lane.profile == "coder"} == {
+        "telegram": "live",
+        "slack": "resume pending",
+    }
+
+
+def test_the_gateway_of_the_demo_takes_what_was_done(tmp_path: Path) -> None:
+    write_home(tmp_path, NOW)
+    environment = environment_of(tmp_path)
+    operations = Operations(environment, audit=Audit(tmp_path / "audit.jsonl"), clock=lambda: NOW)
+    keys = {lane.platform: lane.key for lane in board(environment, NOW).lanes if lane.profile == "default"}
+    before = {lane.key: lane for lane in board(environment, NOW).lanes}
+    requests = {
+        keys["discord"]: Request(kind="reset", key=keys["discord"]),
+        keys["email"]: Request(kind="suspend", key=keys["email"]),
+    }
+    outcomes = {key: operations.apply(operations.plan(request)) for key, request in requests.items()}
+    assert {one.state for one in outcomes.values()} == {"pending"}
+    gateway = DemoGateway(tmp_path)
+    assert gateway.serve(NOW + timedelta(seconds=3)) == []
+    assert set(gateway.serve(NOW + timedelta(seconds=30))) == set(requests)
+    assert gateway.serve(NOW + timedelta(seconds=60)) == []
+    for key, outcome in outcomes.items():
+        after = operations.outcome(outcome.operation)
+        assert after.state == "done", after
+        lane = next(one for one in board(environment, NOW).lanes if one.key == key)
+        assert (lane.state, lane.disagreement, lane.session_id) == ("live", "", after.session_id)
+    assert {lane.key: lane for lane in board(environment, NOW).lanes if lane.key not in outcomes} == {
+        key: lane for key, lane in before.items() if key not in outcomes
+    }
 
 
 def test_the_gateway_is_seen_running(home: Path) -> None:

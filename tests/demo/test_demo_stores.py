@@ -28,7 +28,7 @@ WRITTEN = {
     "cursor": 6,
     "gemini": 8,
     "hector": 5,
-    "hermes": 143,
+    "hermes": 152,
     "omp": 6,
     "openclaw": 7,
     "opencode": 10,

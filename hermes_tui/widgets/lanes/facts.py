@@ -68,10 +68,10 @@ def lane_blocks(
         "state": _state_words(lane),
         "session": _session_words(lane),
         "sessions": _lineage(lane),
-        "policy": f"{lane.policy or 'unknown'}; now: {lane.resets}" if lane.resets else lane.policy,
+        "policy": "; ".join(dict.fromkeys(one for one in (lane.policy, lane.resets) if one)),
         "last reset": _last_reset(lane),
         "restarts": f"{lane.restarts} in a row while it was busy; at 3 it is suspended" if lane.restarts else "",
-        "tokens": f"{lane.context_tokens:,} in the last prompt, {lane.input_tokens:,} in, {lane.output_tokens:,} out",
+        "tokens": _tokens(lane),
         "since": f"{moment(lane.created_at)}, last active {moment(lane.last_active)}" if lane.created_at else "",
     }
     warned = {"not readable", "disagreement", "restarts"}
@@ -119,3 +119,8 @@ def _last_reset(lane: Lane) -> str:
     if not lane.last_reset:
         return ""
     return f"{lane.last_reset}, by the gateway" if "was_auto_reset" in lane.flags else lane.last_reset
+
+
+def _tokens(lane: Lane) -> str:
+    counts = {"in the last prompt": lane.context_tokens, "in": lane.input_tokens, "out": lane.output_tokens}
+    return ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)

@@ -38,10 +38,11 @@ _COLUMNS = (
     _Column("who", 16, 6, 5),
     _Column("session", 30, 15, 2),
     _Column("last", 4, 4, 8, right=True),
-    _Column("tokens", 9, 6, 3, right=True),
+    _Column("tokens", 9, 7, 3, right=True),
     _Column("state", 24, 14, 7),
     _Column("resets", 44, 16, 6),
 )
+_SESSION = 3
 _STATE = 6
 
 
@@ -153,7 +154,8 @@ class LaneTable(Widget, can_focus=True, inherit_bindings=False):
             if widths[at]:
                 quiet = at in (3, 4, 5) and not cursor
                 purpose = row.state.style if at == _STATE else "faint" if quiet else ""
-                shown.append((pad(texts[at], widths[at], right=column.right), purpose))
+                text = _shorter(texts[at], widths[at]) if at == _SESSION else texts[at]
+                shown.append((pad(text, widths[at], right=column.right), purpose))
         return shown
 
     def _line(self, cells: Sequence[tuple[str, str]], width: int, base: Style, *, mark: bool = False) -> Strip:
@@ -262,3 +264,8 @@ class LaneTable(Widget, can_focus=True, inherit_bindings=False):
     def on_mouse_scroll_up(self) -> None:
         """One up."""
         self.action_move(-1)
+
+
+def _shorter(id_: str, width: int) -> str:
+    """An id in `width` columns: its middle goes, for the end tells it from others of that minute."""
+    return id_ if len(id_) <= width or width < 6 else f"{id_[: width - 3]}…{id_[-2:]}"

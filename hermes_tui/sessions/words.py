@@ -141,11 +141,11 @@ class Passage:
         if not words:
             return
         ascii_only = all(map(str.isascii, words))
-        if any(is_han(word) and word not in self.text for word in words):
-            return
         if self.text.isascii():
             if ascii_only:
                 yield from self._simple(words, prefix)
+            return
+        if any(is_han(word) and word not in self.text for word in words):
             return
         if ascii_only and self.plain:
             if any(word not in self.lower for word in words):
@@ -160,7 +160,7 @@ class Passage:
 
     def holds(self, words: Sequence[str], prefix: bool = False) -> bool:
         """Whether `find` finds anything."""
-        if is_han("".join(words)) and "".join(words) in self.text:
+        if not self.text.isascii() and is_han("".join(words)) and "".join(words) in self.text:
             return True
         return next(self.find(words, prefix), None) is not None
 

@@ -68,7 +68,16 @@ class SearchDesk:
 
     def live(self) -> LiveSearch:
         """A search for a box in which somebody types. Close it when the box goes."""
-        return LiveSearch(lambda query: self.stores(query, SearchOptions(), refresh=False), self._index)
+        known: list[tuple[int, bool, CatalogueStores]] = []
+
+        def stores(query: Query) -> CatalogueStores:
+            """Made anew only when the list changed."""
+            state = (self._catalogue.snapshot.version, "cost" in query.fields)
+            if not known or known[0][:2] != state:
+                known[:] = [(*state, self.stores(query, SearchOptions(), refresh=False))]
+            return known[0][2]
+
+        return LiveSearch(stores, self._index)
 
     def complete(self, text: str, cursor: int) -> list[Completion]:
         """How the filter at `cursor` can go on, from the sessions that are known; no store is looked at."""

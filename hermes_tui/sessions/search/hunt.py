@@ -19,6 +19,7 @@ from hermes_tui.sessions.index.reader import Hit, Index
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.index.writer import Level, key_of
 from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
 from hermes_tui.sessions.query.tree import Tree, Unit, Word, leaves
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.model import Coverage, Field, Found, Match
@@ -51,10 +52,16 @@ class Stores(Protocol):
     """What a hunt needs of the program."""
 
     def shelves(self) -> Sequence[Shelf]:
-        """Every source with its sessions, as they are now."""
+        """Every source with its sessions, as they are now, the newest first."""
+
+    def title(self, summary: SessionSummary) -> Unit:
+        """The title of a session, as it is searched."""
 
     def adapter(self, agent: str) -> Adapter:
         """Raises `AdapterBroken`."""
+
+
+_NOBODY = SessionSummary(agent="", session_id="")
 
 
 class Hunt:
@@ -69,8 +76,10 @@ class Hunt:
         keep: Callable[[SessionSummary], bool] = lambda summary: True,
         rewound: bool = False,
         stop: Stop = lambda: False,
+        most: int | None = None,
     ) -> None:
-        """`keep` says which sessions are searched at all."""
+        """`keep` says which sessions are searched at all. After `most` sessions the index is asked no further: it
+        gives the newest first."""
         self._stores = stores
         self._query = query
         self._index = index
@@ -81,8 +90,14 @@ class Hunt:
         self._problems: list[Problem] = []
         self._coverage = Coverage()
         self._messages = query.needs_messages
+        self._most = most
+        self.more = False
+        """The index knows more sessions than were asked for."""
         self.complete = False
-        """Everything was searched."""
+        """Everything was searched that was to be."""
+        fields = query.fields - MESSAGE_FILTERS
+        self._same = None if fields else query.for_session(_NOBODY)
+        """What every session is searched for, where that does not depend on the session."""
 
     @property
     def coverage(self) -> Coverage:
@@ -109,7 +124,6 @@ class Hunt:
                     yield from self._first_look(summary, wanted)
             if wanted:
                 todo.append((shelf, wanted))
-        todo.sort(key=lambda item: -_newest(item[0]))
         self._coverage = Coverage(sources=len(todo))
         left = todo
         if self._index is not None and todo:
@@ -127,7 +141,7 @@ class Hunt:
     # What needs no texts -----------------------------------------------------------------------------------
 
     def _first_look(self, summary: SessionSummary, wanted: dict[str, Wanted]) -> Iterator[Found]:
-        search = self._query.for_session(summary)
+        search = self._same or self._query.for_session(summary)
         decided = search.decided
         if decided is not None:
             if decided:
@@ -137,7 +151,7 @@ class Hunt:
         if search.forbids:
             self._forbidding.add(summary.unified_id)
             self._excluded[summary.unified_id] = summary
-        title = Unit(summary.title)
+        title = self._stores.title(summary)
         if search.matches(title):
             place = Match("", "title", score=of_unit(search, title, "title"))
             yield from self._sift([Found(summary, (place,), 1)])
@@ -184,19 +198,28 @@ class Hunt:
             hits = index.search(tree, covered)
             if hits is None:
                 return False
-            sure = all(isinstance(leaf, Word) for leaf in leaves(tree))
-            yield from self._sift(self._group(hits, sessions, sure))
+            found = list(leaves(tree))
+            sure = all(isinstance(leaf, Word) for leaf in found)
+            alone = all(isinstance(leaf, Word) and len(leaf.tokens) == 1 for leaf in found)
+            yield from self._sift(self._group(hits, sessions, sure, alone))
         return True
 
-    def _group(self, hits: Iterable[Hit], sessions: Mapping[_Key, Wanted], sure: bool) -> Iterator[Found]:
+    def _group(
+        self, hits: Iterable[Hit], sessions: Mapping[_Key, Wanted], sure: bool, alone: bool
+    ) -> Iterator[Found]:
+        """`sure`: the index understood all of it. `alone`: single words, of which the index knows even in the longest
+        texts."""
         for hit in hits:
             if self._stop():
+                return
+            if self._most is not None and len(self._sure) >= self._most and not self._forbidding:
+                self.more = True
                 return
             key = (hit.agent, hit.path, hit.source_id, hit.session_id)
             one = sessions.get(key)
             if one is None or (hit.visibility == "rewound" and not self._rewound):
                 continue
-            if sure and hit.exact:
+            if sure and (hit.exact or alone):
                 self._sure.add(key)
                 place = Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility)
                 yield Found(one.summary, (place,), 1)
@@ -256,7 +279,3 @@ class Hunt:
         with self._lock:
             if len(self._problems) < 1000:
                 self._problems.append(problem)
-
-
-def _newest(shelf: Shelf) -> float:
-    return max((one.updated_at.timestamp() for one in shelf.sessions), default=shelf.source.modified)

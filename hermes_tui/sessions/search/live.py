@@ -25,8 +25,10 @@ from session_adapters.model import Problem, SessionSummary
 __all__ = ["LiveResult", "LiveSearch", "LiveSnapshot"]
 
 _EVERY = 0.05
-"""Seconds between two snapshots while more is found; the first comes at once."""
-_SHOWN = 500
+"""Seconds between two snapshots at least, while more is found; the first comes at once."""
+_REST = 4
+"""Times as long as making one took, at least, is spent on searching before the next."""
+_SHOWN = 200
 """Conversations in a snapshot."""
 
 
@@ -53,6 +55,8 @@ class LiveSnapshot(Struct, frozen=True, kw_only=True):
     """The first `_SHOWN`, newest first, or the best first where `ranked`."""
     total: int = 0
     """Conversations found by now."""
+    more: bool = False
+    """There are more, older ones: only the newest were asked for."""
     ranked: bool = False
     done: bool = False
     """There will be no more."""
@@ -136,18 +140,20 @@ class LiveSearch:
             self._publish(LiveSnapshot(query=query, done=True), number, None)
             return
         stores = self._stores(query)
-        hunt = Hunt(stores, query, self._index(), stop=superseded)
+        hunt = Hunt(stores, query, self._index(), stop=superseded, most=_SHOWN)
         gathering = Gathering()
-        shown_at = 0.0
+        due = 0.0
         version = 0
         for found in hunt.run():
             gathering.add(found)
-            now = time.monotonic()
-            if now - shown_at >= _EVERY:
-                shown_at, version = now, version + 1
-                self._show(query, number, stores, gathering, hunt, version, done=False)
             if superseded():
                 return
+            began = time.monotonic()
+            if began >= due:
+                version += 1
+                self._show(query, number, stores, gathering, hunt, version, done=False)
+                ended = time.monotonic()
+                due = ended + max(_EVERY, _REST * (ended - began))
         if not superseded():
             self._show(query, number, stores, gathering, hunt, version + 1, done=True)
 
@@ -165,7 +171,7 @@ class LiveSearch:
         conversations = gathering.newest_first()
         # All of them were read, so their order is known without another look.
         scored = all(not part.unscored for one in conversations[:RANKED] for part in one.parts.values())
-        ranked = done and scored and 0 < len(conversations) <= RANKED
+        ranked = done and scored and not hunt.more and 0 < len(conversations) <= RANKED
         if ranked:
             conversations = gathering.best_first(conversations, len(conversations))
         chosen = conversations[:_SHOWN]
@@ -174,6 +180,7 @@ class LiveSearch:
             version=version,
             results=tuple(_result(one) for one in chosen),
             total=len(conversations),
+            more=hunt.more,
             ranked=ranked,
             done=done,
             coverage=hunt.coverage,

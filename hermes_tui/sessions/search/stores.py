@@ -8,6 +8,7 @@ from hermes_tui.errors import AgentNotFound
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.query.tree import Unit
 from hermes_tui.sessions.search.hunt import Shelf
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
@@ -34,13 +35,21 @@ class CatalogueStores:
         ]
         self.sessions = tuple(dress(there))
         """Newest first."""
-        self._shelves = tuple(_shelves(self.sessions, catalogue.entries()))
+        self._shelves = tuple(sorted(_shelves(self.sessions, catalogue.entries()), key=_newest_first))
+        self._titles: dict[str, Unit] = {}
         self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
         """Unified id → where the session is."""
 
     def shelves(self) -> Sequence[Shelf]:
         """See `Stores.shelves`."""
         return self._shelves
+
+    def title(self, summary: SessionSummary) -> Unit:
+        """See `Stores.title`."""
+        unit = self._titles.get(summary.unified_id)
+        if unit is None:
+            unit = self._titles[summary.unified_id] = Unit(summary.title)
+        return unit
 
     def adapter(self, agent: str) -> Adapter:
         """See `Stores.adapter`. Raises `AdapterBroken`."""
@@ -56,6 +65,10 @@ class CatalogueStores:
             one for one in self.sessions if one.agent == summary.agent and root in (one.session_id, one.lineage_id)
         ]
         return sorted(parts or [summary], key=lambda one: (one.created_at, one.updated_at, one.session_id))
+
+
+def _newest_first(shelf: Shelf) -> float:
+    return -max((one.updated_at.timestamp() for one in shelf.sessions), default=shelf.source.modified)
 
 
 def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[Entry]) -> Iterable[Shelf]:

@@ -10,8 +10,11 @@ import shlex
 import shutil
 import signal
 import subprocess
+import termios
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from textual.app import SuspendNotSupported
@@ -21,9 +24,15 @@ from hermes_tui.errors import ValidationError
 if TYPE_CHECKING:
     from textual.app import App
 
-__all__ = ["editor", "pager", "run_outside"]
+    from hermes_tui.sessions.native import Start
+
+__all__ = ["editor", "pager", "run_outside", "run_start"]
 
 _OURS = (signal.SIGINT, signal.SIGQUIT)
+_AT_ONCE = 5.0
+"""Seconds; a program that fails sooner has said why, and nobody has read it yet."""
+_RESET = b"\x1b[?1000;1002;1003;1006;2004;1l\x1b>\x1b[0m\x1b[?25h"
+"""Mouse, bracketed paste, application keys and colours off, cursor on: what a killed program leaves behind."""
 
 
 def pager(variables: Mapping[str, str] | None = None) -> list[str]:
@@ -64,31 +73,96 @@ def run_outside(
     Nothing is awaited meanwhile: the screen has no terminal to write to. Raises `ValidationError` where the program
     is missing or cannot start, or where there is no terminal to hand over.
     """
-    if shutil.which(argv[0]) is None:
+    program = shutil.which(argv[0])
+    if program is None:
         raise ValidationError(f"{argv[0]} is not installed")
-    environment = {**os.environ, **(variables or {})}
-    failure: OSError | None = None
+    return _hand_over(app, argv, program, cwd, {**os.environ, **(variables or {})}, shlex.join(argv))
+
+
+def run_start(app: App[Any], start: Start) -> int:
+    """Run an agent's program as `start` says, in the same way. One that fails at once is left to be read before the
+    screen comes back. Raises as `run_outside` does, and as `Start.check`."""
+    start.check()
+    assert start.program is not None  # noqa: S101  (`check` has seen to it)
+    return _hand_over(
+        app, start.argv, start.program, Path(start.cwd), start.environment(), start.line, patience=_AT_ONCE
+    )
+
+
+def _hand_over(
+    app: App[Any],
+    argv: Sequence[str],
+    program: str,
+    cwd: Path | None,
+    variables: Mapping[str, str],
+    line: str,
+    *,
+    patience: float = 0.0,
+) -> int:
+    failure: OSError | ValueError | None = None
     code = 0
     try:
         with app.suspend():
-            before = {number: signal.signal(number, signal.SIG_IGN) for number in _OURS}
             try:
-                code = subprocess.run(  # noqa: S603  (what the user's own settings name)
-                    list(argv), cwd=cwd, env=environment, preexec_fn=_usual_signals, check=False
-                ).returncode
-            except OSError as error:  # told once the screen is back
+                code = _run(argv, program, cwd, variables, patience)
+            except (OSError, ValueError) as error:  # told once the screen is back
                 failure = error
-            finally:
-                for number, handler in before.items():
-                    signal.signal(number, handler)
     except SuspendNotSupported as error:
-        command = shlex.join(argv)
-        raise ValidationError(f"there is no terminal to hand over here; run it yourself: {command}") from error
+        raise ValidationError(f"there is no terminal to hand over here; run it yourself: {line}") from error
     if failure is not None:
-        raise ValidationError(f"{argv[0]} cannot be started: {failure.strerror or failure}") from failure
+        reason = failure.strerror if isinstance(failure, OSError) else None
+        raise ValidationError(f"{argv[0]} cannot be started: {reason or failure}") from failure
     return code
 
 
-def _usual_signals() -> None:
-    for number in _OURS:
-        signal.signal(number, signal.SIG_DFL)
+def _run(argv: Sequence[str], program: str, cwd: Path | None, variables: Mapping[str, str], patience: float) -> int:
+    """Run it, and leave the terminal as it was found, whatever the program did to it."""
+    # Caught and passed over, not ignored: what is ignored, the program would inherit.
+    before = {number: signal.signal(number, _pass_over) for number in _OURS}
+    mode = _mode()
+    began = time.monotonic()
+    try:
+        code = subprocess.run(  # noqa: S603  (argv, no shell)
+            list(argv), executable=program, cwd=cwd, env=variables, check=False
+        ).returncode
+        _restore(mode)
+        if code and time.monotonic() - began < patience:
+            _let_read(argv[0], code)
+        return code
+    finally:
+        _restore(mode)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _pass_over(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C is the program's."""
+
+
+def _mode() -> list[Any] | None:
+    try:
+        return termios.tcgetattr(0)
+    except (termios.error, OSError):
+        return None
+
+
+def _restore(mode: list[Any] | None) -> None:
+    """The terminal's mode as it was; keys that the program left unread are not ours, and could do harm here."""
+    if mode is None:
+        return
+    try:
+        termios.tcsetattr(0, termios.TCSAFLUSH, mode)
+        os.write(1, _RESET)
+    except (termios.error, OSError):
+        pass  # a terminal that is gone: `Guard` ends the program
+
+
+def _let_read(name: str, code: int) -> None:
+    """Its last words are on the screen; wait for Enter before they are painted over."""
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    try:
+        os.write(1, f"\r\n[{name} {how}; Enter returns to hermes-tui]".encode())
+        while os.read(0, 1024)[-1:] not in (b"\n", b""):
+            pass
+    except OSError:
+        pass  # nobody is there to press it

@@ -31,6 +31,7 @@ CONTEXTS: Mapping[str, str] = {
     "lanes": "Lanes",
     "operations": "Lanes, to change one",
     "plan": "Plan of a change",
+    "start": "Resuming and forking",
     "picker": "Choosing a session",
     "lane": "A lane's conversation",
 }
@@ -46,6 +47,7 @@ _INSIDE: Mapping[str, tuple[str, ...]] = {
     "cost": ("app",),
     "lanes": ("operations", "app"),
     "plan": ("page",),
+    "start": ("page",),
     "lane": ("transcript", "app"),
 }
 """Innermost contexts → those whose keys work in them as well."""
@@ -94,6 +96,8 @@ KEYS: tuple[Key, ...] = (
     Key("main.copy", "y", "copy", "Copy the message, code, output, an id or a command", "copy"),
     Key("main.pager", "p", "pager", "Read it in $PAGER"),
     Key("main.editor", "v", "editor", "Open it in $EDITOR"),
+    Key("main.resume", "r", "resume", "Go on with it in the agent's own program", "resume…"),
+    Key("main.fork", "F", "fork", "Begin a new session with what was said in it, in the agent's own program"),
     Key("list.open", "enter,l", "open", "Open the session", "open"),
     Key("list.mark", "space", "mark", "Mark it for a comparison, or take the mark away", "mark"),
     Key("list.toggle", "z", "toggle_fold", "Unfold or fold forks and helpers", "fold"),
@@ -181,6 +185,13 @@ KEYS: tuple[Key, ...] = (
     Key("plan.turn", "tab,shift+tab,left,right", "turn", "The other button"),
     Key("plan.close", "escape,n", "close", "Cancel"),
     Key("plan.force", "f", "force", "Plan it against Hermes' own rule, where that can be done"),
+    Key("start.here", "y", "start('here')", "Start it in this terminal, once it was on the screen for a moment"),
+    Key("start.window", "w", "start('window')", "Start it in a new window of tmux"),
+    Key("start.directory", "d", "directory", "Run it in another directory"),
+    Key("start.choose", "enter", "choose", "What the chosen button says; at first, cancel"),
+    Key("start.turn", "tab,right", "turn(1)", "The next button"),
+    Key("start.turn_back", "shift+tab,left", "turn(-1)", "The button before"),
+    Key("start.close", "escape,n", "close", "Cancel"),
     Key("picker.choose", "enter", "choose", "Choose the session"),
     Key("picker.leave", "escape", "leave", "Choose nothing"),
     Key("picker.down", "down,ctrl+n", "move(1)", "Next session"),

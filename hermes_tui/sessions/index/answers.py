@@ -62,6 +62,8 @@ class Coverage(NamedTuple):
     levels: Mapping[Key, Level]
     """(agent, path, native id) → level; only those of which there is anything."""
     numbers: Mapping[int, Level]
+    whole: bool = False
+    """All of them are at `Level.ALL`."""
 
     def level(self, source: Source) -> Level:
         """How much of `source` there is."""

@@ -68,7 +68,7 @@ class Index:
             found = known.get(key)
             if found is not None and found[2] and found[1] == source.stamp:
                 levels[key] = numbers[found[0]] = found[2]
-        return Coverage(generation, levels, numbers)
+        return Coverage(generation, levels, numbers, set(levels.values()) == {Level.ALL})
 
     def _sources(self, connection: apsw.Connection) -> tuple[str, Known]:
         generation = _generation(connection)
@@ -215,14 +215,8 @@ def _parts(tree: Tree, field: Field, coverage: Coverage) -> list[tuple[str, Fiel
     """Tables, and what to ask them."""
     if field == "tool":
         return [("tool", field, match_expression(tree)), ("long", field, match_expression(tree, places=False))]
-    everything = all(level == Level.ALL for level in coverage.numbers.values())
-    if (
-        everything
-        and isinstance(tree, Word)
-        and tree.prefix
-        and len(tree.tokens) == 1
-        and len(tree.tokens[0]) in _SHORT
-    ):
+    begun = isinstance(tree, Word) and tree.prefix and len(tree.tokens) == 1 and len(tree.tokens[0]) in _SHORT
+    if begun and coverage.whole:
         return [("short", field, match_expression(tree))]
     return [("prose", field, match_expression(tree))]
 

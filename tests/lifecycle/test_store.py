@@ -269,8 +269,12 @@ def test_a_suspended_lane_wins_over_a_mark(open_store: Callable[..., SessionStor
     assert store.suspend_session(KEY)
     assert not store.mark_resume_pending(KEY)
     assert not store.suspend_session("nobody")
+    store.update_session(KEY, 900)
     second = store.get_or_create_session(ANA)
     assert (second.session_id != first.session_id, second.auto_reset_reason) == (True, "suspended")
+    assert second.reset_had_activity
+    store.suspend_session(KEY)
+    assert not store.get_or_create_session(ANA).reset_had_activity  # nothing was said in that one
 
 
 def test_an_expired_lane_is_finalized(open_store: Callable[..., SessionStore], tmp_path: Path, clock: Clock) -> None:

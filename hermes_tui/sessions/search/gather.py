@@ -55,11 +55,8 @@ class Part:
     @property
     def score(self) -> float:
         """How well the session fits, 0 to 1; 0 where nothing was looked at."""
-        return of_session(self._scored, self.total)
-
-    @property
-    def _scored(self) -> Sequence[Match]:
-        return [one if one.score is not None else one._replace(score=_UNKNOWN) for one in self._places.values()]
+        scores = (_UNKNOWN if match.score is None else match.score for match in self._places.values())
+        return of_session(max(scores, default=0.0), self.total)
 
     @property
     def anchor(self) -> Match | None:

@@ -128,7 +128,8 @@ class Hunt:
         left = todo
         if self._index is not None and todo:
             left = yield from self._indexed(self._index, todo)
-        yield from self._own_indexes(todo)
+        if not self.more:
+            yield from self._own_indexes(todo)
         for number, (shelf, wanted) in enumerate(left, 1):
             if self._stop():
                 return

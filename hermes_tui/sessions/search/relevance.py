@@ -7,12 +7,11 @@ alternatives are there, how often and in how long a text (saturating, as in BM25
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from math import log1p
 
 from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import Literally, Unit, Word, leaves
-from hermes_tui.sessions.search.model import Field, Match
+from hermes_tui.sessions.search.model import Field
 
 __all__ = ["of_session", "of_unit"]
 
@@ -37,9 +36,8 @@ def of_unit(search: Search, unit: Unit, field: Field) -> float:
     return place * (0.2 + 0.5 * there + 0.3 * density)
 
 
-def of_session(matches: Iterable[Match], count: int) -> float:
-    """How well a session fits: its best text, and a little for every other one."""
-    best = max((match.score or 0.0 for match in matches), default=0.0)
+def of_session(best: float, count: int) -> float:
+    """How well a session fits: its best text, and a little for every other one of `count`."""
     return min(1.0, best * (1.0 + 0.1 * log1p(max(0, count - 1))))
 
 

@@ -1,0 +1,80 @@
+"""What a query finds inside one conversation: which messages, and which words of a text are to be lit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.tree import Unit
+from hermes_tui.sessions.search.calls import calls_of, paths_of
+from hermes_tui.sessions.words import Span
+from session_adapters.model import Message, SessionSummary, ToolCall
+from session_adapters.searchable import texts_of
+
+__all__ = ["Within", "place_of"]
+
+_FIRST = 64
+"""Messages that are looked at together at first; each time four times as many."""
+
+
+class Within:
+    """A query and one session. Any thread may ask."""
+
+    def __init__(self, query: Query, summary: SessionSummary) -> None:
+        self.query = query
+        self._session_id = summary.session_id
+        self._search = query.for_session(summary)
+        self._calls = query.needs_messages
+        self.has_places = self._search.decided is None and not self._search.forbids
+        """There is something to be looked for in texts."""
+
+    def spans(self, text: str) -> list[Span]:
+        """The words that were looked for; merged, in order."""
+        return self._search.spans(Unit(text)) if self.has_places else []
+
+    def next(self, messages: Sequence[Message], at: int, step: int) -> int | None:
+        """The nearest message with a match below (`step` 1) or above (-1) index `at`; a result that its call shows
+        counts as the call."""
+        if not self.has_places:
+            return None
+        size, begin = _FIRST, at + step
+        while 0 <= begin < len(messages):
+            first, stop = (
+                (begin, min(len(messages), begin + size)) if step > 0 else (max(0, begin - size + 1), begin + 1)
+            )
+            found = self._matching(messages, first, stop)
+            for index in found if step > 0 else reversed(found):
+                place = place_of(messages, index)
+                if (place - at) * step > 0:
+                    return place
+            begin, size = (stop, size * 4) if step > 0 else (first - 1, size * 4)
+        return None
+
+    def _matching(self, messages: Sequence[Message], first: int, stop: int) -> list[int]:
+        calls: Sequence[Sequence[ToolCall]] = list(calls_of(messages))[first:stop] if self._calls else ()
+        found: list[int] = []
+        for offset, text in enumerate(texts_of(self._session_id, messages, first, stop)):
+            if text.visibility == "rewound":
+                continue
+            units = self._units(text.prose, text.tool, text.role, calls[offset] if calls else ())
+            if any(self._search.matches(unit) for unit in units):
+                found.append(first + offset)
+        return found
+
+    def _units(self, prose: str, tool: str, role: str, calls: Sequence[ToolCall]) -> Iterator[Unit]:
+        tools, files = lambda: [call.tool_name for call in calls], lambda: paths_of(calls)
+        if prose or (self._calls and not tool):
+            yield Unit(prose, role, tools, files)
+        if tool:
+            yield Unit(tool, role, tools, files)
+
+
+def place_of(messages: Sequence[Message], index: int) -> int:
+    """Which message shows the one with this index: for a result that its call shows, that of the call."""
+    result = messages[index].tool_result
+    if result is None or not result.linked:
+        return index
+    for at in range(index - 1, -1, -1):
+        if any(call.tool_call_id == result.tool_call_id for call in messages[at].tool_calls):
+            return at
+    return index

@@ -44,9 +44,11 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui lanes",
         *(f"hermes-tui lanes {name}" for name in LANES),
         "hermes-tui sessions",
+        "hermes-tui sessions browse",
         "hermes-tui sessions diff",
         "hermes-tui sessions export",
         "hermes-tui sessions list",
+        "hermes-tui sessions search",
         "hermes-tui sessions show",
     }
 

@@ -19,7 +19,6 @@ from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
 from hermes_tui.screens.help import HelpScreen
 from hermes_tui.screens.main import MainScreen
-from hermes_tui.screens.menu import MenuScreen
 from hermes_tui.screens.problems import ProblemsScreen
 from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.page import Page

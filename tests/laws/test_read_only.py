@@ -46,6 +46,7 @@ def test_nothing_of_a_store_changes(relative: Path, store: Callable[..., Path]) 
             assert shown.returncode == 0, shown.stderr
     assert run(home, "doctor", "--json").returncode == 0
     assert run(home, "lanes", "list").returncode == 0
+    assert run(home, "index", "rebuild").returncode == 0
     assert tree_hash(home) == before
 
 

@@ -451,6 +451,26 @@ def test_a_full_disk_changes_nothing(home: Home, monkeypatch: pytest.MonkeyPatch
     assert [one.state for one in home.operations.log()] == ["failed"]
 
 
+def test_a_log_that_is_full_afterwards_hides_nothing(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The operation was begun in the log and done in the store: that is what is said, with the trouble."""
+    plan = home.plan("suspend")
+    write, calls = os.write, []
+
+    def full(number: int, data: bytes) -> int:
+        calls.append(data)
+        if len(calls) > 1:
+            raise OSError(28, "No space left on device")
+        return write(number, data)
+
+    monkeypatch.setattr(os, "write", full)
+    outcome = home.operations.apply(plan)
+    monkeypatch.undo()
+    assert outcome.state == "done"
+    assert "No space left" in outcome.text
+    assert home.members()[LIVE]["suspended"] is True
+    assert [one.state for one in home.operations.log()] == ["done"]
+
+
 def test_a_full_database_changes_nothing(home: Home) -> None:
     """SQLite's own limit of pages, as a full disk would do."""
     code = """

@@ -94,8 +94,8 @@ class Operations(Ledger):
     # Applying ------------------------------------------------------------------------------------------------
 
     def apply(self, plan: Plan) -> Outcome:
-        """Do what the plan says, all or nothing, and say what became of it. Raises `OperationRefused` (nothing was
-        written), `StoreError` (the store or our log cannot be written; nothing was changed, or it says what)."""
+        """Do what the plan says, all or nothing, and say what became of it. Raises `OperationRefused` and
+        `StoreError`; nothing was changed then."""
         if self._read_only:
             raise OperationRefused("this program was started read-only, or its settings say so: nothing is changed")
         if plan.refusal:
@@ -104,14 +104,24 @@ class Operations(Ledger):
         with self._audit.alone():
             self._finish_interrupted(home)
             begun, fresh = self._written(plan, home)
-            self._step("applied")
+            trouble = [self._mirrored(fresh, home), self._noted(plan, begun)]
+        self._step("verify")
+        outcome = self._outcome(self._known(begun.operation))
+        if outcome.final:
+            with suppress(StoreError):  # whoever asks for the outcome next writes it down
+                self._close(begun.operation, outcome.state, outcome.text)
+        return replace(outcome, text="; ".join(part for part in (outcome.text, *trouble) if part))
+
+    def _noted(self, plan: Plan, begun: Record) -> str:
+        """Say in our log that it is done. Should that fail, the store says it as well."""
+        self._step("applied")
+        try:
             self._audit.append(Record(operation=begun.operation, event="applied", at=self._clock()))
-            trouble = self._mirrored(fresh, home)
             if plan.request.kind == "undo":
                 self._close(plan.request.target, "undone", f"taken back by {begun.operation}")
-        self._step("verify")
-        outcome = self.outcome(begun.operation)
-        return outcome if not trouble else replace(outcome, text=f"{outcome.text}; {trouble}")
+        except StoreError as error:
+            return str(error).rstrip(".")
+        return ""
 
     def _written(self, plan: Plan, home: HermesHome) -> tuple[Record, Plan]:
         """Rows and table, and the index where it is a file: one transaction."""

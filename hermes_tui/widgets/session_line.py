@@ -13,10 +13,10 @@ from textual.strip import Strip
 from hermes_tui.display import age, safe
 from hermes_tui.themes import agent_colour
 from hermes_tui.widgets.cells import fit, pad, width_of
-from hermes_tui.widgets.session_rows import Conversation, Row, project_of
+from hermes_tui.widgets.session_rows import Conversation, Row, Snippet, project_of
 from hermes_tui.widgets.states import State, narrow_money, state_of
 
-__all__ = ["Columns", "Painter", "columns_for"]
+__all__ = ["Columns", "Painter", "columns_for", "containing", "lit_parts", "merged"]
 
 _AGE = 3
 _RELATION = {"fork": "fork ", "subagent": "sub "}
@@ -58,8 +58,8 @@ class Painter(NamedTuple):
     now: datetime
     badges: Mapping[str, str]
     """Agent name → its two letters."""
-    words: Sequence[str]
-    """Lower-case words of the filter, to be lit."""
+    find: Callable[[str], Sequence[tuple[int, int]]]
+    """The characters of a text that are to be lit; in order, merged."""
     base: Style
     style: Callable[[str], Style]
     """Purpose → style to lay over the base."""
@@ -71,9 +71,12 @@ class Painter(NamedTuple):
     def strip(self, row: Row, cursor: Style | None) -> Strip:
         """The row as a line; `cursor` is laid under everything where the cursor is."""
         base = self.base if cursor is None else self.base + cursor
-        if row.conversation is None:
+        if row.conversation is not None:
+            parts = self._parts(row, row.conversation)
+        elif row.snippet is not None:
+            parts = self._snippet(row.snippet)
+        else:
             return self._strip([(f" {row.heading}", "heading")], base, plain=False)
-        parts = self._parts(row, row.conversation)
         if cursor is not None:
             # What is faint elsewhere is read here.
             parts = [(text, "" if purpose in ("faint", "title", "rule") else purpose) for text, purpose in parts]
@@ -123,27 +126,60 @@ class Painter(NamedTuple):
         chosen = ("◆ ", "match") if conversation.key in self.marked else ("  ", "")
         if not row.guide:
             badge = pad(safe(self.badges.get(tip.agent, tip.agent[:2])), 2)
-            return [(mark or "  ", "faint"), (badge, f"agent-{agent_colour(tip.agent)}"), chosen]
+            alone = _relation(conversation) if row.result else ""
+            return [(mark or "  ", "faint"), (badge, f"agent-{agent_colour(tip.agent)}"), chosen, (alone, "faint")]
         # A deep tree must leave room for the title.
         guide = row.guide[-max(4, self.width // 4 // 2 * 2) :]
-        relation = _RELATION.get(conversation.parts[0].kind, "")
-        return [chosen, (guide, "rule"), (mark, "faint"), (relation, "faint")]
+        return [chosen, (guide, "rule"), (mark, "faint"), (_relation(conversation), "faint")]
+
+    def _snippet(self, snippet: Snippet) -> list[tuple[str, str]]:
+        label = f"     {snippet.label}  " if snippet.label else "     "
+        text = fit(snippet.text, max(0, self.width - width_of(label) - 1))
+        marks = [(start, min(end, len(text))) for start, end in snippet.marks if start < len(text)]
+        return [(label, "faint"), *lit_parts(text, marks, "faint")]
 
     def _lit(self, text: str, purpose: str) -> list[tuple[str, str]]:
-        """`text` with the words of the filter lit."""
+        return lit_parts(text, self.find(text), purpose)
+
+
+def lit_parts(text: str, spans: Sequence[tuple[int, int]], purpose: str) -> list[tuple[str, str]]:
+    """`text` as parts of a line, with the spans (in order, apart from one another) lit."""
+    parts: list[tuple[str, str]] = []
+    at = 0
+    for start, end in spans:
+        parts += [(text[at:start], purpose), (text[start:end], "match")]
+        at = end
+    return [*parts, (text[at:], purpose)]
+
+
+def containing(words: Sequence[str]) -> Callable[[str], Sequence[tuple[int, int]]]:
+    """Finds lower-case words anywhere in a text, in whatever case they are there."""
+
+    def find(text: str) -> Sequence[tuple[int, int]]:
         lowered = text.lower()
-        if not self.words or len(lowered) != len(text):
-            return [(text, purpose)]
-        lit = [False] * len(text)
-        for word in self.words:
+        if not words or len(lowered) != len(text):
+            return ()
+        spans: list[tuple[int, int]] = []
+        for word in words:
             start = lowered.find(word)
             while start >= 0:
-                lit[start : start + len(word)] = [True] * len(word)
+                spans.append((start, start + len(word)))
                 start = lowered.find(word, start + len(word))
-        parts: list[tuple[str, str]] = []
-        begin = 0
-        for index in range(1, len(text) + 1):
-            if index == len(text) or lit[index] != lit[begin]:
-                parts.append((text[begin:index], "match" if lit[begin] else purpose))
-                begin = index
-        return parts
+        return merged(spans)
+
+    return find
+
+
+def merged(spans: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    """In order, those that touch made one."""
+    found: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def _relation(conversation: Conversation) -> str:
+    return _RELATION.get(conversation.parts[0].kind, "")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hermes_tui.clock import Clock
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
 
-__all__ = ["Conversation", "Forest", "Row", "Wanted", "day_heading", "project_of"]
+__all__ = ["Conversation", "Forest", "Row", "Snippet", "Wanted", "day_heading", "project_of"]
 
 Wanted = str | frozenset[str]
 """What a filter asks for: a word, or one of these sessions by unified id."""
@@ -83,8 +83,19 @@ class Conversation:
         self._haystack = "\n".join(text for part in self.parts for text in _searched(part)).lower()
 
 
+class Snippet(NamedTuple):
+    """What stands below a conversation that a search has found."""
+
+    text: str = ""
+    """On one line, safe for a terminal."""
+    marks: tuple[tuple[int, int], ...] = ()
+    """Characters of it that are to be lit."""
+    label: str = ""
+    """What stands before it."""
+
+
 class Row(NamedTuple):
-    """One line of the list: a heading (without conversation), or a conversation."""
+    """One line of the list: a heading (without conversation), a conversation, or the snippet below one."""
 
     heading: str = ""
     conversation: Conversation | None = None
@@ -92,6 +103,9 @@ class Row(NamedTuple):
     """Tree glyphs before the title, two columns per level."""
     unfolded: bool | None = None
     """None where there is nothing to unfold."""
+    snippet: Snippet | None = None
+    result: bool = False
+    """Found by a search: it stands alone, without what it came from."""
 
     @property
     def key(self) -> str:

@@ -54,6 +54,10 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
     def _settled(self) -> None:
         """Called when the screen shows what the view says."""
 
+    def _is_unseen(self, entry: int) -> bool:
+        """Whether an entry is to be dimmed, whatever it looks like."""
+        return False
+
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(f"transcript--{name}", partial=True)
 
@@ -108,7 +112,7 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         for row in rows:
             part, line = row.rendered.at(row.position.line)
             segments = part.segments(line)
-            if row.rendered.muted:
+            if row.rendered.muted or self._is_unseen(row.position.entry):
                 segments = list(Segment.apply_style(segments, post_style=_DIM))
             same = piece is not None and piece.block and row.position.entry == at.entry and part.block == piece.block
             here = row.position == at

@@ -19,7 +19,7 @@ COMPONENTS = frozenset(
     f"transcript--{name}"
     for name in (
         "user", "agent", "meta", "prose", "prompt", "tool", "target", "output", "thinking", "notice", "rule", "error",
-        "added", "removed", "more", "heading", "code", "link", "quote", "cursor", "resting", "mark",
+        "added", "removed", "more", "heading", "code", "link", "quote", "cursor", "resting", "mark", "match",
         *(f"agent-{number}" for number in range(8)),
     )
 )  # fmt: skip

@@ -370,6 +370,12 @@ class View:
         self.restore(held)
         return True
 
+    def set_levels(self, index: int, levels: Mapping[str, int]) -> None:
+        """Show so much of these blocks of an entry."""
+        entry = self.column.entries[index]
+        entry.levels = dict(levels) or None
+        self._drop(entry)
+
     def toggle_kind(self, *, tools: bool) -> int:
         """Open or close all tool calls, or all thinking; the new level."""
         held = self.hold(by_cursor=True)

@@ -1,0 +1,265 @@
+"""What a transcript pane shows and how it comes there: reading the store in threads, one at a time for a transcript;
+what they bring is put in without moving what is being read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from textual.content import Content
+
+from hermes_tui.aside import aside
+from hermes_tui.clock import Clock
+from hermes_tui.display import safe
+from hermes_tui.widgets.transcript.border import subtitle, title
+from hermes_tui.widgets.transcript.branches import branches_of, partings, place, switch
+from hermes_tui.widgets.transcript.canvas import TranscriptCanvas
+from hermes_tui.widgets.transcript.view import Position
+from session_adapters.model import Message, SessionSummary
+from session_adapters.transcript import Branch, Change, Transcript
+
+__all__ = ["TranscriptLoading"]
+
+
+class _Read(NamedTuple):
+    """What a thread found; the list is its own copy."""
+
+    messages: list[Message]
+    complete: bool
+    branches: Sequence[Branch]
+    added: int = 0
+    change: Change = Change()
+
+
+def _read(transcript: Transcript, *, added: int = 0, change: Change = Change()) -> _Read:  # noqa: B008  (immutable)
+    return _Read(list(transcript.messages), transcript.complete, branches_of(transcript), added, change)
+
+
+def _earlier(transcript: Transcript) -> _Read:
+    return _read(transcript, added=transcript.earlier())
+
+
+def _refresh(transcript: Transcript) -> _Read:
+    return _read(transcript, change=transcript.refresh())
+
+
+def _switch(transcript: Transcript, step: int) -> tuple[_Read, int | None] | None:
+    switched = switch(transcript, step)
+    return None if switched is None else (_read(transcript, change=switched.change), switched.parting)
+
+
+class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
+    """One session's messages. `show` it a transcript, `poll` it when the store may have changed."""
+
+    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(clock, id=id)
+        self._summary: SessionSummary | None = None
+        self._transcript: Transcript | None = None
+        self._reading = asyncio.Lock()
+        self._loading = False
+        self._stuck = False
+        self._gone = False
+        self._wanted: str = ""
+        """What is looked for in what is earlier: `first`, or what `_arrived` knows."""
+        self._branches: Sequence[Branch] = ()
+        self._said = ("", "")
+
+    def _refuse(self, reason: str) -> None:
+        """Called with why something could not be done; one sentence."""
+
+    def _arrived(self, read_all: bool, added: int) -> None:
+        """Called when something earlier was read for what is wanted: go there, and want it no more."""
+
+    # What is shown
+
+    @property
+    def summary(self) -> SessionSummary | None:
+        """The session that is shown."""
+        return self._summary
+
+    @property
+    def following(self) -> bool:
+        """Whether the end is in view and stays there."""
+        return self._view.following
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The loaded messages."""
+        return [entry.message for entry in self._view.column.entries]
+
+    @property
+    def message(self) -> Message | None:
+        """The message under the cursor."""
+        entries = self._view.column.entries
+        return entries[self._view.cursor.entry].message if self._strips and entries else None
+
+    def show(self, summary: SessionSummary, transcript: Transcript) -> None:
+        """Show a session from its end. The transcript belongs to the pane from now on: nobody else calls it.
+
+        One that is shown already stays as it is.
+        """
+        if transcript is self._transcript:
+            self.update_summary(summary)
+            return
+        self._summary, self._transcript = summary, transcript
+        self._reading = asyncio.Lock()
+        self._loading = self._stuck = False
+        self._gone = summary.gone
+        self._wanted = ""
+        self._branches = ()
+        self._agent, self._note = summary.agent, "This session has no messages."
+        self._view.load([], complete=True)
+        self._lay_out()
+        self._view.load(list(transcript.messages), complete=transcript.complete)
+        self._settle()
+        if type(transcript).branches is not Transcript.branches:
+            self.run_worker(self._look_for_branches(transcript), group="transcript.branches")
+
+    def clear(self, note: str = "") -> None:
+        """Show no session, only one line of text."""
+        self._summary = self._transcript = None
+        self._note = note
+        self._view.load([], complete=True)
+        self._settle()
+
+    def update_summary(self, summary: SessionSummary) -> None:
+        """Show the session's changed facts in the border."""
+        self._summary = summary
+        self._label()
+
+    def mark_gone(self) -> None:
+        """Say that the store no longer has the session; its messages stay."""
+        self._gone = True
+        self._label()
+
+    async def poll(self) -> Change:
+        """Read what came since, in a thread, and show it. Changes nothing on the screen where nothing changed."""
+        transcript = self._transcript
+        if transcript is None:
+            return Change()
+        async with self._reading:
+            read = await aside(_refresh, transcript)
+            if transcript is not self._transcript:
+                return Change()
+            self._take(read)
+        return read.change
+
+    def _take(self, read: _Read) -> None:
+        change = read.change
+        self._gone = change.gone
+        self._stuck = False
+        if change.first is not None:
+            self._view.change(change.first, read.messages, complete=read.complete)
+        self._part(read.branches)
+        if change.first is not None:
+            self._settle()
+        else:
+            self._label()
+
+    # Branches
+
+    def _part(self, branches: Sequence[Branch]) -> None:
+        self._branches = branches
+        self._view.part(partings(branches))
+
+    async def _look_for_branches(self, transcript: Transcript) -> None:
+        async with self._reading:
+            branches = await aside(branches_of, transcript)
+        if branches and transcript is self._transcript:
+            self._part(branches)
+            self._settle()
+
+    async def _go_to_branch(self, transcript: Transcript, step: int) -> None:
+        async with self._reading:
+            try:
+                switched = await aside(_switch, transcript, step)
+            except LookupError:
+                self._refuse("That branch is not there any more")
+                return
+        if transcript is not self._transcript:
+            return
+        if switched is None:
+            self._refuse("This conversation has only one branch")
+            return
+        read, parting = switched
+        self._take(read)
+        self._view.go(self._view.first if parting is None else Position(parting, 0), at_top=True)
+        self._settle()
+
+    # Reading what is earlier
+
+    def _read_ahead(self) -> None:
+        """Have the part before loaded when the view comes near it."""
+        view = self._view
+        if self._loading or self._stuck or view.complete or self._transcript is None or not self._strips:
+            return
+        if self._wanted or view.column.tops[view.top.entry] + view.top.line < 2 * view.height:
+            self._loading = True
+            self.run_worker(self._load_earlier(self._transcript), group="transcript.earlier")
+
+    async def _load_earlier(self, transcript: Transcript) -> None:
+        try:
+            async with self._reading:
+                try:
+                    read = await aside(_earlier, transcript)
+                except Exception as error:  # whatever an adapter raises: what is loaded stays readable
+                    self._cannot_read_on(transcript, error)
+                    return
+                if transcript is not self._transcript:
+                    return
+                self._view.put_in_front(read.messages, read.added, complete=read.complete)
+                self._part(read.branches)
+        finally:
+            if transcript is self._transcript:
+                self._loading = False
+        self._stuck = not read.added and not read.complete
+        if self._wanted == "first":
+            self._view.go(self._view.first)
+            self._wanted = "" if read.complete else "first"
+        elif self._wanted:
+            self._arrived(read.complete, read.added)
+        self._settle()
+
+    def _cannot_read_on(self, transcript: Transcript, error: Exception) -> None:
+        if transcript is self._transcript:
+            self._stuck, self._wanted = True, ""
+            self._refuse(f"What is earlier cannot be read: {safe(str(error))}")
+            self._label()
+
+    def _settled(self) -> None:
+        self._label()
+        self._read_ahead()
+
+    # The border
+
+    def _label(self) -> None:
+        said = (self._title(), self._subtitle())
+        before, self._said = self._said, said
+        # Textual draws the widget again even for the same words.
+        if said[0] != before[0]:
+            self.border_title = Content(said[0])
+        if said[1] != before[1]:
+            self.border_subtitle = Content(said[1])
+
+    def _title(self) -> str:
+        room = max(self.outer_size.width - 6, 4)
+        return title(self._summary, room, gone=self._gone) if self._summary is not None else ""
+
+    def _subtitle(self) -> str:
+        view = self._view
+        if self._summary is None or not view.column.total:
+            return ""
+        states = {
+            "gone": self._gone,
+            "following": view.following,
+            "reading what is earlier": bool(self._wanted),
+            "what is earlier cannot be read": self._stuck,
+        }
+        bottom = view.column.tops[view.top.entry] + view.top.line + view.height
+        loaded = None if view.complete else len(view.column)
+        said = [name for name, is_so in states.items() if is_so]
+        if self._branches:
+            said.append(place(self._branches))
+        return subtitle(bottom, view.column.total, loaded, *said)

@@ -16,6 +16,7 @@ from textual.widgets import Input
 from hermes_tui.clock import Clock
 from hermes_tui.keymap import bindings
 from hermes_tui.reader import Opened, Reader
+from hermes_tui.screens.context_actions import ContextActions
 from hermes_tui.screens.empty import empty_blocks
 from hermes_tui.screens.first_frame import FirstFrame
 from hermes_tui.screens.native_actions import NativeActions
@@ -30,6 +31,7 @@ from hermes_tui.widgets.search_box import SearchBox
 from hermes_tui.widgets.session_list import SessionList
 from hermes_tui.widgets.session_rows import Conversation, Forest
 from hermes_tui.widgets.transcript.pane import TranscriptPane
+from hermes_tui.widgets.transcript.seeing import SeeingPane
 from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ _TALL = 10
 """Lines from which there is room for the line of details."""
 
 
-class MainScreen(NativeActions, SessionActions, FirstFrame):
+class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
     """Owns what is shown; the app gives it snapshots and transcripts."""
 
     BINDINGS = bindings("main")
@@ -93,7 +95,7 @@ class MainScreen(NativeActions, SessionActions, FirstFrame):
         yield Header(id="header")
         with Horizontal(id="panes"):
             yield SessionList(self._clock, self._badges, id="sessions")
-            yield TranscriptPane(self._clock)
+            yield SeeingPane(self._clock)
         yield Page(id="empty")
         yield Line(id="detail")
         yield Hints(id="hints")
@@ -122,9 +124,9 @@ class MainScreen(NativeActions, SessionActions, FirstFrame):
         return self.query_one("#sessions", SessionList)
 
     @property
-    def pane(self) -> TranscriptPane:
+    def pane(self) -> SeeingPane:
         """The transcript."""
-        return self.query_one(TranscriptPane)
+        return self.query_one(SeeingPane)
 
     @property
     def box(self) -> SearchBox:

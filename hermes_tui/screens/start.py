@@ -162,7 +162,7 @@ def start_blocks(start: Start) -> Iterator[Block]:
     if start.obstacles or start.warnings:
         yield Block()
     for obstacle in start.obstacles:
-        yield Block(safe(obstacle.text[:1].upper() + obstacle.text[1:]) + ".", style="warning", label="✗", column=2)
+        yield Block(safe(obstacle.text) + ".", style="warning", label="✗", column=2)
     for warning in start.warnings:
         yield Block(safe(warning) + ".", style="warning", label="!", column=2)
     yield Block()

@@ -6,6 +6,7 @@ It is worked out in a thread and by the messages' ids, so that it holds while me
 from __future__ import annotations
 
 from collections.abc import Sequence
+
 from hermes_tui.aside import aside
 from hermes_tui.sessions.context import Choice, ContextView, context_view
 from hermes_tui.widgets.transcript.pane import TranscriptPane

@@ -91,7 +91,7 @@ def _chat(book: Book, chat: Chat, now: datetime) -> str:
             tale,
             now,
             source=chat.lane.platform if chat.lane else chat.source,
-            title=tale.title if last else None,
+            title=tale.title if last or not compressed else None,
             parent=parent if compressed else None,
             lane=chat.lane,
             end_reason=chat.end_reason if last else chat.ended_by,

@@ -39,7 +39,7 @@ class LanesScreen(LaneOperations, Screen[None]):
 
     AUTO_FOCUS = "LaneTable"
     BINDINGS = bindings("operations")
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall"), (34, "-high")]  # noqa: RUF012  (as Screen declares it)
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (20, "-tall"), (34, "-high")]  # noqa: RUF012  (as Screen declares it)
 
     def __init__(self, clock: Clock, *, read_only: bool) -> None:
         """`read_only`: there are no keys that change anything."""

@@ -1,0 +1,102 @@
+"""A Hermes home of the demo with a process table of its own, in which a gateway runs or not, and plain SQL on it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+from hermes_tui.app import HermesApp
+from hermes_tui.clock import Clock
+from hermes_tui.config import Config
+from hermes_tui.demo import hermes
+from hermes_tui.screens.lanes import LanesScreen
+from hermes_tui.sessions.manager import SessionManager
+from pilots import until
+from session_adapters.base import Environment
+
+__all__ = ["NOW", "HermesDemo", "lanes_of"]
+
+NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
+
+
+class HermesDemo:
+    """The home, and the gateway that is made to run or to end."""
+
+    def __init__(self, home: Path) -> None:
+        self.home = home
+        self.root = home / ".hermes"
+        hermes.write(home, NOW)
+        proc = home / "proc" / str(hermes.GATEWAY_PID)
+        proc.mkdir(parents=True)
+        fields = ["S", "1", *["0"] * 17, str(hermes.GATEWAY_START), *["0"] * 30]
+        (proc / "stat").write_text(f"{hermes.GATEWAY_PID} (hermes) {' '.join(fields)}\n")
+        (proc / "cmdline").write_text("hermes\0")
+        boot = int((NOW - timedelta(days=3, hours=4)).timestamp()) - hermes.GATEWAY_START // os.sysconf("SC_CLK_TCK")
+        (home / "proc" / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
+        self.run_gateway()
+
+    @property
+    def environment(self) -> Environment:
+        """The machine with that home only."""
+        return Environment(home=self.home, variables={}, proc=self.home / "proc")
+
+    def run_gateway(self) -> None:
+        """The lock is held."""
+        lock = (self.root / "gateway.lock").stat()
+        place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
+        locks = f"1: FLOCK  ADVISORY  WRITE {hermes.GATEWAY_PID} {place} 0 EOF\n"
+        (self.home / "proc" / "locks").write_text(locks)
+
+    def end_gateway(self) -> None:
+        """The kernel let go of it."""
+        (self.home / "proc" / "locks").write_text("")
+
+    def sql(self, statement: str, *values: Any, profile: str = "") -> list[tuple[Any, ...]]:
+        """On the database, beside everybody else."""
+        folder = self.root / "profiles" / profile if profile else self.root
+        with closing(sqlite3.connect(folder / "state.db", timeout=10)) as connection, connection:
+            return connection.execute(statement, values).fetchall()
+
+    def entry(self, key: str, profile: str = "") -> dict[str, Any]:
+        """Of a lane, in the table."""
+        query = "SELECT entry_json FROM gateway_routing WHERE session_key = ?"
+        found: dict[str, Any] = json.loads(self.sql(query, key, profile=profile)[0][0])
+        return found
+
+    def whole(self) -> dict[str, Any]:
+        """Every table that operations write, and the mirrors."""
+        found: dict[str, Any] = {}
+        for profile in ("", "coder"):
+            rows = self.sql("SELECT scope, session_key, entry_json FROM gateway_routing", profile=profile)
+            found[f"routing {profile}"] = {(scope, key): json.loads(entry) for scope, key, entry in rows}
+            found[f"sessions {profile}"] = self.sql("SELECT * FROM sessions ORDER BY id", profile=profile)
+        for path in sorted(self.root.rglob("sessions.json")):
+            found[str(path)] = json.loads(path.read_text())
+        return found
+
+    @asynccontextmanager
+    async def program(
+        self, size: tuple[int, int] = (120, 40), *, lanes: bool = True, **config: Any
+    ) -> AsyncIterator[Pilot[None]]:
+        """The program on it, with the lanes on the screen."""
+        manager = SessionManager(self.environment, cache_dir=self.home / "cache", indexed=False)
+        app = HermesApp(manager, Config(**config), clock=Clock(NOW))
+        async with app.run_test(size=size, notifications=True) as pilot:
+            await until(pilot, lambda: app.main.snapshot.sessions and app.main.lanes is not None)
+            if lanes:
+                await pilot.press("L")
+                await until(pilot, lambda: isinstance(app.screen, LanesScreen) and lanes_of(pilot).table.rows)
+            yield pilot
+
+
+def lanes_of(pilot: Pilot[None]) -> LanesScreen:
+    """The screen of lanes, wherever it is on the stack."""
+    return next(screen for screen in pilot.app.screen_stack if isinstance(screen, LanesScreen))

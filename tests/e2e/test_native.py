@@ -1,0 +1,237 @@
+"""Handing the terminal to an agent's program and coming back, in a real tmux, with stand-ins for the programs."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from claude_lines import ClaudeHome
+from standins import StandIns
+from terminal import Terminal
+from tmuxes import Tmux
+
+pytestmark = pytest.mark.e2e
+
+_COOKED = {"ICANON": True, "ECHO": True, "ISIG": True}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> ClaudeHome:
+    """Five sessions that were held in a directory that is there."""
+    made = ClaudeHome(tmp_path / "home")
+    (tmp_path / "work").mkdir()
+    for number in range(5):
+        path = made.session(f"Session n{number}x", turns=2)
+        path.write_text(path.read_text().replace("/home/dev/shop", str(tmp_path / "work")))
+    return made
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> StandIns:
+    return StandIns(tmp_path / "programs")
+
+
+@pytest.fixture
+def variables(home: ClaudeHome, programs: StandIns) -> dict[str, str]:
+    path = f"{programs.bin}:/usr/bin:/bin"
+    return {"HOME": str(home.home), "LC_ALL": "C.UTF-8", "COLORTERM": "truecolor", "PATH": path}
+
+
+@pytest.fixture
+def tmux(tmp_path_factory: pytest.TempPathFactory, variables: dict[str, str]) -> Iterator[Tmux]:
+    """The program in a window of tmux; TMUX is set, as tmux does."""
+    command = [sys.executable, "-m", "hermes_tui"]
+    server = Tmux(tmp_path_factory.mktemp("t"), (100, 30), command, variables)
+    yield server
+    server.run("kill-server")
+
+
+@pytest.fixture
+def bare(tmux: Tmux, variables: dict[str, str]) -> Iterator[Tmux]:
+    """The same where TMUX is not set, as in a plain terminal."""
+    command = ["env", "-u", "TMUX", *(f"{name}={value}" for name, value in variables.items())]
+    tmux.run("respawn-pane", "-k", *command, sys.executable, "-m", "hermes_tui")
+    yield tmux
+
+
+def _third(tmux: Tmux) -> None:
+    """The cursor on the third session."""
+    tmux.until("5 sessions", "Session n4x", "↵ open")
+    tmux.keys("Down", "Down")
+
+
+def _asked(tmux: Tmux, *words: str) -> None:
+    tmux.until("claude --resume", *words)
+    time.sleep(0.5)  # a yes counts only after a moment: that is what is tested elsewhere
+
+
+def test_here_and_back_to_the_same_place(bare: Tmux, programs: StandIns, home: ClaudeHome, tmp_path: Path) -> None:
+    programs.add("claude", waits=True)
+    _third(bare)
+    before = bare.text()
+    bare.type("r")
+    _asked(bare, "Resume with Claude Code?", "[ Cancel ]", "Here (y)", "sessions resume claude")
+    bare.type("y")
+    bare.until("READY claude", absent="Session n4x")
+    record = programs.record("claude")
+    assert record["terminal"] == _COOKED
+    assert record["cwd"] == str(tmp_path / "work")
+    assert record["ignored"] == []
+    assert record["env"]["HOME"] == str(home.home)
+    (wanted,) = [path.stem for path in home.projects.rglob("*.jsonl") if "n2x" in path.read_text()]
+    assert record["argv"][1:] == ["--resume", wanted]
+    bare.keys("Enter")
+    after = bare.until("↵ open", "Session n4x", absent="READY")
+    assert _cursor_line(after) == _cursor_line(before)
+    bare.keys("Down")
+    bare.type("q")
+    _gone(bare)
+
+
+def _cursor_line(text: str) -> list[str]:
+    """The list, and the detail line, which tells where the cursor is; without what grows with time."""
+    return [line for line in text.splitlines() if "n2x" in line]
+
+
+def _gone(tmux: Tmux) -> None:
+    end = time.monotonic() + 10
+    while tmux.is_there:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_ctrl_c_ends_the_program_and_not_us(bare: Tmux, programs: StandIns) -> None:
+    programs.add("claude", waits=True)
+    _third(bare)
+    bare.type("F")
+    _asked(bare, "--fork-session", "Fork with Claude Code?")
+    bare.type("y")
+    bare.until("READY claude")
+    bare.keys("C-c")
+    bare.until("interrupted", "ended with exit code 7; Enter returns")
+    assert programs.record("claude")["signal"] == signal.SIGINT
+    bare.keys("C-c")  # nobody is there to take it any more, and it must not end the program
+    bare.keys("Enter")
+    bare.until("↵ open", "Claude Code ended with exit code 7")
+    bare.keys("Down")
+    bare.until("↵ open")
+    assert bare.is_there
+
+
+def test_a_program_that_leaves_the_terminal_in_a_mess(bare: Tmux, programs: StandIns) -> None:
+    """Without echo, lines and signals; and the keys that it left unread press nothing."""
+    programs.add("claude", waits=True)
+    _third(bare)
+    bare.type("r")
+    _asked(bare)
+    bare.type("y")
+    bare.until("READY claude")
+    bare.type("raw\nqqq")
+    bare.until("↵ open", "Session n4x")
+    time.sleep(0.5)
+    assert bare.is_there, "the keys behind it quit the program"
+    bare.type("q")
+    _gone(bare)
+
+
+def test_in_tmux_a_window_is_offered(tmux: Tmux, programs: StandIns, tmp_path: Path) -> None:
+    programs.add("claude", waits=True)
+    _third(tmux)
+    tmux.type("r")
+    _asked(tmux, "New window (w)", "Here (y)")
+    tmux.type("w")
+    end = time.monotonic() + 20
+    while not programs.was_started("claude"):
+        assert time.monotonic() < end, tmux.text()
+        time.sleep(0.05)
+    assert "resume claude" in tmux.run("list-windows", "-F", "#{window_name}")
+    tmux.until("READY claude")
+    record = programs.record("claude")
+    assert record["terminal"] == _COOKED
+    assert record["cwd"] == str(tmp_path / "work")
+    assert record["env"]["PATH"].startswith(str(programs.bin))
+    tmux.keys("Enter")
+    tmux.until("Session n4x", "runs in a new window of tmux")
+    assert tmux.run("list-windows").count("\n") == 1
+
+
+def test_a_window_whose_program_fails_stays_to_be_read(tmux: Tmux, programs: StandIns) -> None:
+    programs.add("claude", waits=True, code=3)
+    _third(tmux)
+    tmux.type("r")
+    _asked(tmux, "New window (w)")
+    tmux.keys("Tab")
+    tmux.until("[ New window (w) ]")
+    time.sleep(0.5)
+    tmux.keys("Enter")
+    tmux.until("READY claude")
+    tmux.keys("Enter")
+    tmux.until("Pane is dead")
+
+
+def test_keys_typed_ahead_start_nothing(bare: Tmux, programs: StandIns) -> None:
+    """Law 9."""
+    programs.add("claude")
+    _third(bare)
+    for keys in ("ry", "Fy", "r\ny", "rw"):
+        bare.type(keys)
+        time.sleep(1.0)
+        bare.keys("Escape")
+        bare.until("↵ open", absent="Cancel")
+    assert not programs.was_started("claude")
+
+
+def test_nothing_starts_without_the_program_or_the_directory(bare: Tmux, programs: StandIns, tmp_path: Path) -> None:
+    _third(bare)
+    bare.type("r")
+    bare.until("Cannot resume yet", "claude is not on PATH", "[ Cancel ]", absent="Here (y)")
+    bare.keys("Escape")
+    bare.until("↵ open", absent="Cancel")
+    programs.add("claude")
+    (tmp_path / "work").rename(tmp_path / "moved")
+    bare.type("r")
+    bare.until("choose another", "d runs it in another directory", absent="Here (y)")
+    bare.type("d")
+    bare.keys("C-u")
+    bare.type(f"{tmp_path / 'moved'}")
+    bare.keys("Enter")
+    _asked(bare, "was held in", "Here (y)")
+    bare.type("y")
+    bare.until("↵ open", absent="Cancel")
+    assert programs.record("claude")["cwd"] == str(tmp_path / "moved")
+
+
+Sit = Callable[..., Terminal]
+
+
+def test_what_a_store_says_runs_no_shell(tmux: Tmux, tmp_path: Path, programs: StandIns, home: ClaudeHome) -> None:
+    """tmux ends a command at a word that ends in a semicolon, and runs `#(…)` in a directory's name by a shell."""
+    from hermes_tui.sessions.native import Start
+    from hermes_tui.sessions.native.start import open_window
+
+    program = programs.add("pi")
+    evil = tmp_path / "#(touch pwned);"
+    evil.mkdir()
+    words = ("--session", "a;b;", "; kill-server ;", "$(touch pwned)", "#{pid}", "`touch pwned`", "x\\;")
+    start = Start(
+        verb="resume", agent="pi#(touch pwned);", label="Pi", session_id="x", title="", argv=("pi", *words),
+        program=str(program), cwd=str(evil), env={"ODD": "#(touch pwned);"},
+    )  # fmt: skip
+    socket = tmux.run("display-message", "-p", "#{socket_path},#{pid},0").strip()
+    window = open_window(start, {"TMUX": socket, "PATH": "/usr/bin:/bin", "TERM": "xterm-256color"})
+    assert window.startswith("@")
+    end = time.monotonic() + 20
+    while not programs.was_started("pi"):
+        assert time.monotonic() < end, tmux.text()
+        time.sleep(0.05)
+    record = programs.record("pi")
+    assert record["argv"][1:] == list(words)
+    assert record["cwd"] == str(evil)
+    assert record["env"]["ODD"] == "#(touch pwned);"
+    assert tmux.is_there
+    assert not list(tmp_path.rglob("pwned"))

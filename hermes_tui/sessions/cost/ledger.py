@@ -22,7 +22,7 @@ from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Index, Run, index_files, read_index
 from hermes_tui.sessions.cost.sheet import Own, Sheet
 from hermes_tui.sessions.cost.store import SourceCalls
-from session_adapters.base import Environment
+from session_adapters.base import Adapter, Environment
 from session_adapters.model import Cost, Problem, SessionSummary, unified_id
 from session_adapters.usage import Usage
 
@@ -32,6 +32,8 @@ _LARGE = 1 << 20
 """Bytes: a session's file over that is not read just for a list."""
 _LARGE_LIST = 24 << 20
 """Bytes that are read for one list, at most."""
+_ROWS = 256 << 10
+"""Bytes that a session in a database counts for, where all its messages must be read."""
 Key = tuple[str, str, str]
 """Agent, path and native id of a source."""
 
@@ -103,23 +105,48 @@ class Ledger:
             found: dict[str, Cost | None] = {}
             left = _LARGE_LIST
             for entry in entries:
+                unknown: dict[str, tuple[str, bytes]] = {}
                 for summary in entry.summaries:
                     unified = summary.unified_id
                     if unified not in wanted:
                         continue
                     mark = _mark(entry, summary, runs.get(unified, ()), self.prices)
-                    own = known.get(unified) or self._single.get(unified)
-                    if own is None or own.mark != mark:
-                        own = self._single.get(unified)
-                    if own is None or own.mark != mark:
-                        left -= entry.source.size if entry.source.session_id else 0
-                        if left < 0 or (entry.source.size > _LARGE and entry.source.session_id):
-                            continue
-                        calls = self._ask(entry, (summary.session_id,), lambda problem: None)
-                        own = Own(mark, own_cost(calls or (), runs.get(unified, ()), self.prices))
-                        self._single[unified] = own
+                    kept = (known.get(unified), self._single.get(unified))
+                    own = next((one for one in kept if one is not None and one.mark == mark), None)
+                    if own is None:
+                        unknown[summary.session_id] = (unified, mark)
+                    else:
+                        found[unified] = own.cost
+                ids, left = self._affordable(entry, list(unknown), left)
+                calls: dict[str, list[Usage]] = {}
+                for call in self._ask(entry, ids, lambda problem: None) or ():
+                    calls.setdefault(call.session_id, []).append(call)
+                for session_id in ids:
+                    unified, mark = unknown[session_id]
+                    own = Own(mark, own_cost(calls.get(session_id, ()), runs.get(unified, ()), self.prices))
+                    self._single[unified] = own
                     found[unified] = own.cost
             return found
+
+    def _affordable(self, entry: Entry, ids: list[str], left: int) -> tuple[list[str], int]:
+        """Which of the sessions are read just for a list while `left` bytes may be, and how many may be after it."""
+        source = entry.source
+        if not ids:
+            return ids, left
+        if not source.session_id:
+            if self._asks_once(source.agent):
+                return ids, left
+            ids = ids[: max(0, left // _ROWS)]
+            return ids, left - _ROWS * len(ids)
+        left -= source.size
+        return ([] if left < 0 or source.size > _LARGE else ids), left
+
+    def _asks_once(self, agent: str) -> bool:
+        """Whether the adapter finds what a database's sessions used by one question, without their messages."""
+        try:
+            return type(self._adapters.get(agent)).usage is not Adapter.usage
+        except AdapterBroken:
+            return False
 
     def tags(self, sessions: Sequence[SessionSummary]) -> Mapping[tuple[str, str], tuple[str, ...]]:
         """(agent, session id) → tags that agent-mux's run index has for it."""

@@ -111,11 +111,11 @@ def session_usage(adapter: Adapter, source: Source, session_ids: Collection[str]
     """What `Adapter.usage` yields unless an adapter knows a faster way: out of the messages of each session."""
     from session_adapters.base import SessionMissing, SessionUnreadable
 
-    for summary in adapter.summaries(source, lambda problem: None):
-        if session_ids is not None and summary.session_id not in session_ids:
-            continue
+    if session_ids is None:
+        session_ids = [summary.session_id for summary in adapter.summaries(source, lambda problem: None)]
+    for session_id in session_ids:
         try:
-            session = adapter.session(source, summary.session_id)
+            session = adapter.session(source, session_id)
         except (SessionMissing, SessionUnreadable):
             continue  # another source holds it, or the list reports it
         yield from messages_usage(session)

@@ -33,14 +33,14 @@ class _Column(NamedTuple):
 
 
 _COLUMNS = (
-    _Column("platform", 12, 8, 4),
-    _Column("chat", 30, 12, 9),
+    _Column("platform", 12, 8, 7),
+    _Column("chat", 30, 12, 10),
     _Column("who", 16, 6, 5),
     _Column("session", 30, 15, 2),
-    _Column("last", 4, 4, 8, right=True),
+    _Column("last", 4, 4, 9, right=True),
     _Column("tokens", 9, 7, 3, right=True),
-    _Column("state", 24, 14, 7),
-    _Column("resets", 44, 16, 6),
+    _Column("state", 24, 14, 8),
+    _Column("resets", 44, 26, 6),
 )
 _SESSION = 3
 _STATE = 6

@@ -193,7 +193,7 @@ KEYS: tuple[Key, ...] = (
     Key("plan.force", "f", "force", "Plan it against Hermes' own rule, where that can be done"),
     Key("start.here", "y", "start('here')", "Start it in this terminal, once it was on the screen for a moment"),
     Key("start.window", "w", "start('window')", "Start it in a new window of tmux"),
-    Key("start.directory", "d", "directory", "Run it in another directory"),
+    Key("start.directory", "d", "directory", "Run it in another directory", priority=True),
     Key("start.choose", "enter", "choose", "What the chosen button says; at first, cancel"),
     Key("start.turn", "tab,right", "turn(1)", "The next button"),
     Key("start.turn_back", "shift+tab,left", "turn(-1)", "The button before"),

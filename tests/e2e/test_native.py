@@ -198,6 +198,7 @@ def test_nothing_starts_without_the_program_or_the_directory(bare: Tmux, program
     bare.until("choose another", "d runs it in another directory", absent="Here (y)")
     bare.type("d")
     bare.keys("C-u")
+    bare.until("Run it in another directory")
     bare.type(f"{tmp_path / 'moved'}")
     bare.keys("Enter")
     _asked(bare, "was held in", "Here (y)")

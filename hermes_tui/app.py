@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -20,6 +21,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError, ValidationError
+from hermes_tui.index_watch import IndexWatch
 from hermes_tui.keymap import bindings, validate_keymap
 from hermes_tui.lane_watch import LaneNews, LaneWatch
 from hermes_tui.reader import Opened, Reader
@@ -61,9 +63,11 @@ class HermesApp(App[None], inherit_bindings=False):
         *,
         clock: Clock | None = None,
         painted: Callable[[], None] | None = None,
+        indexing: bool = False,
     ) -> None:
         """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
-        toast says what they are. `painted` is called once, when the first frame is there."""
+        toast says what they are. `painted` is called once, when the first frame is there. `indexing`: have the search
+        index made and kept up to date."""
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
         super().__init__(ansi_color=True if self.no_colour else None)
@@ -87,6 +91,8 @@ class HermesApp(App[None], inherit_bindings=False):
         self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
         self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed)
         self._bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
+        self._indexing = indexing
+        self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
         self._lanes: Slot[LaneNews] = Slot(self._in_loop, self._show_lanes)
         self.lane_watch = LaneWatch(
             lambda: manager.environment, self.clock, self._lanes.put, self._lanes_failed, read_only=config.read_only
@@ -113,6 +119,7 @@ class HermesApp(App[None], inherit_bindings=False):
         saved = self.manager.catalogue.saved()
         screen = MainScreen(self.clock, self._badges, self.reader, str(self.manager.environment.home))
         screen.begin_with(saved, Forest(saved.sessions), self.size)
+        self._main_screen = screen
         return screen
 
     def on_mount(self) -> None:
@@ -140,6 +147,8 @@ class HermesApp(App[None], inherit_bindings=False):
     def on_unmount(self) -> None:
         """Stop reading; waits for nothing that may take long."""
         self._closing = True
+        self._index_watch.stop()
+        self._main_screen.stop_searching()
         self._bookkeeper.stop()
         self.watch_thread.stop()
         self.lane_watch.stop()
@@ -177,6 +186,8 @@ class HermesApp(App[None], inherit_bindings=False):
         self._badges.update((name, label.badge) for name, label in self.manager.labels.items())
         if not snapshot.partial and not self.clock.is_fixed:
             self._bookkeeper.look()
+        if not snapshot.partial and self._indexing:
+            self._index_watch.look()
         self._hand_over(snapshot)
 
     def _hand_over(self, snapshot: Snapshot) -> None:
@@ -184,6 +195,9 @@ class HermesApp(App[None], inherit_bindings=False):
         with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
             snapshot = replace(snapshot, sessions=tuple(self.manager.costs.shown(snapshot.sessions)))
         self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare()))
+
+    def _say_indexing(self, words: str) -> None:
+        self._in_loop(lambda: self.main.say_indexing(words))
 
     def _booked(self) -> None:
         self._hand_over(self.manager.catalogue.snapshot)
@@ -303,7 +317,10 @@ class HermesApp(App[None], inherit_bindings=False):
         """What the palette offers: our own, and none of Textual's."""
         main = self.main
         if screen is main:
-            yield SystemCommand("Filter sessions", "By title, project, agent or id", main.action_filter)
+            yield SystemCommand("Search", "All that was said and done, and titles, projects, ids", main.action_filter)
+            for name, query in self.config.searches.items():
+                again = partial(main.search_for, query)
+                yield SystemCommand(f"Search: {safe(name)}", safe(query), again)
             yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
         yield SystemCommand("Refresh", "Look at the stores now", self.action_refresh)
         yield SystemCommand("Costs", "By day, agent, model and project", self.action_cost)
@@ -322,7 +339,14 @@ def run_app(config: Config, *, environment: Environment | None = None, static_no
     """
     _check_colours(config.theme)
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
-    app = HermesApp(SessionManager(environment), config, clock=Clock(static_now), painted=collector.settle)
+    manager = SessionManager(environment, indexed=config.index)
+    app = HermesApp(
+        manager,
+        config,
+        clock=Clock(static_now),
+        painted=collector.settle,
+        indexing=config.index and static_now is None,
+    )
     guard = Guard(app.leave_soon)
     guard.install()
     try:

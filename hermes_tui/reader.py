@@ -65,6 +65,13 @@ class Reader:
             self._transcript = None
             self._condition.notify()
 
+    def watch(self, transcript: Transcript) -> None:
+        """Watch one that was opened before; nothing else is opened."""
+        with self._condition:
+            self._request = None
+            self._transcript = transcript
+            self._condition.notify()
+
     def forget(self) -> None:
         """Watch nothing any more."""
         with self._condition:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from textual import events, on
@@ -11,38 +11,41 @@ from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.message import Message
 from textual.timer import Timer
-from textual.widgets import Input
 
 from hermes_tui.clock import Clock
 from hermes_tui.keymap import bindings
 from hermes_tui.reader import Opened, Reader
+from hermes_tui.screens.box_actions import BoxActions
 from hermes_tui.screens.context_actions import ContextActions
 from hermes_tui.screens.empty import empty_blocks
 from hermes_tui.screens.first_frame import FirstFrame
 from hermes_tui.screens.native_actions import NativeActions
+from hermes_tui.screens.searching import Searching
 from hermes_tui.screens.session_actions import SessionActions
 from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.widgets.detail import detail_parts
 from hermes_tui.widgets.header import Header
 from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.line import Line
+from hermes_tui.widgets.match_preview import MatchPreview
 from hermes_tui.widgets.page import Block, Page
 from hermes_tui.widgets.search_box import SearchBox
 from hermes_tui.widgets.session_list import SessionList
 from hermes_tui.widgets.session_rows import Conversation, Forest
 from hermes_tui.widgets.transcript.pane import TranscriptPane
 from hermes_tui.widgets.transcript.seeing import SeeingPane
+from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
+    from hermes_tui.app import HermesApp
     from hermes_tui.lane_watch import LaneNews
+    from hermes_tui.widgets.transcript.loading import Kept
 
 __all__ = ["MainScreen"]
 
 _SETTLE = 0.12
 """Seconds that the cursor must rest on a session before it is opened beside the list."""
-_TYPING = 0.02
-"""Seconds in which what is typed into the filter is gathered, so that a burst of keys costs as much as one."""
 _MINUTE = 60.0
 _WIDE = 120
 """Columns from which both panes stand side by side."""
@@ -52,7 +55,7 @@ _TALL = 10
 """Lines from which there is room for the line of details."""
 
 
-class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
+class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Searching, FirstFrame):
     """Owns what is shown; the app gives it snapshots and transcripts."""
 
     BINDINGS = bindings("main")
@@ -65,6 +68,7 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
 
     def __init__(self, clock: Clock, badges: Mapping[str, str], reader: Reader, home: str) -> None:
         super().__init__()
+        self._begin_searching()
         self._clock = clock
         self._badges = badges
         self._reader = reader
@@ -73,14 +77,13 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
         """Unified id of the session that the transcript shows or is about to show."""
         self._transcript: Transcript | None = None
         self._asking = False
-        self._only: tuple[str, frozenset[str]] = ("", frozenset())
-        """A text in the box that stands for these very sessions."""
-        self._typing: Timer | None = None
         self._settle: Timer | None = None
         self._first = Forest()
         self._reading = False
         """Where there is room for one pane only: it is the transcript."""
         self.snapshot = Snapshot()
+        self.indexing = ""
+        """How far the index is; empty where there is nothing to be said."""
         self.lanes: LaneNews | None = None
         """What is known of Hermes' gateway; None before the first look."""
 
@@ -96,6 +99,7 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
         with Horizontal(id="panes"):
             yield SessionList(self._clock, self._badges, id="sessions")
             yield SeeingPane(self._clock)
+            yield MatchPreview(self._clock)
         yield Page(id="empty")
         yield Line(id="detail")
         yield Hints(id="hints")
@@ -129,8 +133,23 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
         return self.query_one(SeeingPane)
 
     @property
+    def preview(self) -> MatchPreview:
+        """What is shown of a session that a search has found, until it is opened."""
+        return self.query_one(MatchPreview)
+
+    @property
+    def clock(self) -> Clock:
+        """The program's."""
+        return self._clock
+
+    @property
+    def program(self) -> HermesApp:
+        """The program."""
+        return self._program
+
+    @property
     def box(self) -> SearchBox:
-        """The filter."""
+        """Where one types what to search for."""
         return self.query_one("#search", SearchBox)
 
     @property
@@ -167,6 +186,7 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
         if nothing and snapshot.places:
             self.empty.show(empty_blocks(snapshot.places, self._home))
         self.sessions.set_forest(forest)
+        self.sessions_changed()
         self._show_counts()
         self._update_pane()
         if self.focused is not self.box and nothing is not (self.focused is self.empty):
@@ -195,6 +215,7 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
         else:
             self.pane.show(opened.summary, opened.transcript)
             self._update_pane()  # the list may know more by now than when the session was asked for
+            self.take_aim()
 
     def grown(self, transcript: Transcript) -> None:
         """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""
@@ -208,12 +229,28 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
 
     def _open(self, conversation: Conversation) -> None:
         """Have the newest part of a conversation shown, unless it is."""
-        tip = conversation.tip
-        if tip.unified_id == self._wanted:
-            return
-        self._wanted = tip.unified_id
+        self.request(conversation.tip)
+
+    def request(self, summary: SessionSummary) -> bool:
+        """Have a session shown; whether it has to be opened for that."""
+        if summary.unified_id == self._wanted:
+            return self._transcript is None
+        self._wanted = summary.unified_id
         self._transcript = None
-        self._reader.request(tip)
+        self.pane.light(None)
+        self._reader.request(summary)
+        return True
+
+    def bring_back(self, kept: Kept) -> None:
+        """Show the session that was kept, as it was."""
+        self.pane.light(None)
+        self.pane.bring_back(kept)
+        self._transcript = kept.transcript
+        self._wanted = kept.summary.unified_id if kept.summary is not None else ""
+        if kept.transcript is not None:
+            self._reader.watch(kept.transcript)
+        else:
+            self._reader.forget()
 
     def show_lanes(self, news: LaneNews) -> None:
         """Show how Hermes' gateway is, and the states of lanes beside their sessions."""
@@ -233,8 +270,8 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
 
     def _show_counts(self) -> None:
         sessions = self.snapshot.sessions
-        shown = None
-        if self.sessions.words:
+        shown = self.found_total
+        if shown is None and self.sessions.is_filtered:
             shown = sum(row.conversation is not None for row in self.sessions.rows)
         self.query_one(Header).show(
             shown=shown,
@@ -243,6 +280,8 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
             partial=self.snapshot.partial,
             problems=len(self.snapshot.problems),
             gateway=self._gateway(),
+            searching=self.search_note,
+            indexing=self.indexing,
         )
 
     def _gateway(self) -> str:
@@ -252,14 +291,35 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
 
         return brand_words(self.lanes.board, self._clock.now(), short=self.app.size.width < _LONG)
 
+    def searched_words(self, coverage: str) -> str:
+        """What a search has looked at."""
+        sessions = self.snapshot.sessions
+        agents = len({one.agent for one in sessions})
+        what = "titles, what was said, and what tools got and gave"
+        return f"{what}, in {len(sessions):,} sessions of {agents} agent{'' if agents == 1 else 's'}; {coverage}"
+
+    def say_indexing(self, words: str) -> None:
+        """How far the index is, while it is being made."""
+        self.indexing = words
+        self._show_counts()
+
+    def said(self) -> None:
+        """What is shown is something else now: so are header, details and hints."""
+        self._show_counts()
+        self._show_detail()
+        self._show_hints()
+        self._arrange(wide=self.is_wide)
+
     def _show_detail(self) -> None:
         conversation = self.sessions.highlighted
         line = self.query_one("#detail", Line)
-        if conversation is not None:
+        if self.focused is self.box and (hint := self.box_hint()):
+            line.show(hint)
+        elif conversation is not None:
             lane = self.sessions.lane_state(conversation)
             line.show(*detail_parts(conversation, self._clock, self.app.size.width, lane))
-        elif self.sessions.words:
-            line.show([(" No session matches; esc drops the filter.", "faint")])
+        elif self.sessions.is_filtered:
+            line.show([(" No session matches; esc leaves the search.", "faint")])
         else:
             line.show()
 
@@ -297,7 +357,8 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
         detail = self.query_one("#detail", Line)
         self.sessions.styles.display = detail.styles.display = alone
         # Also where it would be shown anyway: between two sizes it must not lose the keys.
-        self.pane.styles.display = "block" if self._reading else None
+        self.pane.styles.display = "block" if self._reading else "none" if wide and self.is_searching else None
+        self.preview.styles.display = "block" if wide and self.is_searching and not self._reading else "none"
 
     @on(SessionList.HighlightChanged)
     def _highlight_changed(self, event: SessionList.HighlightChanged) -> None:
@@ -306,50 +367,28 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
             self._settle.stop()
         shown = event.conversation
         follows = shown is not None and any(part.unified_id == self._wanted for part in shown.parts)
-        if self.is_wide or (follows and self._reading):
+        if self.is_wide or self.is_searching or (follows and self._reading):
             self._settle = self.set_timer(_SETTLE, self._open_highlighted)
 
     def _open_highlighted(self) -> None:
         conversation = self.sessions.highlighted
-        if conversation is not None:
+        if self.is_searching:
+            self.look_closer()
+        elif conversation is not None:
             self._open(conversation)
 
     @on(SessionList.Selected)
     def _selected(self, event: SessionList.Selected) -> None:
-        self._open(event.conversation)
+        if self.is_searching:
+            self.open_found(event.conversation)
+        else:
+            self._open(event.conversation)
         self._read()
 
     @on(SessionList.Refused)
     @on(TranscriptPane.Refused)
     def _refused(self, event: SessionList.Refused | TranscriptPane.Refused) -> None:
         self.notify(event.reason, markup=False)
-
-    @on(Input.Changed, "#search")
-    def _typed(self) -> None:
-        if self._typing is None:
-            self._typing = self.set_timer(_TYPING, self._filter)
-
-    def _filter(self) -> None:
-        """Filter by what is in the box now."""
-        if self._typing is not None:
-            self._typing.stop()
-            self._typing = None
-        text, only = self._only
-        if only and self.box.value == text:
-            self.sessions.set_filter(text, only)
-        else:
-            self.sessions.set_filter(self.box.value)
-        self._show_counts()
-        self._show_detail()
-        self._show_hints()
-
-    def show_only(self, text: str, sessions: Iterable[str]) -> None:
-        """Show the conversations that hold one of these sessions (unified ids), and `text` in the box as what they
-        are; it can be changed there, and dropped, like any filter."""
-        self._only = (text, frozenset(sessions))
-        self.box.value = text
-        self._filter()
-        self._list()
 
     def _read(self) -> None:
         """Give the keys to the transcript; at once, for what is typed ahead."""
@@ -361,6 +400,14 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
         self._turn_to(reading=False)
         self.set_focus(self.empty if self.has_class("-empty") else self.sessions)
 
+    def go_to_list(self) -> None:
+        """Give the keys to the list."""
+        self._list()
+
+    def go_to_transcript(self) -> None:
+        """Give the keys to the transcript."""
+        self._read()
+
     # Actions -----------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -370,24 +417,8 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
         if action == "close":
             return False  # the page of an empty machine is not a screen of its own
         if action == "back":
-            return self.is_reading or bool(self.sessions.words)
+            return self.is_reading or self.sessions.is_filtered
         return True
-
-    def action_filter(self) -> None:
-        """Type into the box. The focus moves at once: the next key may be in the same read."""
-        self._turn_to(reading=False)
-        self.set_focus(self.box)
-
-    def action_keep(self) -> None:
-        """From the box to the list, keeping what was typed."""
-        self._filter()
-        self._list()
-
-    def action_leave(self) -> None:
-        """From the box to where one was before."""
-        self.box.value = ""
-        self._filter()
-        self._list()
 
     def action_back(self) -> None:
         """From the transcript to the list, from a filtered list to all of it."""
@@ -402,16 +433,9 @@ class MainScreen(ContextActions, NativeActions, SessionActions, FirstFrame):
             self._list()
         elif self.sessions.highlighted is None:
             self.notify("There is no session here to read.", markup=False)
+        elif self.is_searching:
+            self.open_found(self.sessions.highlighted)
+            self._read()
         else:
             self._open_highlighted()
             self._read()
-
-    def action_list_move(self, step: int) -> None:
-        """Move the list's cursor from the box."""
-        self._filter()
-        self.sessions.action_move(step)
-
-    def action_list_page(self, step: int) -> None:
-        """Move the list by a page from the box."""
-        self._filter()
-        self.sessions.action_page(step)

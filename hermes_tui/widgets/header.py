@@ -1,4 +1,4 @@
-"""The top line: name, filter, how many sessions, and whether all could be read."""
+"""The top line: name, search box, how many sessions, and whether all could be read."""
 
 from __future__ import annotations
 
@@ -21,10 +21,20 @@ class Header(Horizontal):
         yield Line(id="counts")
 
     def show(
-        self, *, shown: int | None, sessions: int, live: int, partial: int, problems: int, gateway: str = ""
+        self,
+        *,
+        shown: int | None,
+        sessions: int,
+        live: int,
+        partial: int,
+        problems: int,
+        gateway: str = "",
+        searching: str = "",
+        indexing: str = "",
     ) -> None:
-        """`shown`: how many match the filter; None without one. `partial`: how many are not yet counted in full.
-        `gateway`: what Hermes' is doing, in as many words as there is room for."""
+        """`shown`: how many were found; None without a search. `partial`: how many are not yet counted in full.
+        `gateway`: what Hermes' is doing, in as many words as there is room for. `searching`: how complete an answer
+        is. `indexing`: how far the index is."""
         width = self.app.size.width
         brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
         if gateway and width >= 60:
@@ -38,12 +48,16 @@ class Header(Horizontal):
                     "warning",
                 )
             )
-        if live and width >= 60:
+        if live and width >= (140 if searching else 60):
             parts.append((f"● {live:,} live", "live"))
+        if indexing and width >= 60 and not searching:
+            parts.append((indexing, "faint"))
         if partial and width >= 100:
             parts.append((f"counting {partial:,}", "faint"))
         total = f"{sessions:,}" if shown is None else f"{shown:,} of {sessions:,}"
         parts.append((f"{total} session{'' if sessions == 1 else 's'}" if width >= 60 else total, "faint"))
+        if searching and width >= (100 if searching.startswith("indexed 100") else 60):
+            parts[-1] = (f"{parts[-1][0]} · {searching if width >= 100 else searching.partition(',')[0]}", "faint")
         spaced: list[Part] = []
         for part in parts:
             spaced += [("   " if width >= 60 else " ", ""), part]

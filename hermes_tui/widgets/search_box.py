@@ -1,25 +1,53 @@
-"""The filter: one line to type into; the list follows every key."""
+"""The search box: one line to type into; the list follows every key."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
+from rich.highlighter import Highlighter
+from rich.text import Text
 from textual.widgets import Input
 
 from hermes_tui.keymap import bindings
+from hermes_tui.sessions.query import PartKind, parse
 
 __all__ = ["LONGEST", "SearchBox"]
 
 LONGEST = 1_000
 """Characters. Nobody looks for more; a file that was pasted by mistake would be laid out anew at every key."""
+_LOOKS: dict[PartKind, str] = {"filter": "filter", "operator": "operator", "odd": "odd", "idle": "idle"}
+
+
+class _Parts(Highlighter):
+    """Shows how a query is understood."""
+
+    def __init__(self, box: SearchBox) -> None:
+        self._box = box
+
+    def highlight(self, text: Text) -> None:
+        for part in parse(text.plain, typing=True).parts:
+            look = _LOOKS.get(part.kind)
+            if look is not None:
+                style = self._box.get_component_rich_style(f"search-box--{look}", partial=True)
+                text.stylize(style, part.start, min(part.end, len(text.plain)))
 
 
 class SearchBox(Input):
-    """What is typed here filters the session list. Keeping, leaving and moving are actions of the screen, run at
+    """What is typed here is searched for. Going to the results, leaving and moving are actions of the screen, run at
     once and not by message: what is typed ahead must reach the widget that it was meant for."""
 
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "search-box--filter",
+        "search-box--operator",
+        "search-box--odd",
+        "search-box--idle",
+    }
     BINDINGS = bindings("search")
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
-        super().__init__(placeholder="/ to filter", compact=True, select_on_focus=False, id=id)
+        super().__init__(
+            placeholder="/ to search", compact=True, select_on_focus=False, id=id, highlighter=_Parts(self)
+        )
         self.cursor_blink = False
 
     def replace(self, text: str, start: int, end: int) -> None:

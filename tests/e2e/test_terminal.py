@@ -58,7 +58,7 @@ def test_typed_ahead_filter_does_nothing_but_filter(start: Start, claude_home: C
     terminal = start()
     terminal.send("/reset")
     terminal.until("0 of 40 sessions")
-    assert "/" not in terminal.text.splitlines()[0].replace("/ to filter", "")
+    assert "/" not in terminal.text.splitlines()[0].replace("/ to search", "")
     assert "reset" in terminal.text.splitlines()[0]
     terminal.send("\x15")
     terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)

@@ -112,38 +112,38 @@ async def test_filter_live_and_back(program: Program, claude_home: ClaudeHome) -
         await until(pilot, lambda: "1 of 40 sessions" in screen_text(pilot))
         assert here(pilot) == "Session n30x"
         await pilot.press("escape")
-        await until(pilot, lambda: not main.sessions.words)
+        await until(pilot, lambda: not main.sessions.is_filtered)
         assert (here(pilot), main.sessions.scroll_y) == before
         assert main.focused is main.sessions and main.box.value == ""
         await pilot.press("slash", *"blog", "down", "enter")
         await until(pilot, lambda: main.focused is main.sessions)
         assert here(pilot) == "Session n20x"
         await pilot.press("escape")
-        await until(pilot, lambda: not main.sessions.words)
+        await until(pilot, lambda: not main.sessions.is_filtered)
         assert (here(pilot), main.sessions.scroll_y) == before
 
 
-async def test_a_burst_of_keys_filters_a_few_times_and_a_paste_is_cut(
+async def test_a_burst_of_keys_asks_a_few_times_and_a_paste_is_cut(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claude_home.session("Please reset the counter")
     async with program(claude_home.home) as pilot:
         main = main_of(pilot)
         given: list[str] = []
-        monkeypatch.setattr("hermes_tui.screens.main._TYPING", 0.2)
-        set_filter = main.sessions.set_filter
+        monkeypatch.setattr("hermes_tui.screens.searching._TYPING", 0.2)
+        ask = main._ask
 
         def count(text: str) -> None:
             given.append(text)
-            set_filter(text)
+            ask(text)
 
-        monkeypatch.setattr(main.sessions, "set_filter", count)
+        monkeypatch.setattr(main, "_ask", count)
         main.action_filter()
         for char in "reset " * 50:
             pilot.app.post_message(events.Key("space" if char == " " else char, char))
         await until(pilot, lambda: given and given[-1] == "reset " * 50)
         assert len(given) < 100
-        assert here(pilot) == "Please reset the counter"
+        await until(pilot, lambda: here(pilot) == "Please reset the counter")
         main.action_keep()
         assert given[-1] == "reset " * 50
         main.action_filter()
@@ -167,8 +167,11 @@ async def test_what_is_typed_ahead_goes_where_it_was_meant(program: Program, cla
         for char in "/reset":
             app.post_message(events.Key("slash" if char == "/" else char, char))
         await until(pilot, lambda: main.box.value == "reset")
+        await until(pilot, lambda: main.sessions.answer is not None)
         assert here(pilot) == "Please reset the counter"
-        assert main.sessions.words == ("reset",)
+        assert [row.conversation.title for row in main.sessions.rows if row.conversation] == [
+            "Please reset the counter"
+        ]
         assert len(app.screen_stack) == 1 and not main.is_reading and not toasts(pilot)
         await pilot.press("escape")
         for char in "ry":
@@ -261,7 +264,7 @@ async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: Cla
         assert "Transcript" in text and "Session list" not in text
         await pilot.press("escape", "escape", "slash", "question_mark", "f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        assert "Filter box" in pilot.app.screen.query_one(Page).text
+        assert "Search box" in pilot.app.screen.query_one(Page).text
         assert main_of(pilot).box.value == "?"
 
 
@@ -285,7 +288,7 @@ async def test_hints_are_those_of_the_focused_pane(program: Program, claude_home
         await pilot.press("tab")
         await until(pilot, lambda: hints().startswith(" esc back") and "open/close" in hints())
         await pilot.press("slash")
-        await until(pilot, lambda: hints().startswith(" ↵ keep  esc leave"))
+        await until(pilot, lambda: hints().startswith(" ↵ results  esc leave"))
 
 
 async def test_a_session_that_cannot_be_opened_says_why(program: Program, claude_home: ClaudeHome) -> None:

@@ -16,11 +16,23 @@ from hermes_tui.display import safe
 from hermes_tui.widgets.transcript.border import subtitle, title
 from hermes_tui.widgets.transcript.branches import branches_of, partings, place, switch
 from hermes_tui.widgets.transcript.canvas import TranscriptCanvas
-from hermes_tui.widgets.transcript.view import Position
+from hermes_tui.widgets.transcript.view import Position, View
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Branch, Change, Transcript
 
-__all__ = ["TranscriptLoading"]
+__all__ = ["Kept", "TranscriptLoading"]
+
+
+class Kept(NamedTuple):
+    """A session as it was shown, to come back to exactly there."""
+
+    summary: SessionSummary | None
+    transcript: Transcript | None
+    view: View
+    branches: Sequence[Branch]
+    gone: bool
+    agent: str
+    note: str
 
 
 class _Read(NamedTuple):
@@ -110,19 +122,48 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._wanted = ""
         self._branches = ()
         self._agent, self._note = summary.agent, "This session has no messages."
-        self._view.load([], complete=True)
+        self._another_view()
         self._lay_out()
         self._view.load(list(transcript.messages), complete=transcript.complete)
         self._settle()
         if type(transcript).branches is not Transcript.branches:
             self.run_worker(self._look_for_branches(transcript), group="transcript.branches")
 
+    def keep(self) -> Kept:
+        """What is shown and where in it one is. Whatever is shown next, this stays as it is."""
+        return Kept(self._summary, self._transcript, self._view, self._branches, self._gone, self._agent, self._note)
+
+    def bring_back(self, kept: Kept) -> None:
+        """Show what was kept, where one was in it."""
+        if kept.transcript is self._transcript:
+            return
+        self._view, self._transcript = kept.view, kept.transcript
+        self._branches, self._gone = kept.branches, kept.gone
+        self._reading = asyncio.Lock()
+        self._loading = self._stuck = False
+        self._wanted = ""
+        self._agent, self._note = kept.agent, kept.note
+        self._laid_for = None
+        if kept.summary is None or kept.transcript is None:
+            self._summary = None
+        else:
+            self.show(kept.summary, kept.transcript)
+        self._settle()
+
     def clear(self, note: str = "") -> None:
         """Show no session, only one line of text."""
         self._summary = self._transcript = None
         self._note = note
-        self._view.load([], complete=True)
+        self._another_view()
         self._settle()
+
+    def _another_view(self) -> None:
+        """What is kept elsewhere is left as it is; what was opened of one kind stays open."""
+        before = self._view
+        self._view = View()
+        self._view.tools, self._view.thinking = before.tools, before.thinking
+        self._view.load([], complete=True)
+        self._laid_for = None
 
     def update_summary(self, summary: SessionSummary) -> None:
         """Show the session's changed facts in the border."""

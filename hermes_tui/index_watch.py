@@ -1,0 +1,84 @@
+"""Has the search index kept up to date, and says how far it is while it is being made: one daemon thread.
+
+It looks at most once a second, and only while an indexer has something left to do; else it sleeps until sessions
+change.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.index.service import IndexService, Progress
+
+__all__ = ["IndexWatch", "progress_words"]
+
+_PAUSE = 1.0
+_AGAIN = 6.0
+"""Seconds after the latest change at which the index is brought up to date once more: a wake-up that follows another
+one closely is passed over."""
+
+
+class IndexWatch:
+    """`told` is called in the thread with what the header is to say; empty once there is nothing to be said."""
+
+    def __init__(self, service: Callable[[], IndexService], told: Callable[[str], None]) -> None:
+        self._service = service
+        self._told = told
+        self._changed = threading.Event()
+        self._over = threading.Event()
+        self._started = False
+        self._said = ""
+
+    def look(self) -> None:
+        """Sessions have changed. The first time the thread begins."""
+        self._changed.set()
+        if not self._started:
+            self._started = True
+            threading.Thread(target=self._run, name="index watch", daemon=True).start()
+
+    def stop(self) -> None:
+        """End, and let the indexer end."""
+        self._over.set()
+        self._changed.set()
+        if self._started:
+            self._service().close()
+
+    def _run(self) -> None:
+        service = self._service()
+        while not self._over.is_set():
+            self._changed.wait()
+            self._changed.clear()
+            if self._over.is_set():
+                return
+            service.poke()
+            left = _AGAIN
+            while (self._is_busy(service) or left > 0) and not self._over.wait(_PAUSE):
+                left -= _PAUSE
+                if self._changed.is_set():
+                    self._changed.clear()
+                    left = _AGAIN
+                elif -_PAUSE < left <= 0:
+                    service.poke()
+
+    def _is_busy(self, service: IndexService) -> bool:
+        progress = service.progress()
+        words = progress_words(progress)
+        if words != self._said:
+            self._said = words
+            self._told(words)
+        return bool(words)
+
+
+def progress_words(progress: Progress) -> str:
+    """`indexing 43 %` while what was said is not all in the index, `indexing tools 43 %` until the rest is."""
+    if not progress.running or progress.state not in ("absent", "partial"):
+        return ""
+    if progress.sources <= 0:
+        return "indexing"
+    prose = progress.prose + progress.failed
+    if prose < progress.sources:
+        return f"indexing {100 * prose // progress.sources} %"
+    return f"indexing tools {100 * (progress.everything + progress.failed) // progress.sources} %"

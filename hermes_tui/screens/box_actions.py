@@ -1,0 +1,168 @@
+"""What keys do in the search box: go to the results, leave, complete a filter, bring back a recent search."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, cast
+
+from textual.screen import Screen
+
+from hermes_tui.display import safe
+from hermes_tui.sessions.query import FILTERS, Completion, parse
+from hermes_tui.sessions.query.grammar import split
+from hermes_tui.widgets.line import Part
+
+if TYPE_CHECKING:
+    from hermes_tui.screens.main import MainScreen
+
+__all__ = ["BoxActions"]
+
+_OFFERED = 6
+"""Ways to complete a filter that are named."""
+_RECENT = 9
+"""Recent searches in the menu."""
+
+
+class BoxActions(Screen[None]):
+    """For the main screen."""
+
+    _recalled = ""
+    """The recent search that was put into the box; moving on goes to the next one."""
+    _recalled_at = -1
+    _cycle: tuple[str, int, tuple[Completion, ...], str] = ("", 0, (), "")
+    """What completing made of the box, which of the ways that is, all of them, and what the box was before."""
+
+    @property
+    def _screen(self) -> MainScreen:
+        return cast("MainScreen", self)
+
+    def action_filter(self) -> None:
+        """Type into the box. The focus moves at once: the next key may be in the same read."""
+        screen = self._screen
+        if not screen.sessions.is_filtered:
+            screen._was_reading = screen.is_reading
+        screen._turn_to(reading=False)
+        self.set_focus(screen.box)
+
+    def action_keep(self) -> None:
+        """From the box to the results."""
+        self._screen._filter()
+        self._screen.remember_query()
+        self._screen.go_to_list()
+
+    def action_leave(self) -> None:
+        """From the box to where one was before."""
+        screen = self._screen
+        was_reading, screen._was_reading = screen._was_reading, False
+        screen.box.value = ""
+        screen._filter()
+        if was_reading:
+            screen.go_to_transcript()
+        else:
+            screen.go_to_list()
+
+    # Moving ------------------------------------------------------------------------------------------------
+
+    def action_list_move(self, step: int) -> None:
+        """Move the list's cursor from the box; in an empty box go through the recent searches."""
+        screen = self._screen
+        if screen.box.value in ("", self._recalled) and self._recall(step):
+            return
+        screen._filter()
+        screen.sessions.action_move(step)
+
+    def action_list_page(self, step: int) -> None:
+        """Move the list by a page from the box."""
+        self._screen._filter()
+        self._screen.sessions.action_page(step)
+
+    def _recall(self, step: int) -> bool:
+        """Put the search before (-1) or after (1) into the box; False where there is none."""
+        box = self._screen.box
+        queries = self._screen.recent.queries
+        at = -1 if not box.value else self._recalled_at
+        wanted = at - step
+        if not queries or (wanted < 0 and not box.value):
+            return False
+        wanted = min(wanted, len(queries) - 1)
+        self._recalled_at = wanted
+        self._recalled = queries[wanted] if wanted >= 0 else ""
+        self.fill_box(self._recalled)
+        return True
+
+    def fill_box(self, text: str) -> None:
+        """Put a query into the box, to be changed there."""
+        box = self._screen.box
+        box.value = text
+        box.cursor_position = len(box.value)
+
+    def action_recent(self) -> None:
+        """Choose one of the recent and the saved searches."""
+        from hermes_tui.screens.menu import Choice, MenuScreen
+
+        offered: dict[str, str] = {}
+        choices: list[Choice] = []
+        for key, query in zip("123456789"[:_RECENT], self._screen.recent.queries, strict=False):
+            offered[key] = query
+            choices.append(Choice(key, safe(query)))
+        saved = self._screen.program.config.searches
+        for key, (name, query) in zip("abcdefghijlmnopqrst", saved.items(), strict=False):
+            offered[key] = query
+            choices.append(Choice(key, safe(name), safe(query)))
+        if not choices:
+            self.notify("No search was made yet, and none is saved in the settings.", markup=False)
+            return
+
+        def chosen(key: str | None) -> None:
+            if key is not None:
+                self.search_for(offered[key])
+
+        self.app.push_screen(MenuScreen("Search again", choices), chosen)
+
+    def search_for(self, query: str) -> None:
+        """Search for this, with the keys in the box."""
+        self.action_filter()
+        self.fill_box(query)
+
+    # Completing --------------------------------------------------------------------------------------------
+
+    def action_complete(self) -> None:
+        """Complete the filter at the cursor, the next way each time; where there is none, go to the results."""
+        box = self._screen.box
+        text, at, ways, before = self._cycle
+        if ways and box.value == text:
+            at = (at + 1) % len(ways)
+        else:
+            at, before = 0, box.value
+            ways = tuple(self._screen.program.manager.searches.complete(box.value, box.cursor_position))
+        if not ways:
+            self.action_keep()
+            return
+        way = ways[at]
+        after = f"{before[: way.start]}{way.insert}{before[way.end :]}"
+        box.value = after
+        box.cursor_position = way.start + len(way.insert)
+        # A filter without a value yet: the next key completes that.
+        self._cycle = ("", 0, (), "") if way.insert.endswith(":") and len(ways) == 1 else (after, at, ways, before)
+
+    def box_hint(self) -> list[Part]:
+        """What there is to be said of the word at the cursor; nothing for an ordinary one."""
+        box = self._screen.box
+        text, cursor = box.value, box.cursor_position
+        if not text:
+            return [(' Words, "phrases", OR, -not, begin*, and filters such as agent: since:7d is:error', "faint")]
+        piece = next((one for one in split(text) if one.start < cursor <= one.end), None)
+        kinds = {part.kind for part in parse(text, typing=True).parts if part.start < cursor <= part.end}
+        said: list[Part] = []
+        if "odd" in kinds and piece is not None:
+            said.append(
+                (f" {safe(text[piece.start : piece.end])} makes no filter: it is searched as text", "warning")
+            )
+        if piece is not None and piece.kind == "filter":
+            said.append((f" {piece.name}:", "accent"))
+            said.append((f" {FILTERS[piece.name]}", ""))
+        ways = self._screen.program.manager.searches.complete(text, cursor)
+        if ways and (piece is None or piece.kind == "filter" or cursor - piece.start > 1):
+            shown = ", ".join(safe(way.insert) for way in ways[:_OFFERED])
+            more = ", …" if len(ways) > _OFFERED else ""
+            said += [("   tab", "accent"), (f" {shown}{more}", "faint")]
+        return said

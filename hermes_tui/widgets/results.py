@@ -1,0 +1,150 @@
+"""What the list shows of a search: the conversations that were found, each with a line of text around the match.
+
+Found are those that the search names, and those whose title, project, agent or id has all the words in it: parts of
+words, too. Nothing here looks at a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from textwrap import wrap
+from typing import NamedTuple
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import safe
+from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.tree import All, Tree, Unit, Word, spans
+from hermes_tui.sessions.search.live import LiveResult, LiveSnapshot
+from hermes_tui.sessions.search.model import Result
+from hermes_tui.widgets.session_line import containing, merged
+from hermes_tui.widgets.session_lines import Answer
+from hermes_tui.widgets.session_rows import Conversation, Forest, Row, Snippet, day_heading, project_of
+from session_adapters.model import EPOCH, SessionSummary
+
+__all__ = ["Listed", "answer_of", "finder", "listed", "named", "nothing_rows", "snippet_of"]
+
+
+class Listed(NamedTuple):
+    """What is shown of an answer."""
+
+    conversations: Sequence[tuple[Conversation, LiveResult | None]] = ()
+    """In the order of the list; without a result where the name alone fits."""
+    total: int = 0
+    """All that were found."""
+    ranked: bool = False
+
+
+def named(query: Query, forest: Forest) -> list[Conversation]:
+    """The conversations whose title, project, agent or id fits a query: parts of words where there is nothing but
+    words, else whole ones."""
+    words = _plain(query.tree)
+    every = list(dict.fromkeys(forest.by_session.values()))
+    if query.empty:
+        return []
+    if words is not None:
+        typed = query.text.lower().split()
+        return [one for one in every if one.matches(typed)]
+    return [one for one in every if any(_fits(query, part) for part in one.parts)]
+
+
+def _fits(query: Query, part: SessionSummary) -> bool:
+    search = query.for_session(part)
+    if search.forbids or search.decided is not None:
+        return False
+    return search.matches(Unit("\n".join((part.title, project_of(part), part.agent, part.session_id))))
+
+
+def _plain(tree: Tree) -> Sequence[Word] | None:
+    """The words of a query that has nothing else."""
+    parts = tree.parts if isinstance(tree, All) else (tree,)
+    found = [part for part in parts if isinstance(part, Word)]
+    return found if len(found) == len(parts) else None
+
+
+def listed(snapshot: LiveSnapshot, forest: Forest, names: Sequence[Conversation]) -> Listed:
+    """The answer and what fits by name, each conversation once: the best first where that is known, else the one
+    that was active last."""
+    found: dict[str, tuple[Conversation, LiveResult | None]] = {}
+    for result in snapshot.results:
+        home = forest.by_session.get(result.summary.unified_id)
+        if home is not None:
+            found.setdefault(home.key, (home, result))
+    twice = len(snapshot.results) - len(found)
+    there = len(found)
+    for conversation in names:
+        found.setdefault(conversation.key, (conversation, None))
+    more = len(found) - there
+    if snapshot.total > len(snapshot.results):
+        more = 0  # they may be among those that are not shown
+    order = list(found.values())
+    if not snapshot.ranked:
+        order.sort(key=lambda pair: (pair[0].tip.updated_at, pair[0].key), reverse=True)
+    return Listed(order, snapshot.total - twice + more, snapshot.ranked)
+
+
+def finder(query: Query) -> Callable[[str], Sequence[tuple[int, int]]]:
+    """What of a title or a project's name is to be lit."""
+    words = containing(query.text.lower().split()) if _plain(query.tree) is not None else lambda text: ()
+
+    def find(text: str) -> Sequence[tuple[int, int]]:
+        return merged([*spans(query.tree, Unit(text)), *words(text)])
+
+    return find
+
+
+def answer_of(
+    shown: Listed, query: Query, clock: Clock, snippets: Mapping[str, Snippet], *, two_lines: bool
+) -> Answer:
+    """The rows: newest first under headings for days. `snippets` by unified id of the session that was found."""
+    rows: list[Row] = []
+    heading = ""
+    today = clock.local(clock.now()).date()
+    for conversation, result in shown.conversations:
+        moment = conversation.tip.updated_at
+        day = "no date" if moment <= EPOCH else day_heading(clock.local(moment).date(), today)
+        label = "best match first" if shown.ranked else day
+        if label != heading:
+            heading = label
+            rows.append(Row(label))
+        rows.append(Row(conversation=conversation, result=True))
+        if two_lines:
+            rows.append(Row(snippet=_snippet(conversation, result, snippets)))
+    return Answer(rows, finder(query))
+
+
+def _snippet(conversation: Conversation, result: LiveResult | None, snippets: Mapping[str, Snippet]) -> Snippet:
+    if result is None or result.match is None or result.match.field == "title":
+        session = result.summary if result is not None else conversation.tip
+        return Snippet(" ".join(safe(session.preview or "").split()))
+    places = f"{result.total:,}×" if result.total > 1 else ""
+    return snippets.get(result.summary.unified_id, Snippet())._replace(label=places)
+
+
+def snippet_of(result: Result) -> Snippet:
+    """The line of a session that was looked at."""
+    text = safe(result.snippet)
+    same = len(text) == len(result.snippet)
+    return Snippet(text, result.marks if same else ())
+
+
+def nothing_rows(query: Query, searched: str, width: int) -> Answer:
+    """What stands in the place of results where there are none: what was searched, and what to try."""
+    said = [f"Nothing found for {safe(query.text.strip())}", "", f"Searched: {searched}.", ""]
+    said += [f"Try {one}" for one in _advice(query)]
+    lines = [line for text in said for line in (wrap(text, max(10, width - 2)) or [""])]
+    return Answer([Row(line or " ") for line in lines], lambda text: ())
+
+
+def _advice(query: Query) -> list[str]:
+    kinds = {part.kind for part in query.parts}
+    advice: list[str] = []
+    if "odd" in kinds:
+        advice.append("the underlined part again: as it stands it is searched as text")
+    if "filter" in kinds:
+        advice.append("fewer filters: each of them leaves sessions out")
+    if "phrase" in kinds:
+        advice.append("the words without quotation marks: they need not stand together then")
+    if sum(part.kind == "word" for part in query.parts) > 1:
+        advice.append("fewer words, or OR between them: all must be said in one message")
+    advice.append("the beginning of a word and a star: dock*")
+    return advice

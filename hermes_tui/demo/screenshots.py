@@ -53,6 +53,8 @@ SCENES = (
         keys=("slash", *"flaky", "enter", "z", "down", "down", "d"),
     ),
     Scene("help", (120, 40), "Show the keys that work here", keys=("question_mark",)),
+    Scene("lanes", (150, 40), "↻ resume pending", keys=("L", "j")),
+    Scene("lane-plan", (110, 34), "Same as:", keys=("L", "j", "j", "j", "j", "R")),
     Scene("light", (160, 48), "All 412 pass", theme="hermes-light"),
     Scene("empty", (100, 30), "No sessions here yet", empty=True),
 )
@@ -100,7 +102,8 @@ async def _taken(scene: Scene, home: Path) -> str:
     app = HermesApp(manager, Config(theme=scene.theme), clock=Clock(STATIC_NOW))
     try:
         async with app.run_test(size=scene.size) as pilot:
-            await _until(pilot, lambda: bool(app.main.snapshot.places) and not app.main.snapshot.partial)
+            main = app.main
+            await _until(pilot, lambda: bool(main.snapshot.places and main.lanes) and not main.snapshot.partial)
             await _still(app, pilot)
             for key in scene.keys:
                 await pilot.press(key)

@@ -56,7 +56,7 @@ def steps(*keys: str, reading: bool = False) -> Steps:
     async def run(pilot: Pilot[None]) -> None:
         app = pilot.app
         assert isinstance(app, HermesApp)
-        await until(pilot, lambda: app.main.snapshot.places and not app.main.snapshot.partial)
+        await until(pilot, lambda: app.main.snapshot.places and app.main.lanes and not app.main.snapshot.partial)
         if app.main.is_wide:
             await until(pilot, lambda: app.main.pane.summary)
         await pilot.press(*keys)
@@ -83,6 +83,10 @@ def test_reading(app: HermesApp, snap_compare: Compare) -> None:
 
 def test_filter(app: HermesApp, snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(80, 24), run_before=steps("slash", *"shop", "space", *"test"))
+
+
+def test_lanes(app: HermesApp, snap_compare: Compare) -> None:
+    assert snap_compare(app, terminal_size=(130, 30), run_before=steps("L", "j"))
 
 
 def test_help(app: HermesApp, snap_compare: Compare) -> None:

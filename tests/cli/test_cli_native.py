@@ -221,3 +221,18 @@ def test_the_exit_by_a_signal_is_seen_too(variables: dict[str, str], programs: S
             assert time.monotonic() < end
             time.sleep(0.01)
     assert process.returncode == -signal.SIGTERM
+
+
+# What the agent still sees ------------------------------------------------------------------------------------
+
+
+def test_show_context_prints_what_is_seen_and_says_how_much(run: Run, session: Path) -> None:
+    plain = run("show", "claude", session.stem)
+    ran = run("show", "claude", session.stem, "--context")
+    assert (ran.returncode, ran.stdout) == (0, plain.stdout)
+    assert ran.stderr.decode().startswith("hermes-tui: claude sees all 2 messages, ≈ ")
+    one = run("show", "claude", session.stem, "--strategy", "buffer_window:1", "--format", "jsonl")
+    assert one.stdout.count(b"\n") == 2, "the session's line, and one message"
+    assert "sees 1 of 2 messages" in one.stderr.decode() and "buffer_window 1 (chosen)" in one.stderr.decode()
+    wrong = run("show", "claude", session.stem, "--strategy", "novel")
+    assert wrong.returncode == 2 and b"buffer_window" in wrong.stderr

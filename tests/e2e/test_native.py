@@ -145,7 +145,7 @@ def test_in_tmux_a_window_is_offered(tmux: Tmux, programs: StandIns, tmp_path: P
     tmux.type("r")
     _asked(tmux, "New window (w)", "Here (y)")
     tmux.type("w")
-    end = time.monotonic() + 20
+    end = time.monotonic() + 30
     while not programs.was_started("claude"):
         assert time.monotonic() < end, tmux.text()
         time.sleep(0.05)
@@ -155,8 +155,11 @@ def test_in_tmux_a_window_is_offered(tmux: Tmux, programs: StandIns, tmp_path: P
     assert record["terminal"] == _COOKED
     assert record["cwd"] == str(tmp_path / "work")
     assert record["env"]["PATH"].startswith(str(programs.bin))
-    tmux.keys("Enter")
-    tmux.until("Session n4x", "runs in a new window of tmux")
+    while "READY" in tmux.text():
+        assert time.monotonic() < end, tmux.run("list-panes", "-a", "-F", "#{window_name} #{pane_dead} #{pane_pid}")
+        tmux.keys("Enter")
+        time.sleep(0.2)
+    tmux.until("Session n4x", "↵ open")
     assert tmux.run("list-windows").count("\n") == 1
 
 

@@ -124,16 +124,14 @@ async def test_without_an_open_session_it_says_what_to_do(program: Program, clau
 
 
 async def test_hectors_own_window(program: Program, store: Callable[..., Path]) -> None:
-    """With the size from its configuration, and what it really does as a notice in the note of the command line."""
-    async with program(store("hector", "home"), size=(120, 40)) as pilot:
+    """With the size from its configuration."""
+    async with program(store("hector", "home"), size=(100, 40)) as pilot:
         assert isinstance(pilot.app, HermesApp)
         main = pilot.app.main
-        main.box.value = "windowed"
-        await until(pilot, lambda: main.sessions.highlighted is not None)
         wanted = next(one for one in main.snapshot.sessions if one.session_id == "coder/windowed")
         home = main.sessions.forest.by_session[wanted.unified_id]
         main._open(home)
         await until(pilot, lambda: main.pane.summary == wanted and main.pane.messages)
-        main._list()
+        main._read()
         await pilot.press("s")
         await until(pilot, lambda: "sees 10 of 38 messages" in border(pilot))

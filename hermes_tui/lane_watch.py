@@ -24,7 +24,7 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.homes import HermesHome
     from hermes_tui.lifecycle.lanes import Board
-    from hermes_tui.lifecycle.operations import Outcome
+    from hermes_tui.lifecycle.operations import Audit, Operation, Operations, Outcome, Record
 
 __all__ = ["LaneNews", "LaneWatch", "Notice"]
 
@@ -35,6 +35,10 @@ _NOTHING = 60.0
 """The same where there is no Hermes at all."""
 _STALE = 60.0
 """Seconds after which it is read again in any case: `in 41 min` is `in 40 min` then."""
+_FIRST = 0.3
+"""Seconds before the first look: the list of sessions comes first."""
+_LOGGED = 500
+"""Operations of the log that are looked at, the latest ones."""
 _SHARE = 10
 """A read that took one second is followed by at least so many without one."""
 _FILES = (
@@ -97,13 +101,15 @@ class LaneWatch:
         self._wanted = threading.Event()
         self._stamp: tuple[object, ...] | None = None
         self._last: LaneNews | None = None
+        self._settled: dict[str, tuple[Record, Notice]] = {}
+        """Operation → the log's last word on it, and what is shown of that."""
         self._read_at = 0.0
         self._took = 0.0
         self.on_screen = False
         """The lanes are on the screen: look often."""
 
     def start(self) -> None:
-        """Begin, with a first look at once."""
+        """Begin, with a first look soon."""
         threading.Thread(target=self._run, name="lanes", daemon=True).start()
 
     def look_now(self) -> None:
@@ -122,6 +128,7 @@ class LaneWatch:
         self._wanted.set()
 
     def _run(self) -> None:
+        self._wanted.wait(_FIRST)
         while not self._over.is_set():
             self._wanted.clear()
             try:
@@ -154,38 +161,54 @@ class LaneWatch:
             return _NOTHING
         return max(_OPEN if self.on_screen else _CLOSED, self._took * _SHARE)
 
-    def _read(self, environment: Environment, audit: object) -> LaneNews:
+    def _read(self, environment: Environment, audit: Audit) -> LaneNews:
         from hermes_tui.errors import HermesTuiError
         from hermes_tui.lifecycle.lanes import board
-        from hermes_tui.lifecycle.operations import Audit, Operations
+        from hermes_tui.lifecycle.operations import Operations
 
-        assert isinstance(audit, Audit)  # noqa: S101 - imported where it is used
         now = self._clock.now()
         found = board(environment, now)
+        operations = Operations(environment, read_only=self._read_only, audit=audit, clock=self._clock.now)
+        homes = {profile.home for profile in found.profiles}
         notices: dict[tuple[str, str], Notice] = {}
         undoable: dict[tuple[str, str], str] = {}
         trouble = ""
-        operations = Operations(environment, read_only=self._read_only, audit=audit, clock=self._clock.now)
         try:
-            if not self._read_only:
-                for one in audit.operations():
-                    if one.outcome is None:
-                        operations.outcome(one.id)
-            known = {one.id: one for one in audit.operations()}
-            for outcome in reversed(operations.log(1000)):
-                operation = known.get(outcome.operation)
-                if operation is None or outcome.home not in {profile.home for profile in found.profiles}:
-                    continue
-                settled = operation.outcome.at if operation.outcome is not None else None
-                notice = Notice(outcome, operation.begun.mode == "live", settled)
-                request = outcome.request
-                keys = ("",) if request.kind == "prune" else outcome.keys
-                notices.update(((outcome.profile, key), notice) for key in outcome.keys)
-                if request.kind != "undo" and outcome.state not in ("undone", "failed"):
-                    undoable.update(((outcome.profile, key), outcome.operation) for key in keys)
+            known = [one for one in audit.operations() if one.begun.home in homes]
         except HermesTuiError as error:
-            trouble = str(error)
+            known, trouble = [], str(error)
+        for one in known[-_LOGGED:]:
+            try:
+                notice = self._notice(one, operations)
+            except HermesTuiError as error:  # of that profile's store; the others' are still told
+                trouble = str(error)
+                continue
+            request, profile = notice.outcome.request, notice.outcome.profile
+            notices.update(((profile, key), notice) for key in notice.outcome.keys)
+            if request.kind != "undo" and notice.outcome.state not in ("undone", "failed"):
+                keys = ("",) if request.kind == "prune" else notice.outcome.keys
+                undoable.update(((profile, key), one.id) for key in keys)
+            if notice.outcome.state == "undone":
+                undoable = {lane: id_ for lane, id_ in undoable.items() if id_ != one.id}
         return LaneNews(found, now, notices, undoable, trouble)
+
+    def _notice(self, one: Operation, operations: Operations) -> Notice:
+        """What became of it: asked for until it is known for good."""
+        settled = one.outcome.at if one.outcome is not None else None
+        kept = self._settled.get(one.id)
+        if kept is not None and kept[0] == one.outcome:
+            return kept[1]
+        live = one.begun.mode == "live"
+        if self._read_only and settled is None:
+            outcome = next(found for found in operations.pending() if found.operation == one.id)
+            return Notice(outcome, live)
+        outcome = operations.outcome(one.id)
+        if settled is None and outcome.final:
+            settled = self._clock.now()  # it stands in the log from this moment on
+        notice = Notice(outcome, live, settled)
+        if one.outcome is not None:
+            self._settled[one.id] = one.outcome, notice
+        return notice
 
 
 def _same(one: LaneNews, other: LaneNews) -> bool:

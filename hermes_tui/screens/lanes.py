@@ -13,12 +13,11 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.keymap import bindings
 from hermes_tui.screens.lane_operations import LaneOperations
-from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.lanes.facts import lane_blocks, lane_row
-from hermes_tui.widgets.lanes.states import gateway_words
 from hermes_tui.widgets.lanes.table import LaneTable
-from hermes_tui.widgets.line import Line, Part
+from hermes_tui.widgets.lanes.title import title_parts
+from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.page import Page
 
 if TYPE_CHECKING:
@@ -136,7 +135,8 @@ class LanesScreen(LaneOperations, Screen[None]):
             for lane in news.board.lanes
             if lane.profile == self._profile
         ]
-        self.query_one("#title", Line).show(*self._title())
+        left, right = title_parts(news, self.profile, now, self.app.size.width, read_only=self._read_only)
+        self.query_one("#title", Line).show(left, right)
         self.table.show(rows, "This profile has no lanes." if names else "There is no Hermes here.")
         self._show_lane()
 
@@ -148,27 +148,6 @@ class LanesScreen(LaneOperations, Screen[None]):
         if notice is None or notice.settled is None:
             return notice
         return notice if self._clock.now() - notice.settled < _REMEMBERED else None
-
-    def _title(self) -> tuple[list[Part], list[Part]]:
-        news, profile, width = self.news, self.profile, self.app.size.width
-        if news is None or profile is None:
-            return [(" Lanes", "bright"), (" · no Hermes home was found", "faint")], []
-        right: list[Part] = []
-        problems = len(profile.problems) + bool(news.trouble)
-        if problems:
-            right.append((f"! {problems} problem{'' if problems == 1 else 's'} ", "warning"))
-        if width >= 60:
-            right.append(("read-only " if self._read_only else "read-write ", "faint"))
-        several = len(news.board.profiles) > 1
-        left: list[Part] = [(" Lanes", "bright")]
-        if several and width >= 60:
-            left += [(" · profile ", "faint"), (safe(profile.name), "")]
-        elif several:
-            left += [(f" {safe(profile.name)}", "")]
-        room = width - sum(width_of(text) for text, _ in (*left, *right)) - 6
-        words, style = gateway_words(profile, self._clock.now(), room)
-        left += [(" · " if width >= 60 else " ", "faint"), (f"⚕ {words}", style)]
-        return left, right
 
     def _show_lane(self) -> None:
         """The text below the table."""

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hermes_tui.display import age, count, safe
+from hermes_tui.widgets.lanes.columns import LaneRow
 from hermes_tui.widgets.lanes.states import lane_state, notice_state
-from hermes_tui.widgets.lanes.table import LaneRow
 from hermes_tui.widgets.page import Block
 from hermes_tui.widgets.states import State
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -14,52 +14,10 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from hermes_tui.keymap import bindings
-from hermes_tui.widgets.cells import pad, width_of
-from hermes_tui.widgets.states import State
+from hermes_tui.widgets.cells import pad
+from hermes_tui.widgets.lanes.columns import COLUMNS, GAP, SESSION, STATE, LaneRow, column_widths, shorter
 
-__all__ = ["LaneRow", "LaneTable"]
-
-_GAP = 2
-
-
-class _Column(NamedTuple):
-    """A column: its head, the width it needs at most, and how much it matters (the least goes first)."""
-
-    head: str
-    most: int
-    least: int
-    matters: int
-    right: bool = False
-
-
-_COLUMNS = (
-    _Column("platform", 12, 8, 7),
-    _Column("chat", 30, 12, 10),
-    _Column("who", 16, 6, 5),
-    _Column("session", 30, 15, 2),
-    _Column("last", 4, 4, 9, right=True),
-    _Column("tokens", 9, 7, 3, right=True),
-    _Column("state", 24, 14, 8),
-    _Column("resets", 44, 26, 6),
-)
-_SESSION = 3
-_STATE = 6
-
-
-class LaneRow(NamedTuple):
-    """A line. Texts are safe for a terminal."""
-
-    profile: str
-    key: str
-    cells: tuple[str, str, str, str, str, str]
-    """Platform, chat, who, session, last, tokens."""
-    state: State
-    resets: str
-
-    @property
-    def identity(self) -> tuple[str, str]:
-        """Which lane it is."""
-        return self.profile, self.key
+__all__ = ["LaneTable"]
 
 
 class LaneTable(Widget, can_focus=True, inherit_bindings=False):
@@ -87,6 +45,8 @@ class LaneTable(Widget, can_focus=True, inherit_bindings=False):
         super().__init__(id=id)
         self._rows: tuple[LaneRow, ...] = ()
         self._note = ""
+        self._fitted: tuple[Sequence[LaneRow], int, list[int]] = (), -1, []
+        """For which lines and width the columns were fitted last, and theirs."""
         self.cursor = -1
         self._top = 0
 
@@ -132,7 +92,7 @@ class LaneTable(Widget, can_focus=True, inherit_bindings=False):
             widths = self._widths(self._rows)
             cells = [
                 (pad(column.head, widths[at], right=column.right), "head")
-                for at, column in enumerate(_COLUMNS)
+                for at, column in enumerate(COLUMNS)
                 if widths[at]
             ]
             return self._line(cells if self._rows else [], width, base)
@@ -148,13 +108,13 @@ class LaneTable(Widget, can_focus=True, inherit_bindings=False):
 
     def _cells(self, row: LaneRow, cursor: bool) -> list[tuple[str, str]]:
         widths = self._widths(self._rows)
-        texts = (*row.cells, f"{row.state.glyph} {row.state.word}", row.resets)
+        texts = row.texts
         shown = []
-        for at, column in enumerate(_COLUMNS):
+        for at, column in enumerate(COLUMNS):
             if widths[at]:
                 quiet = at in (3, 4, 5) and not cursor
-                purpose = row.state.style if at == _STATE else "faint" if quiet else ""
-                text = _shorter(texts[at], widths[at]) if at == _SESSION else texts[at]
+                purpose = row.state.style if at == STATE else "faint" if quiet else ""
+                text = shorter(texts[at], widths[at]) if at == SESSION else texts[at]
                 shown.append((pad(text, widths[at], right=column.right), purpose))
         return shown
 
@@ -163,40 +123,14 @@ class LaneTable(Widget, can_focus=True, inherit_bindings=False):
         plain = bool(base.reverse)
         segments = [Segment(" ▸ " if mark else "   ", base)]
         for number, (text, purpose) in enumerate(cells):
-            gap = " " * _GAP if number else ""
+            gap = " " * GAP if number else ""
             segments.append(Segment(gap + text, base + self._style(purpose) if purpose and not plain else base))
         return Strip(segments).adjust_cell_length(width, base).simplify()
 
     def _widths(self, rows: Sequence[LaneRow]) -> list[int]:
-        """Of the columns, 0 for those that do not fit."""
-        room = self.size.width - 4
-        wanted = []
-        for at, column in enumerate(_COLUMNS):
-            texts = [width_of(self._text(row, at)) for row in rows]
-            wanted.append(min(column.most, max([width_of(column.head), *texts])))
-        chosen = sorted(range(len(_COLUMNS)), key=lambda at: -_COLUMNS[at].matters)
-        widths = [0] * len(_COLUMNS)
-        for at in chosen:
-            least = min(wanted[at], _COLUMNS[at].least)
-            gap = _GAP if any(widths) else 0
-            if least + gap <= room:
-                widths[at] = least
-                room -= least + gap
-            elif not any(widths):
-                widths[at], room = max(1, room), 0
-            elif at == _STATE and room >= 1 + gap:  # the glyph alone
-                widths[at] = 1
-                room -= 1 + gap
-        for at in sorted((at for at in chosen if widths[at]), key=lambda at: (at != _STATE, -_COLUMNS[at].matters)):
-            more = min(room, wanted[at] - widths[at])
-            widths[at] += more
-            room -= more
-        return widths
-
-    def _text(self, row: LaneRow, at: int) -> str:
-        if at < _STATE:
-            return row.cells[at]
-        return f"{row.state.glyph} {row.state.word}" if at == _STATE else row.resets
+        if self._fitted[0] is not rows or self._fitted[1] != self.size.width:
+            self._fitted = rows, self.size.width, column_widths(rows, self.size.width - 4)
+        return self._fitted[2]
 
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(f"lane-table--{name}", partial=True)
@@ -264,8 +198,3 @@ class LaneTable(Widget, can_focus=True, inherit_bindings=False):
     def on_mouse_scroll_up(self) -> None:
         """One up."""
         self.action_move(-1)
-
-
-def _shorter(id_: str, width: int) -> str:
-    """An id in `width` columns: its middle goes, for the end tells it from others of that minute."""
-    return id_ if len(id_) <= width or width < 6 else f"{id_[: width - 3]}…{id_[-2:]}"

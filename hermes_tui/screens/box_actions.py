@@ -38,7 +38,7 @@ class BoxActions(Screen[None]):
     def action_filter(self) -> None:
         """Type into the box. The focus moves at once: the next key may be in the same read."""
         screen = self._screen
-        if not screen.sessions.is_filtered:
+        if not screen.sessions.is_filtered and self.focused is not screen.box:
             screen._was_reading = screen.is_reading
         screen._turn_to(reading=False)
         self.set_focus(screen.box)

@@ -249,6 +249,7 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
         self._wanted = kept.summary.unified_id if kept.summary is not None else ""
         if kept.transcript is not None:
             self._reader.watch(kept.transcript)
+            self._update_pane()
         else:
             self._reader.forget()
 

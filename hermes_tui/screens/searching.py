@@ -221,13 +221,19 @@ class Searching(Screen[None]):
         if not found.conversations and not snapshot.done:
             main.said()
             return  # what is there stays until it is known that nothing takes its place
-        top = self.query_shown is None or self.query_shown.tree != query.tree
+        top = self.query_shown is None or self.query_shown.tree != query.tree or self._stays_at_top()
         self.query_shown, self._snapshot_shown, self._listed = query, snapshot, found
         self._found = {one.key: result for one, result in found.conversations}
         self._show_rows(top=top)
         main.said()
         if snapshot.done:
             self._want_snippets()
+
+    def _stays_at_top(self) -> bool:
+        """The answer is still coming in, and the cursor has not left the first of it: that is where it stays."""
+        shown, sessions = self._snapshot_shown, self._main.sessions
+        first = next((at for at, row in enumerate(sessions.rows) if row.conversation is not None), -1)
+        return shown is not None and not shown.done and sessions.cursor == first
 
     def _show_rows(self, *, top: bool = False) -> None:
         main, query, snapshot = self._main, self.query_shown, self._snapshot_shown

@@ -39,10 +39,11 @@ def program(tmp_path: Path) -> Program:
         now: datetime | None = None,
         theme: str | None = None,
         keymap: dict[str, str] | None = None,
+        searches: dict[str, str] | None = None,
         wait: bool = True,
     ) -> AsyncIterator[Pilot[None]]:
         manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache")
-        app = HermesApp(manager, Config(theme=theme, keymap=keymap or {}), clock=Clock(now))
+        app = HermesApp(manager, Config(theme=theme, keymap=keymap or {}, searches=searches or {}), clock=Clock(now))
         async with app.run_test(size=size, notifications=True) as pilot:
             if wait:
                 await until(pilot, lambda: app.main.snapshot.places)

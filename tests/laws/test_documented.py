@@ -47,7 +47,9 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui sessions browse",
         "hermes-tui sessions diff",
         "hermes-tui sessions export",
+        "hermes-tui sessions fork",
         "hermes-tui sessions list",
+        "hermes-tui sessions resume",
         "hermes-tui sessions search",
         "hermes-tui sessions show",
     }
@@ -70,6 +72,6 @@ def test_every_option_is_in_the_readme_and_has_help(path: str) -> None:
 
 def test_every_exit_code_is_in_the_readme() -> None:
     table = re.findall(r"^\| (\d+) \|", narration.__doc__ or "", re.MULTILINE)
-    assert {"0", "1", "2", "3", "8", "10", "11", "12", "130", "141"} == set(table)
+    assert {"0", "1", "2", "3", "4", "6", "8", "10", "11", "12", "130", "141"} == set(table)
     for code in table:
         assert re.search(rf"(?<!\d){code}(?!\d)", README), code

@@ -66,6 +66,8 @@ class Searching(Screen[None]):
         self._listed = Listed()
         self._found: dict[str, LiveResult | None] = {}
         """Key of a conversation in the rows → what was found in it."""
+        self._lines: dict[str, Snippet] = {}
+        """Unified id of a session that was found → the line below it."""
         self._aim: _Aim | None = None
         self._kept: Kept | None = None
         """The transcript as it was before the search."""
@@ -92,9 +94,9 @@ class Searching(Screen[None]):
         if self._question is None:
             return ""
         shown = self._snapshot_shown
-        if shown is None or not shown.done or shown.query.tree != self._question.tree:
-            return "searching …"
-        return str(shown.coverage)
+        if shown is None:
+            return ""
+        return str(shown.coverage) if shown.done else "searching …"
 
     @property
     def found_total(self) -> int | None:
@@ -249,12 +251,12 @@ class Searching(Screen[None]):
         main.sessions.set_answer(answer, top=top)
 
     def _snippets(self, query: Query) -> dict[str, Snippet]:
-        found: dict[str, Snippet] = {}
+        """Those that are known; else those of the question before, which are mostly the same: less to be painted."""
         for _, result in self._listed.conversations:
             seen = self._seen_of(query, result.summary.unified_id) if result is not None else None
             if result is not None and seen is not None and seen.result is not None:
-                found[result.summary.unified_id] = snippet_of(seen.result)
-        return found
+                self._lines[result.summary.unified_id] = snippet_of(seen.result)
+        return self._lines
 
     # Previews ----------------------------------------------------------------------------------------------
 
@@ -302,6 +304,8 @@ class Searching(Screen[None]):
         result = self._found[conversation.key]
         summary = result.summary if result is not None else conversation.tip
         seen = self._seen_of(query, summary.unified_id)
+        if seen is None and main.preview.summary == summary:
+            return  # until it was looked at for this question, what is there will do
         note = "Reading …" if seen is None else seen.reason
         main.preview.show(summary, seen.result if seen is not None else None, note, finder(query))
 
@@ -379,7 +383,7 @@ class Searching(Screen[None]):
 
     def _forget_answer(self) -> None:
         self._question = self.query_shown = self._snapshot_shown = None
-        self._listed, self._found, self._aim = Listed(), {}, None
+        self._listed, self._found, self._lines, self._aim = Listed(), {}, {}, None
         if self._live is not None:
             self._live.ask("")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
+from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.line import Line, Part
 from hermes_tui.widgets.search_box import SearchBox
 
@@ -13,6 +14,9 @@ __all__ = ["Header"]
 
 class Header(Horizontal):
     """Compares before it repaints, as `Line` does."""
+
+    _widest = 0
+    """Columns that the counts took at most since a search began."""
 
     def compose(self) -> ComposeResult:
         """Name, box, counts."""
@@ -62,4 +66,9 @@ class Header(Horizontal):
         for part in parts:
             spaced += [("   " if width >= 60 else " ", ""), part]
         spaced.append((" ", ""))
+        # A line of another width moves the box, and for that the whole screen is painted again: at every key.
+        taken = sum(width_of(text) for text, _ in spaced)
+        self._widest = max(self._widest, taken) if shown is not None else 0
+        if taken < self._widest:
+            spaced.insert(0, (" " * (self._widest - taken), ""))
         self.query_one("#counts", Line).show((), spaced)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import zip_longest
 from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
 from textual.content import Content
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -47,6 +48,11 @@ class MatchPreview(ScrollView):
         self._lines: list[Parts] = []
 
     @property
+    def summary(self) -> SessionSummary | None:
+        """The session that is shown."""
+        return self._shown[0]
+
+    @property
     def text(self) -> str:
         """All lines."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
@@ -70,12 +76,18 @@ class MatchPreview(ScrollView):
         if summary is not None:
             self.border_title = Content(title(summary, max(self.outer_size.width - 6, 4), gone=summary.gone))
         lines: list[Parts] = self._result_lines(result, width) if result is not None else [[(f" {note}", "faint")]]
-        if lines == self._lines:
+        before, self._lines = self._lines, lines
+        height = self.size.height
+        if self.scroll_offset.y or max(len(lines), len(before)) > height:
+            self.virtual_size = Size(width, len(lines))
+            self.scroll_to(y=0, animate=False, force=True, immediate=True)
+            self.refresh()
             return
-        self._lines = lines
-        self.virtual_size = Size(width, len(lines))
-        self.scroll_to(y=0, animate=False, force=True, immediate=True)
-        self.refresh()
+        blank: Parts = []
+        pairs = zip_longest(lines, before, fillvalue=blank)
+        changed = [Region(0, y, width, 1) for y, (new, old) in enumerate(pairs) if new != old]
+        if changed:
+            self.refresh(*changed)
 
     def _result_lines(self, result: Result, width: int) -> list[Parts]:
         lines: list[Parts] = []

@@ -113,7 +113,7 @@ class Terminal:
 
     def quiet(self, seconds: float = 0.6) -> None:
         """Read until nothing has come for that long."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while self.pump(seconds):
             assert time.monotonic() < end, "it never stops writing"
 

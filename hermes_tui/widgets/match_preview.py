@@ -73,8 +73,8 @@ class MatchPreview(ScrollView):
         width = self.size.width
         if width <= 0:
             return
-        if summary is not None:
-            self.border_title = Content(title(summary, max(self.outer_size.width - 6, 4), gone=summary.gone))
+        room = max(self.outer_size.width - 6, 4)
+        self.border_title = Content(title(summary, room, gone=summary.gone) if summary is not None else "")
         lines: list[Parts] = self._result_lines(result, width) if result is not None else [[(f" {note}", "faint")]]
         before, self._lines = self._lines, lines
         height = self.size.height

@@ -1,7 +1,7 @@
 """`make bench`: measures speed and memory and prints one table. Not part of the tests: figures are for people.
 
     PYTHONPATH=tests python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
-                                          [--runs 5] [--idle 300] [--only start,list,search,agents,big,idle]
+                                          [--runs 5] [--idle 300] [--only start,list,search,typing,agents,big,idle]
 
 The corpora need the folder `shared` beside the checkout (or HERMES_TUI_SHARED). fast-resume is put beside ours when
 its command `fr` is found: `python3 -m venv V && V/bin/pip install fast-resume==2.14.0`, `--fast-resume V/bin/fr`.
@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.corpora import Corpora
+from benchmarks.keystrokes import keystrokes
 from benchmarks.many import listings
 from benchmarks.measures import Row, Tool, big_file, listing, start_and_keys, waiting
 from benchmarks.search import searching
@@ -30,7 +31,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--large", default="L", help="corpus for the listing")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--idle", type=float, default=300.0, help="seconds to be left alone")
-    parser.add_argument("--only", default="", help="start, list, search, agents, big or idle")
+    parser.add_argument("--only", default="", help="start, list, search, typing, agents, big or idle")
     return parser.parse_args()
 
 
@@ -45,7 +46,7 @@ def _tools(scratch: Path, fast_resume: str | None) -> tuple[Tool, Tool | None]:
 
 def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Iterator[Row]:
     ours, theirs = _tools(scratch, given.fast_resume)
-    wanted = given.only.split(",") if given.only else ["start", "list", "search", "agents", "big", "idle"]
+    wanted = given.only.split(",") if given.only else ["start", "list", "search", "typing", "agents", "big", "idle"]
     for tool in (ours, theirs):
         if tool is not None:
             tool.forget()
@@ -57,6 +58,8 @@ def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Ite
         yield from listing(ours, theirs, corpora.sized(given.large), given.runs)
     if "search" in wanted:
         yield from searching(ours, theirs, corpora.sized(given.size), corpora.sized(given.large), given.runs)
+    if "typing" in wanted:
+        yield from keystrokes(ours, corpora.sized(given.size))
     if "agents" in wanted:
         yield from listings(ours, corpora.folder)
     if "big" in wanted:

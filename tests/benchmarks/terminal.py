@@ -55,6 +55,8 @@ class Terminal:
         self._stream = pyte.ByteStream(self._screen)
         self._chunks: deque[tuple[float, bytes]] = deque()
         self._news = threading.Condition()
+        self._taken: list[float] = []
+        """When something came since the latest `press`."""
         self._leaving = False
         self.received = 0
         """Bytes the program wrote so far."""
@@ -100,6 +102,7 @@ class Terminal:
             with self._news:
                 if data:
                     self.last = time.perf_counter()
+                    self._taken.append(self.last)
                     self.received += len(data)
                     self._chunks.append((self.last, data))
                 else:
@@ -126,6 +129,19 @@ class Terminal:
     def send(self, keys: bytes) -> None:
         """Type."""
         os.write(self._fd, keys)
+
+    def press(self, keys: bytes, seconds: float = 0.6) -> tuple[float, int, list[float]]:
+        """Type, and wait for so long a silence: when that was, how many bytes had come by then, and the moments at
+        which more came."""
+        with self._news:
+            self._taken = []
+            before = self.received
+        began = time.perf_counter()
+        self.send(keys)
+        self.silence(seconds)
+        with self._news:
+            moments, self._taken = list(self._taken), []
+        return began, before, moments
 
     def wait(self, seconds: float) -> None:
         """Let so much time pass, or less if the program ends."""

@@ -81,8 +81,29 @@ def test_reading(app: HermesApp, snap_compare: Compare) -> None:
     assert snap_compare(app, terminal_size=(80, 24), run_before=steps("enter", reading=True))
 
 
-def test_filter(app: HermesApp, snap_compare: Compare) -> None:
-    assert snap_compare(app, terminal_size=(80, 24), run_before=steps("slash", *"shop", "space", *"test"))
+def searched(text: str) -> Steps:
+    """Type it into the search box, and wait until everything is there that there is to see of the answer."""
+
+    async def run(pilot: Pilot[None]) -> None:
+        await steps("slash", *("space" if char == " " else "colon" if char == ":" else char for char in text))(pilot)
+        app = pilot.app
+        assert isinstance(app, HermesApp)
+        main = app.main
+        await until(pilot, lambda: main.sessions.answer is not None and "scanned" in main.search_note)
+        await until(pilot, lambda: all(row.snippet.text for row in main.sessions.rows if row.snippet is not None))
+        await until(pilot, lambda: not main.is_wide or "Resolution" in main.preview.text)
+        await until(pilot, lambda: not main.preview.text.startswith(" Reading"))
+        await pilot.pause()
+
+    return run
+
+
+def test_search(app: HermesApp, snap_compare: Compare) -> None:
+    assert snap_compare(app, terminal_size=(160, 48), run_before=searched("clock agent:claude"))
+
+
+def test_nothing_found(app: HermesApp, snap_compare: Compare) -> None:
+    assert snap_compare(app, terminal_size=(80, 24), run_before=searched("fake clock agent:claude cost:x"))
 
 
 def test_lanes(app: HermesApp, snap_compare: Compare) -> None:

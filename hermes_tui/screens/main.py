@@ -14,12 +14,13 @@ from textual.timer import Timer
 
 from hermes_tui.clock import Clock
 from hermes_tui.keymap import bindings
-from hermes_tui.reader import Opened, Reader
+from hermes_tui.reader import Reader
 from hermes_tui.screens.box_actions import BoxActions
 from hermes_tui.screens.context_actions import ContextActions
 from hermes_tui.screens.empty import empty_blocks
 from hermes_tui.screens.first_frame import FirstFrame
 from hermes_tui.screens.native_actions import NativeActions
+from hermes_tui.screens.opening import Opening
 from hermes_tui.screens.searching import Searching
 from hermes_tui.screens.session_actions import SessionActions
 from hermes_tui.sessions.snapshot import Snapshot
@@ -31,16 +32,13 @@ from hermes_tui.widgets.match_preview import MatchPreview
 from hermes_tui.widgets.page import Block, Page
 from hermes_tui.widgets.search_box import SearchBox
 from hermes_tui.widgets.session_list import SessionList
-from hermes_tui.widgets.session_rows import Conversation, Forest
+from hermes_tui.widgets.session_rows import Forest
 from hermes_tui.widgets.transcript.pane import TranscriptPane
 from hermes_tui.widgets.transcript.seeing import SeeingPane
-from session_adapters.model import SessionSummary
-from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
     from hermes_tui.app import HermesApp
     from hermes_tui.lane_watch import LaneNews
-    from hermes_tui.widgets.transcript.loading import Kept
 
 __all__ = ["MainScreen"]
 
@@ -55,7 +53,7 @@ _TALL = 10
 """Lines from which there is room for the line of details."""
 
 
-class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Searching, FirstFrame):
+class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Searching, Opening, FirstFrame):
     """Owns what is shown; the app gives it snapshots and transcripts."""
 
     BINDINGS = bindings("main")
@@ -71,12 +69,8 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
         self._begin_searching()
         self._clock = clock
         self._badges = badges
-        self._reader = reader
+        self._begin_opening(reader)
         self._home = home
-        self._wanted = ""
-        """Unified id of the session that the transcript shows or is about to show."""
-        self._transcript: Transcript | None = None
-        self._asking = False
         self._settle: Timer | None = None
         self._first = Forest()
         self._reading = False
@@ -191,67 +185,6 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
         self._update_pane()
         if self.focused is not self.box and nothing is not (self.focused is self.empty):
             self._list()
-
-    def _update_pane(self) -> None:
-        """Tell the transcript what is new about the session that it shows."""
-        shown = self.pane.summary
-        home = self.sessions.forest.by_session.get(shown.unified_id) if shown is not None else None
-        if shown is None or home is None:
-            return
-        summary = next(part for part in home.parts if part.unified_id == shown.unified_id)
-        if summary != shown:
-            self.pane.update_summary(summary)
-            if summary.gone:
-                self.pane.mark_gone()
-
-    def opened(self, opened: Opened) -> None:
-        """A session was opened, or could not be."""
-        if opened.summary.unified_id != self._wanted:
-            return
-        self._transcript = opened.transcript
-        if opened.transcript is None:
-            self._wanted = ""
-            self.pane.clear(f"Cannot be shown: {opened.reason}")
-        else:
-            self.pane.show(opened.summary, opened.transcript)
-            self._update_pane()  # the list may know more by now than when the session was asked for
-            self.take_aim()
-
-    def grown(self, transcript: Transcript) -> None:
-        """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""
-        if transcript is self._transcript and not (transcript.is_remote and self._asking):
-            self._asking = True
-            self.run_worker(self._poll(), group="poll", exit_on_error=True)
-
-    async def _poll(self) -> None:
-        await self.pane.poll()
-        self._asking = False
-
-    def _open(self, conversation: Conversation) -> None:
-        """Have the newest part of a conversation shown, unless it is."""
-        self.request(conversation.tip)
-
-    def request(self, summary: SessionSummary) -> bool:
-        """Have a session shown; whether it has to be opened for that."""
-        if summary.unified_id == self._wanted:
-            return self._transcript is None
-        self._wanted = summary.unified_id
-        self._transcript = None
-        self.pane.light(None)
-        self._reader.request(summary)
-        return True
-
-    def bring_back(self, kept: Kept) -> None:
-        """Show the session that was kept, as it was."""
-        self.pane.light(None)
-        self.pane.bring_back(kept)
-        self._transcript = kept.transcript
-        self._wanted = kept.summary.unified_id if kept.summary is not None else ""
-        if kept.transcript is not None:
-            self._reader.watch(kept.transcript)
-            self._update_pane()
-        else:
-            self._reader.forget()
 
     def show_lanes(self, news: LaneNews) -> None:
         """Show how Hermes' gateway is, and the states of lanes beside their sessions."""

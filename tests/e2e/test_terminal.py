@@ -213,3 +213,18 @@ def test_bytes_that_are_no_text_are_survived(start: Start) -> None:
     assert "↵ open" in terminal.text
     terminal.send("q")
     assert terminal.wait(10) == 0
+
+
+def test_a_key_of_a_search_costs_few_bytes(start: Start) -> None:
+    """Where the answer stays the same, only the box, the lit letters and the lines below the rows are painted."""
+    terminal = start(size=(80, 24))
+    terminal.quiet(4.0)
+    terminal.send("/ses")
+    terminal.until("40 of 40 sessions")
+    terminal.quiet(1.5)
+    for key in "sion":
+        before = len(terminal.received)
+        terminal.send(key)
+        terminal.quiet(1.5)
+        assert 0 < len(terminal.received) - before < 6_000
+    assert terminal.pump(3.0) == 0

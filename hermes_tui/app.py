@@ -32,7 +32,7 @@ from hermes_tui.signals import Guard
 from hermes_tui.themes import NO_COLOUR_THEME, THEMES, has_no_colour, theme_for
 from hermes_tui.watch import Slot, Watch
 from hermes_tui.widgets.session_rows import Forest
-from hermes_tui.widgets.transcript.style import get_ready
+from hermes_tui.widgets.transcript.style import get_ready as ready_to_show
 
 if TYPE_CHECKING:
     from textual.driver import Driver
@@ -84,7 +84,7 @@ class HermesApp(App[None], inherit_bindings=False):
         self._painted = painted
         self._closing = False
         self._running_loop: asyncio.AbstractEventLoop | None = None
-        self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread, get_ready)
+        self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread, _get_ready)
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
         self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self._in_loop, self._apply)
         self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
@@ -329,6 +329,13 @@ class HermesApp(App[None], inherit_bindings=False):
         yield SystemCommand("Keys", "Show the keys that work here", self.action_help)
         yield SystemCommand("Next theme", "Dark, light, the terminal's own, high contrast", self.action_next_theme)
         yield SystemCommand("Quit", "End the program; agents go on", self.exit)
+
+
+def _get_ready() -> None:
+    """Import, once the first frame is there, what the first session and the first search need."""
+    ready_to_show()
+    import hermes_tui.sessions.search.live
+    import hermes_tui.sessions.search.within  # noqa: F401
 
 
 def run_app(config: Config, *, environment: Environment | None = None, static_now: datetime | None = None) -> int:

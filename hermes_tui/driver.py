@@ -87,7 +87,7 @@ class TerminalDriver(LinuxDriver):
         """Begin, or go on after another program had the terminal: `close` came before that."""
         if self._button < 0:
             self._doorbell, self._button = os.pipe()
-        super().start_application_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def disable_input(self) -> None:
         """Wake the thread, so that it sees that it is to end."""

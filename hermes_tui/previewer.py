@@ -6,13 +6,15 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.search.live import LiveSearch
-from hermes_tui.sessions.search.model import Result
 from session_adapters.model import SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.live import LiveSearch
+    from hermes_tui.sessions.search.model import Result
 
 __all__ = ["Previewer", "Seen", "Wish", "look"]
 
@@ -126,6 +128,7 @@ def look(manager: SessionManager, live: LiveSearch, text: str, unified_id: str) 
     """A session that the search has found for `text`; one that only its name brought into the list, without a match.
     None where the search is for something else by now. Raises as `SessionManager.get` does."""
     from hermes_tui.sessions.search.excerpt import bookends
+    from hermes_tui.sessions.search.model import Result
 
     if live.snapshot.query.text != text:
         return None

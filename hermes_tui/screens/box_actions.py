@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, cast
 from textual.screen import Screen
 
 from hermes_tui.display import safe
-from hermes_tui.sessions.query import FILTERS, Completion, parse
-from hermes_tui.sessions.query.grammar import split
 from hermes_tui.widgets.line import Part
 
 if TYPE_CHECKING:
     from hermes_tui.screens.main import MainScreen
+    from hermes_tui.sessions.query import Completion
 
 __all__ = ["BoxActions"]
 
@@ -150,6 +149,9 @@ class BoxActions(Screen[None]):
         text, cursor = box.value, box.cursor_position
         if not text:
             return [(' Words, "phrases", OR, -not, begin*, and filters such as agent: since:7d is:error', "faint")]
+        from hermes_tui.sessions.query import FILTERS, parse
+        from hermes_tui.sessions.query.grammar import split
+
         piece = next((one for one in split(text) if one.start < cursor <= one.end), None)
         kinds = {part.kind for part in parse(text, typing=True).parts if part.start < cursor <= part.end}
         said: list[Part] = []

@@ -14,9 +14,6 @@ from textual.widgets import Input
 
 from hermes_tui.previewer import Previewer, Seen, Wish, look
 from hermes_tui.recent import Recent
-from hermes_tui.sessions.query import Query, parse
-from hermes_tui.sessions.search.live import LiveResult, LiveSearch, LiveSnapshot
-from hermes_tui.sessions.search.within import Within
 from hermes_tui.watch import Slot
 from hermes_tui.widgets.results import Listed, answer_of, finder, listed, named, nothing_rows, snippet_of
 from hermes_tui.widgets.session_rows import Conversation, Snippet
@@ -25,6 +22,9 @@ from hermes_tui.widgets.transcript.pane import TranscriptPane
 
 if TYPE_CHECKING:
     from hermes_tui.screens.main import MainScreen
+    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.search.live import LiveResult, LiveSearch, LiveSnapshot
+    from hermes_tui.sessions.search.within import Within
 
 __all__ = ["Searching"]
 
@@ -140,6 +140,8 @@ class Searching(Screen[None]):
 
     def _ask(self, text: str) -> None:
         main = self._main
+        from hermes_tui.sessions.query import parse
+
         query = parse(text, typing=True)
         if query.empty:
             self._forget_answer()
@@ -210,6 +212,8 @@ class Searching(Screen[None]):
         shown = self._snapshot_shown
         if shown is not None and shown.query.tree == question.tree and shown.done:
             return
+        from hermes_tui.sessions.search.live import LiveSnapshot
+
         latest = live.snapshot
         self._show_answer(latest if latest.query.tree == question.tree else LiveSnapshot(query=question))
 
@@ -321,6 +325,8 @@ class Searching(Screen[None]):
         query = self.query_shown
         if query is None:
             return
+        from hermes_tui.sessions.search.within import Within
+
         result = self._found.get(conversation.key)
         summary = result.summary if result is not None else conversation.tip
         self.remember_query()

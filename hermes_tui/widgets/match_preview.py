@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import zip_longest
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
 from rich.style import Style
@@ -16,10 +16,12 @@ from textual.strip import Strip
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
-from hermes_tui.sessions.search.model import Line, Result
 from hermes_tui.widgets.session_line import lit_parts
 from hermes_tui.widgets.transcript.border import title
 from session_adapters.model import SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.model import Line, Result
 
 __all__ = ["MatchPreview"]
 

@@ -8,18 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from textwrap import wrap
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
-from hermes_tui.sessions.query import Query
-from hermes_tui.sessions.query.tree import All, Tree, Unit, Word, spans
-from hermes_tui.sessions.search.live import LiveResult, LiveSnapshot
-from hermes_tui.sessions.search.model import Result
 from hermes_tui.widgets.session_line import containing, merged
 from hermes_tui.widgets.session_lines import Answer
 from hermes_tui.widgets.session_rows import Conversation, Forest, Row, Snippet, day_heading, project_of
 from session_adapters.model import EPOCH, SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.query.tree import Tree, Word
+    from hermes_tui.sessions.search.live import LiveResult, LiveSnapshot
+    from hermes_tui.sessions.search.model import Result
 
 __all__ = ["Listed", "answer_of", "finder", "listed", "named", "nothing_rows", "snippet_of"]
 
@@ -48,6 +50,8 @@ def named(query: Query, forest: Forest) -> list[Conversation]:
 
 
 def _fits(query: Query, part: SessionSummary) -> bool:
+    from hermes_tui.sessions.query.tree import Unit
+
     search = query.for_session(part)
     if search.forbids or search.decided is not None:
         return False
@@ -56,6 +60,8 @@ def _fits(query: Query, part: SessionSummary) -> bool:
 
 def _plain(tree: Tree) -> Sequence[Word] | None:
     """The words of a query that has nothing else."""
+    from hermes_tui.sessions.query.tree import All, Word
+
     parts = tree.parts if isinstance(tree, All) else (tree,)
     found = [part for part in parts if isinstance(part, Word)]
     return found if len(found) == len(parts) else None
@@ -84,6 +90,8 @@ def listed(snapshot: LiveSnapshot, forest: Forest, names: Sequence[Conversation]
 
 def finder(query: Query) -> Callable[[str], Sequence[tuple[int, int]]]:
     """What of a title or a project's name is to be lit."""
+    from hermes_tui.sessions.query.tree import Unit, spans
+
     words = containing(query.text.lower().split()) if _plain(query.tree) is not None else lambda text: ()
 
     def find(text: str) -> Sequence[tuple[int, int]]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from rich.highlighter import Highlighter
 from rich.text import Text
 from textual.widgets import Input
 
 from hermes_tui.keymap import bindings
-from hermes_tui.sessions.query import PartKind, parse
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.query import PartKind
 
 __all__ = ["LONGEST", "SearchBox"]
 
@@ -25,6 +27,10 @@ class _Parts(Highlighter):
         self._box = box
 
     def highlight(self, text: Text) -> None:
+        if not text.plain:
+            return
+        from hermes_tui.sessions.query import parse
+
         for part in parse(text.plain, typing=True).parts:
             look = _LOOKS.get(part.kind)
             if look is not None:

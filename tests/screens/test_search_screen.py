@@ -7,6 +7,7 @@ import stat
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
@@ -189,7 +190,7 @@ async def test_escape_returns_to_exactly_where_one_was(program: Program, claude_
     talk(claude_home)
     for number in range(30):
         claude_home.session(f"Filler {number}", turns=30)
-    async with program(claude_home.home, size=(160, 40)) as pilot:
+    async with program(claude_home.home, size=(160, 40), now=datetime.now(UTC)) as pilot:  # no costs come in
         main = main_of(pilot)
         for _ in range(12):
             await pilot.press("down")

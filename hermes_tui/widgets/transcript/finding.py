@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
+from typing import TYPE_CHECKING
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -16,13 +17,15 @@ from rich.style import Style
 from textual.strip import Strip
 
 from hermes_tui.aside import aside
-from hermes_tui.sessions.search.within import Within, place_of
 from hermes_tui.sessions.words import Span
 from hermes_tui.widgets.transcript.blocks import ALL, OPEN
 from hermes_tui.widgets.transcript.loading import TranscriptLoading
 from hermes_tui.widgets.transcript.pieces import Rendered
 from hermes_tui.widgets.transcript.view import Row
 from session_adapters.transcript import Transcript
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.within import Within
 
 __all__ = ["TranscriptFinding", "lit"]
 
@@ -112,6 +115,8 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
             index = int(self._sought[1:]) if int(self._sought[1:]) < len(entries) else None
         if index is None or entries[index].height:
             return index
+        from hermes_tui.sessions.search.within import place_of
+
         return place_of([entry.message for entry in entries[: index + 1]], index)
 
     def _show(self, index: int) -> None:

@@ -6,12 +6,15 @@ It is worked out in a thread and by the messages' ids, so that it holds while me
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from hermes_tui.aside import aside
-from hermes_tui.sessions.context import Choice, ContextView, context_view
 from hermes_tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Transcript
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.context import Choice, ContextView
 
 __all__ = ["SeeingPane"]
 
@@ -71,6 +74,8 @@ class SeeingPane(TranscriptPane):
             )
 
     async def _work_out(self, agent: str, messages: Sequence[Message], choice: Choice, complete: bool) -> None:
+        from hermes_tui.sessions.context import context_view
+
         view = await aside(context_view, agent, messages, choice, complete=complete)
         if choice is not self.choice:
             return

@@ -82,7 +82,7 @@ class HermesApp(App[None], inherit_bindings=False):
         self.theme = self._theme_read = theme_for(config.theme, no_colour=self.no_colour)
         self.stylesheet.set_variables(self.get_css_variables())
         self._painted = painted
-        self._closing = False
+        self._leaving = False
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread, _get_ready)
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
@@ -146,7 +146,7 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def on_unmount(self) -> None:
         """Stop reading; waits for nothing that may take long."""
-        self._closing = True
+        self._leaving = True
         self._index_watch.stop()
         self._main_screen.stop_searching()
         self._bookkeeper.stop()
@@ -156,7 +156,7 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def leave_soon(self, code: int) -> None:
         """End in order with exit code `code`; from any thread or signal handler."""
-        self._in_loop(lambda: self.exit(return_code=code))
+        self._soon(lambda: self.exit(return_code=code))
 
     def refresh_css(self, animate: bool = True) -> None:
         """Read the style sheet again in another theme. Textual asks for it at the start as well, when it has just
@@ -172,13 +172,20 @@ class HermesApp(App[None], inherit_bindings=False):
         self._in_loop(function)
 
     def _in_loop(self, function: Callable[[], None]) -> None:
-        """Run `function` in the screen's thread, soon."""
+        """Run `function` in the screen's thread, soon, unless the screen is taken down before."""
+        self._soon(partial(self._while_there, function))
+
+    def _while_there(self, function: Callable[[], None]) -> None:
+        if not self._leaving and self.main.is_whole:
+            function()
+
+    def _soon(self, function: Callable[[], None]) -> None:
         if self._running_loop is None:
             return
         try:
             self._running_loop.call_soon_threadsafe(self.call_later, function)
         except RuntimeError:
-            if not self._closing:
+            if not self._leaving:
                 raise
             # The loop is closed: nobody is there to see it any more.
 

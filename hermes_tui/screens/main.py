@@ -117,6 +117,11 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
     # Parts -------------------------------------------------------------------------------------------------
 
     @property
+    def is_whole(self) -> bool:
+        """Its parts are there: it was composed, and is not being taken down."""
+        return len(self.query("#sessions, #detail, #hints")) == 3
+
+    @property
     def sessions(self) -> SessionList:
         """The list."""
         return self.query_one("#sessions", SessionList)

@@ -8,18 +8,14 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
-import subprocess
-import termios
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from textual.app import SuspendNotSupported
 
 from hermes_tui.errors import ValidationError
+from hermes_tui.handover import run_here
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -28,11 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["editor", "pager", "run_outside", "run_start"]
 
-_OURS = (signal.SIGINT, signal.SIGQUIT)
 _AT_ONCE = 5.0
 """Seconds; a program that fails sooner has said why, and nobody has read it yet."""
-_RESET = b"\x1b[?1000;1002;1003;1006;2004;1l\x1b>\x1b[0m\x1b[?25h"
-"""Mouse, bracketed paste, application keys and colours off, cursor on: what a killed program leaves behind."""
 
 
 def pager(variables: Mapping[str, str] | None = None) -> list[str]:
@@ -104,7 +97,9 @@ def _hand_over(
     try:
         with app.suspend():
             try:
-                code = _run(argv, program, cwd, variables, patience)
+                code = run_here(
+                    argv, program, cwd=cwd, variables=variables, patience=patience, afterwards="returns to hermes-tui"
+                )
             except (OSError, ValueError) as error:  # told once the screen is back
                 failure = error
     except SuspendNotSupported as error:
@@ -113,56 +108,3 @@ def _hand_over(
         reason = failure.strerror if isinstance(failure, OSError) else None
         raise ValidationError(f"{argv[0]} cannot be started: {reason or failure}") from failure
     return code
-
-
-def _run(argv: Sequence[str], program: str, cwd: Path | None, variables: Mapping[str, str], patience: float) -> int:
-    """Run it, and leave the terminal as it was found, whatever the program did to it."""
-    # Caught and passed over, not ignored: what is ignored, the program would inherit.
-    before = {number: signal.signal(number, _pass_over) for number in _OURS}
-    mode = _mode()
-    began = time.monotonic()
-    try:
-        code = subprocess.run(  # noqa: S603  (argv, no shell)
-            list(argv), executable=program, cwd=cwd, env=variables, check=False
-        ).returncode
-        _restore(mode)
-        if code and time.monotonic() - began < patience:
-            _let_read(argv[0], code)
-        return code
-    finally:
-        _restore(mode)
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _pass_over(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C is the program's."""
-
-
-def _mode() -> list[Any] | None:
-    try:
-        return termios.tcgetattr(0)
-    except (termios.error, OSError):
-        return None
-
-
-def _restore(mode: list[Any] | None) -> None:
-    """The terminal's mode as it was; keys that the program left unread are not ours, and could do harm here."""
-    if mode is None:
-        return
-    try:
-        termios.tcsetattr(0, termios.TCSAFLUSH, mode)
-        os.write(1, _RESET)
-    except (termios.error, OSError):
-        pass  # a terminal that is gone: `Guard` ends the program
-
-
-def _let_read(name: str, code: int) -> None:
-    """Its last words are on the screen; wait for Enter before they are painted over."""
-    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    try:
-        os.write(1, f"\r\n[{name} {how}; Enter returns to hermes-tui]".encode())
-        while os.read(0, 1024)[-1:] not in (b"\n", b""):
-            pass
-    except OSError:
-        pass  # nobody is there to press it

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -156,8 +155,8 @@ def test_in_tmux_a_window_is_offered(tmux: Tmux, programs: StandIns, tmp_path: P
     assert record["terminal"] == _COOKED
     assert record["cwd"] == str(tmp_path / "work")
     assert record["env"]["PATH"].startswith(str(programs.bin))
-    tmux.run("kill-window")
-    tmux.until("Session n4x", "↵ open")
+    tmux.keys("Enter")
+    tmux.until("Session n4x", "↵ open", absent="READY")
     assert tmux.run("list-windows").count("\n") == 1
 
 
@@ -171,8 +170,27 @@ def test_a_window_whose_program_fails_stays_to_be_read(tmux: Tmux, programs: Sta
     time.sleep(0.5)
     tmux.keys("Enter")
     tmux.until("READY claude")
-    os.kill(programs.record("claude")["pid"], signal.SIGINT)
-    tmux.until("Pane is dead")
+    tmux.keys("Enter")
+    tmux.until("READY claude", "claude ended with exit code 3; Enter closes this window")
+    tmux.keys("C-c")  # nobody is there to take it any more
+    tmux.keys("Enter")
+    tmux.until("Session n4x", "↵ open", absent="READY")
+    assert tmux.run("list-windows").count("\n") == 1
+
+
+def test_ctrl_c_in_a_window_is_the_programs(tmux: Tmux, programs: StandIns) -> None:
+    programs.add("claude", waits=True)
+    _third(tmux)
+    tmux.type("r")
+    _asked(tmux, "New window (w)")
+    tmux.type("w")
+    tmux.until("READY claude")
+    tmux.keys("C-c")
+    tmux.until("interrupted", "claude ended with exit code 7")
+    assert programs.record("claude")["signal"] == signal.SIGINT
+    assert programs.record("claude")["ignored"] == []
+    tmux.keys("Enter")
+    tmux.until("↵ open", absent="READY")
 
 
 def test_keys_typed_ahead_start_nothing(bare: Tmux, programs: StandIns) -> None:

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
@@ -40,10 +41,12 @@ def become(start: Start) -> NoReturn:
 
 
 def child_argv(start: Start) -> list[str]:
-    """The command as one that sets its own variables, for whoever starts it with the wrong ones."""
+    """The command as one that sets its own variables, for whoever starts it with the wrong ones, and that stays when
+    the program fails. `-P`: nothing that lies in the session's directory is taken for our code."""
     settings = [f"{name}={value}" for name, value in {**start.env, "PWD": start.cwd}.items()]
     removed = [word for name in start.unset for word in ("-u", name)]
-    return ["env", *removed, *settings, start.program or start.argv[0], *start.argv[1:]]
+    stay = [sys.executable, "-P", "-m", "hermes_tui.handover"]
+    return ["env", *removed, *settings, *stay, start.program or start.argv[0], *start.argv[1:]]
 
 
 def tmux_argv(start: Start) -> list[str]:
@@ -52,8 +55,7 @@ def tmux_argv(start: Start) -> list[str]:
     path = f"PATH={os.environ.get('PATH', os.defpath)}"
     command = [_argument(word) for word in ("-e", path, "--", *child_argv(start))]
     name = f"{start.verb} {start.agent}".replace("#", "##")
-    keep = [";", "set-option", "-w", "remain-on-exit", "failed"]
-    return ["tmux", "new-window", "-P", "-F", "#{window_id}", "-n", _argument(name), *command, *keep]
+    return ["tmux", "new-window", "-P", "-F", "#{window_id}", "-n", _argument(name), *command]
 
 
 def _argument(word: str) -> str:

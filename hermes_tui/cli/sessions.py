@@ -41,7 +41,7 @@ def sessions() -> None:
 @click.option(
     "--until", callback=when_option, metavar="WHEN", help="Created then or earlier; a day counts to its end."
 )
-@click.option("--model", metavar="ID", help="Only sessions that used this model.")
+@click.option("--model", metavar="ID", help="Only sessions that used this model; reads all in full.")
 @click.option(
     "--tag", "tags", multiple=True, metavar="TAG", help="Only sessions with this tag; repeat for any of several."
 )
@@ -52,7 +52,7 @@ def sessions() -> None:
     type=click.Choice(("date", "cost", "turns")),
     default="date",
     show_default=True,
-    help="By creation, cost or turns.",
+    help="By creation, cost or turns; for cost and turns, every session is read in full.",
 )
 @click.option("--asc/--desc", default=False, help="Smallest or oldest first, or last.  [default: desc]")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
@@ -66,7 +66,10 @@ def list_(
     tags: Sequence[str],
     **options: Any,
 ) -> None:
-    """List the sessions of AGENT, or of all agents, newest first."""
+    """List the sessions of AGENT, or of all agents, newest first.
+
+    Only their metadata is read. A cost is shown where the agent recorded it or it was added up before.
+    """
     manager = manager_of(context.find_root().obj.home)
     limit = options.pop("limit")
     # One more than is shown tells whether there are more; a limit that is wrong is refused as it was given.
@@ -77,18 +80,24 @@ def list_(
     if as_json:
         output.write_json(found)
     else:
-        lines = session_table(found, datetime.now(UTC), output.terminal_width())
+        pending = manager.pending_costs(found)
+        lines = session_table(found, datetime.now(UTC), output.terminal_width(), pending)
         output.write("".join(f"{line}\n" for line in lines))
-        _mention_the_rest(manager, agent, len(found) if more else 0)
+        _mention_the_rest(manager, agent, len(found) if more else 0, len(pending))
 
 
-def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int) -> None:
-    """Say on standard error what the table does not show (law 4); `cut` is after how many rows it ends early."""
+def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int, pending: int) -> None:
+    """Say on standard error what the table does not show (law 4); `cut` is after how many rows it ends early,
+    `pending` how many of the costs are not known yet."""
     snapshot = manager.catalogue.snapshot
     if not snapshot.sessions:
         narration.say("hermes-tui: no agent has a session here; `hermes-tui doctor` says where was looked")
     if cut:
         narration.say(f"hermes-tui: only the first {cut} are shown; --limit N for more")
+    if pending:
+        narration.say(
+            f"hermes-tui: {pending} of these costs not added up yet (…); `hermes-tui cost report` does that"
+        )
     problems = sum(agent in (None, problem.agent) for problem in snapshot.problems)
     if problems:
         narration.say(f"hermes-tui: {problems} could not be read or only in part; `hermes-tui doctor` says why")

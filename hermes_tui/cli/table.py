@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from pathlib import PurePath
 
@@ -22,8 +22,11 @@ _ID_MOST = 72
 """Cells. A longer id than any agent makes sticks out of its own row alone."""
 
 
-def session_table(sessions: Sequence[SessionSummary], now: datetime, width: int) -> Iterator[str]:
-    """Lines of a table no wider than `width` cells, heading first; `(no sessions)` when there are none.
+def session_table(
+    sessions: Sequence[SessionSummary], now: datetime, width: int, pending: Collection[str] = ()
+) -> Iterator[str]:
+    """Lines of a table no wider than `width` cells, heading first; `(no sessions)` when there are none. `pending`:
+    unified ids of those whose cost is not added up yet, which is shown as `…`.
 
     On a narrow terminal columns are left out, the least telling first. Ids are never cut, for they are what the
     next command needs: where not even agent, id and age fit, a line is wider.
@@ -31,7 +34,7 @@ def session_table(sessions: Sequence[SessionSummary], now: datetime, width: int)
     if not sessions:
         yield "(no sessions)"
         return
-    rows = [_row(one, now) for one in sessions]
+    rows = [_row(one, now, one.unified_id in pending) for one in sessions]
     widths = [
         max(cell_width(_HEAD[column]), *(min(cell_width(row[column]), _MOST[column] or 200) for row in rows))
         for column in range(len(_HEAD))
@@ -43,7 +46,7 @@ def session_table(sessions: Sequence[SessionSummary], now: datetime, width: int)
         yield _GAP.join(cells).rstrip()
 
 
-def _row(one: SessionSummary, now: datetime) -> tuple[str, ...]:
+def _row(one: SessionSummary, now: datetime, pending: bool) -> tuple[str, ...]:
     mark = "+" if one.partial else ""
     project = PurePath(one.cwd).name if one.cwd else ""
     return (
@@ -52,7 +55,7 @@ def _row(one: SessionSummary, now: datetime) -> tuple[str, ...]:
         age(one.created_at, now),
         age(one.updated_at, now),
         f"{count(one.turn_count)}{mark}",
-        money(one.cost),
+        "…" if pending else money(one.cost),
         safe(one.model or ""),
         safe(project),
         safe(one.title),

@@ -127,7 +127,9 @@ class SessionManager:
         self, agent: str | None = None, options: ListOptions | None = None, **changes: Any
     ) -> list[SessionSummary]:
         """The sessions of `agent` (of all agents if None), filtered, sorted and cut as `options` and the keywords
-        on top of it say (spec 004 §6.1). Raises `AgentNotFound`, `ValidationError`."""
+        on top of it say (spec 004 §6.1). Only their metadata is read, so that `cost` is what the agent recorded or
+        what was added up before; in the order of costs or turns, or of one model, every session is read in full.
+        Raises `AgentNotFound`, `ValidationError`."""
         options = _options(options, changes, ListOptions)
         agents = None if agent is None else (agent,)
         catalogue = self.catalogue
@@ -141,7 +143,7 @@ class SessionManager:
         there = costs.tagged(there)
         if options.sort == "cost":
             return select(costs.all_priced(there), options, str(self.environment.home))
-        return costs.priced(select(there, options, str(self.environment.home)))
+        return costs.known(select(there, options, str(self.environment.home)))
 
     def summary(self, agent: str, session_id: str) -> SessionSummary:
         """One row of the list. Raises `AgentNotFound`, `SessionNotFound`."""
@@ -198,6 +200,11 @@ class SessionManager:
         from hermes_tui.sessions.cost import CostOptions
 
         return self.costs.total(_options(options, changes, CostOptions))
+
+    def pending_costs(self, sessions: Sequence[SessionSummary]) -> frozenset[str]:
+        """Unified ids of those that `list` gave without a cost because it is not added up yet."""
+        costs = self._costs_if_readable()
+        return frozenset() if costs is None else costs.pending(sessions)
 
     def lineage(self, agent: str, session_id: str) -> tuple[SessionSummary, ...]:
         """The parts of the same conversation, oldest first; the session itself is one. Raises as `summary` does."""

@@ -95,11 +95,24 @@ class CostDesk:
         own = self.sheet().own
         return _priced(sessions, lambda one: found.cost if (found := own.get(one.unified_id)) else None)
 
-    def priced(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
-        """A few sessions, each with its cost; no other is read."""
+    def known(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """The sessions, each with what it cost where its agent recorded that or it was added up before; the cost of
+        the others, and of those of which only the ends were read, is None. Nothing is read for it."""
+        costs = self._kept(sessions)
+        priced = []
+        for one in sessions:
+            cost = costs.get(one.unified_id) if one.cost is None or one.partial else one.cost
+            priced.append(one if cost == one.cost else replace(one, cost=cost))
+        return priced
+
+    def pending(self, sessions: Sequence[SessionSummary]) -> frozenset[str]:
+        """Unified ids of those whose cost `known` cannot tell before they are read: not the same as unknown."""
+        costs = self._kept(sessions)
+        return frozenset(one.unified_id for one in sessions if one.cost is None and one.unified_id not in costs)
+
+    def _kept(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
         wanted = [one for one in sessions if one.cost is None or one.partial]
-        costs = self._ledger.costs(self._catalogue.entries(), wanted) if wanted else {}
-        return _priced(sessions, lambda one: costs.get(one.unified_id))
+        return self._ledger.kept(self._catalogue.entries(), wanted) if wanted else {}
 
     def session(self, session: Session) -> Session:
         """A session that was read, with its cost and that of each message."""

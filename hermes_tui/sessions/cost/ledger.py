@@ -17,23 +17,17 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.cost import store
-from hermes_tui.sessions.cost.accounts import Accounts, own_cost
+from hermes_tui.sessions.cost.accounts import Accounts
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Index, Run, index_files, read_index
 from hermes_tui.sessions.cost.sheet import Own, Sheet
 from hermes_tui.sessions.cost.store import SourceCalls
-from session_adapters.base import Adapter, Environment
+from session_adapters.base import Environment
 from session_adapters.model import Cost, Problem, SessionSummary, unified_id
 from session_adapters.usage import Usage
 
 __all__ = ["Ledger"]
 
-_LARGE = 1 << 20
-"""Bytes: a session's file over that is not read just for a list."""
-_LARGE_LIST = 24 << 20
-"""Bytes that are read for one list, at most."""
-_ROWS = 256 << 10
-"""Bytes that a session in a database counts for, where all its messages must be read."""
 Key = tuple[str, str, str]
 """Agent, path and native id of a source."""
 
@@ -49,7 +43,6 @@ class Ledger:
         self._work = threading.RLock()
         self._sheet: Sheet | None = None
         self._prices: Prices | None = None
-        self._single: dict[str, Own] = {}
         self._index: tuple[Mapping[str, tuple[int, ...]], Index] = ({}, Index())
 
     def refresh(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Sheet:
@@ -63,7 +56,6 @@ class Ledger:
             calls, problems = self._read(entries)
             sheet = self._add_up(key, calls, sessions, index, problems)
             self._sheet = sheet
-            self._single.clear()
             if self._file is not None:
                 try:
                     # What failed is tried again by the next process, not by this one at every look.
@@ -92,61 +84,25 @@ class Ledger:
         """The sheet that another process has made."""
         with self._work:
             self._sheet = None
-            self._single.clear()
             return self._known()
 
-    def costs(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
-        """What each of `sessions` cost, by unified id, as far as it is known or takes little reading: a list must
-        not wait for files of many megabytes."""
+    def kept(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
+        """What each of `sessions` cost, by unified id, where that was added up before and nothing has changed since;
+        the others are missing. Reads no session: a list must not wait for that."""
         with self._work:
             known = self._known().own
             runs = _by_session(self._read_index(sessions))
-            wanted = {one.unified_id for one in sessions}
+            wanted = known.keys() & {one.unified_id for one in sessions}
             found: dict[str, Cost | None] = {}
-            left = _LARGE_LIST
-            for entry in entries:
-                unknown: dict[str, tuple[str, bytes]] = {}
+            for entry in entries if wanted else ():
                 for summary in entry.summaries:
                     unified = summary.unified_id
                     if unified not in wanted:
                         continue
-                    mark = _mark(entry, summary, runs.get(unified, ()), self.prices)
-                    kept = (known.get(unified), self._single.get(unified))
-                    own = next((one for one in kept if one is not None and one.mark == mark), None)
-                    if own is None:
-                        unknown[summary.session_id] = (unified, mark)
-                    else:
+                    own = known[unified]
+                    if own.mark == _mark(entry, summary, runs.get(unified, ()), self.prices):
                         found[unified] = own.cost
-                ids, left = self._affordable(entry, list(unknown), left)
-                calls: dict[str, list[Usage]] = {}
-                for call in self._ask(entry, ids, lambda problem: None) or ():
-                    calls.setdefault(call.session_id, []).append(call)
-                for session_id in ids:
-                    unified, mark = unknown[session_id]
-                    own = Own(mark, own_cost(calls.get(session_id, ()), runs.get(unified, ()), self.prices))
-                    self._single[unified] = own
-                    found[unified] = own.cost
             return found
-
-    def _affordable(self, entry: Entry, ids: list[str], left: int) -> tuple[list[str], int]:
-        """Which of the sessions are read just for a list while `left` bytes may be, and how many may be after it."""
-        source = entry.source
-        if not ids:
-            return ids, left
-        if not source.session_id:
-            if self._asks_once(source.agent):
-                return ids, left
-            ids = ids[: max(0, left // _ROWS)]
-            return ids, left - _ROWS * len(ids)
-        left -= source.size
-        return ([] if left < 0 or source.size > _LARGE else ids), left
-
-    def _asks_once(self, agent: str) -> bool:
-        """Whether the adapter finds what a database's sessions used by one question, without their messages."""
-        try:
-            return type(self._adapters.get(agent)).usage is not Adapter.usage
-        except AdapterBroken:
-            return False
 
     def tags(self, sessions: Sequence[SessionSummary]) -> Mapping[tuple[str, str], tuple[str, ...]]:
         """(agent, session id) → tags that agent-mux's run index has for it."""
@@ -266,6 +222,8 @@ class Ledger:
                 source.stamp, source.marks.get(session.session_id), runs.get(unified, ()), self.prices
             )
             own[unified] = Own(mark, cost)
+        looked = {one.agent for one in sessions}
+        own.update(item for item in self._known().own.items() if item[0].partition(":")[0] not in looked)
         rows = accounts.rows()
         return Sheet(
             key=key,

@@ -1,9 +1,10 @@
 """What a gateway's configuration says about its lanes: whose messages share one, and when they reset.
 
 Hermes takes `gateway.json` as the base, `config.yaml` over it (a setting at its top level wins over one under
-`gateway:`), and three variables of its environment over both; those are looked for in the home's `.env`. Overrides
-by platform and by chat type are read from `gateway.json` alone (`reset_by_platform`, `reset_by_type`): no version
-from 0.13 to 0.19 reads the `platforms.<name>.session_reset` of spec 002, so it counts only where that is asked for.
+`gateway:`, where 0.19.0 is the first to look for most of them), and three variables of its environment over both;
+those are looked for in the home's `.env`. Overrides by platform and by chat type are read from `gateway.json` alone
+(`reset_by_platform`, `reset_by_type`): none of the eleven published versions, 0.13.0 to 0.19.0, reads the
+`platforms.<name>.session_reset` of spec 002, which counts where the database is the document's own (schema 1 to 6).
 Administrators' overlays (managed scope) are not looked at.
 """
 
@@ -22,13 +23,19 @@ from hermes_tui.lifecycle.fields import Fields, decode_object
 from hermes_tui.lifecycle.policy import FRESHNESS, SessionResetPolicy
 from session_adapters.files import read_small
 
-__all__ = ["GatewayConfig", "read_gateway_config"]
+__all__ = ["GatewayConfig", "config_of_store", "read_gateway_config"]
 
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _FLAGS = ("group_sessions_per_user", "thread_sessions_per_user", "multiplex_profiles", "write_sessions_json")
 _VARIABLES = ("SESSION_IDLE_MINUTES", "SESSION_RESET_HOUR", "GATEWAY_MULTIPLEX_PROFILES")
 _LIMIT = 4 << 20
 """Bytes of a configuration file."""
+_DOCUMENTED = 6
+"""The latest schema that the document describes; the earliest published program has 11."""
+_UNDER_GATEWAY = 22
+"""The schema of Hermes 0.19.0, the first that looks for `session_reset` under `gateway:` too."""
+_UNDER_GATEWAY_BEFORE = ("write_sessions_json", "multiplex_profiles")
+"""Settings that Hermes looked for there from the first version on that had them."""
 
 
 class GatewayConfig(Struct, frozen=True, kw_only=True):
@@ -65,24 +72,41 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
         return self.get_reset_policy(entry.platform, entry.chat_type)
 
 
+def config_of_store(home: Path, schema: int | None, has_table: bool) -> GatewayConfig:
+    """The configuration of `home` as that Hermes reads it which its database is of: `schema` is its version (None:
+    there is none yet), `has_table` whether it has the routing table. Never raises."""
+    return read_gateway_config(
+        home,
+        documented=schema is not None and schema <= _DOCUMENTED,
+        under_gateway=schema is None or schema >= _UNDER_GATEWAY,
+        default_mode="none" if has_table else "both",
+    )
+
+
 def read_gateway_config(
-    home: Path, variables: Mapping[str, str] | None = None, documented: bool = False, default_mode: str = "none"
+    home: Path,
+    variables: Mapping[str, str] | None = None,
+    *,
+    documented: bool = False,
+    under_gateway: bool = True,
+    default_mode: str = "none",
 ) -> GatewayConfig:
     """Read the configuration of the Hermes home `home`. Never raises: what is wrong is in `problems`.
 
     `variables` are those known to be in the gateway's environment; the home's `.env` wins over them, as in Hermes.
-    `documented` lets the overrides of spec 002 count that are in `config.yaml`. `default_mode` is the mode where
-    none is set: `both` up to Hermes 0.18.0.
+    `documented` lets the overrides of spec 002 count that are in `config.yaml`. `under_gateway`: settings under
+    `gateway:` count, as from Hermes 0.19.0 on. `default_mode` is the mode where none is set: `both` up to 0.18.0.
     """
-    return _Reading(home, documented, default_mode).config(dict(variables or {}))
+    return _Reading(home, documented, under_gateway, default_mode).config(dict(variables or {}))
 
 
 class _Reading:
     """One reading: the files, and what was wrong with them."""
 
-    def __init__(self, home: Path, documented: bool, default_mode: str) -> None:
+    def __init__(self, home: Path, documented: bool, under_gateway: bool, default_mode: str) -> None:
         self._home = home
         self._documented = documented
+        self._under_gateway = under_gateway
         self._usual = SessionResetPolicy(mode=default_mode)
         self._problems: list[str] = []
         self._json = self._object(home / "gateway.json")
@@ -131,10 +155,21 @@ class _Reading:
 
     def _setting(self, name: str) -> Any:
         """A setting of config.yaml, else of gateway.json; that of the profiles has an order of its own."""
-        places = [self._yaml, self._section, self._json]
+        places = [self._yaml, self._nested(name), self._json]
         if name == "multiplex_profiles":
-            places = [self._yaml, self._json, self._section]
+            places = [self._yaml, self._json, self._nested(name)]
         return next((place[name] for place in places if name in place), None)
+
+    def _nested(self, name: str) -> Mapping[str, Any]:
+        """The section `gateway:`, if this Hermes looks there for that setting."""
+        if self._under_gateway or name in _UNDER_GATEWAY_BEFORE:
+            return self._section
+        if name in self._section and name not in self._yaml:
+            self._problems.append(
+                f"{self._home / 'config.yaml'}: no Hermes before 0.19.0 reads gateway.{name}, and this home is of one;"
+                f" put {name} at the top level."
+            )
+        return {}
 
     def _wrong(self, what: str) -> None:
         self._problems.append(f"{self._home}: {what}; the usual value is assumed.")
@@ -167,7 +202,8 @@ class _Reading:
             return FRESHNESS
 
     def _default_policy(self, variables: Mapping[str, str]) -> SessionResetPolicy:
-        over = self._yaml["session_reset"] if "session_reset" in self._yaml else self._section.get("session_reset")
+        nested = self._nested("session_reset")
+        over = self._yaml["session_reset"] if "session_reset" in self._yaml else nested.get("session_reset")
         if over is not None and not isinstance(over, dict):
             self._wrong("session_reset is no mapping of settings")
         settings: Any = over if isinstance(over, dict) and over else self._json.get("default_reset_policy") or {}
@@ -218,7 +254,7 @@ class _Reading:
                     found[str(name).strip().lower()] = self._policy(settings["session_reset"], place)
                     continue
                 self._problems.append(
-                    f"{self._home / 'config.yaml'}: no Hermes up to 0.19 reads {place}; "
+                    f"{self._home / 'config.yaml'}: no Hermes from 0.13.0 to 0.19.0 reads {place}; "
                     f"put it into gateway.json as reset_by_platform.{name}."
                 )
         return found

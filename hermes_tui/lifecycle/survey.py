@@ -8,7 +8,7 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from hermes_tui.lifecycle.configuration import GatewayConfig, read_gateway_config
+from hermes_tui.lifecycle.configuration import GatewayConfig, config_of_store, read_gateway_config
 from hermes_tui.lifecycle.gateway import Gateway, gateway_for
 from hermes_tui.lifecycle.gateway_rules import Rules, rules_of
 from hermes_tui.lifecycle.homes import HermesHome
@@ -79,8 +79,7 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
     restarts, fault = restart_counts(home.path)
     if fault:
         problems.append(fault)
-    if not read.has_table:  # Hermes up to 0.18.0 reset lanes unless it was told not to
-        config = read_gateway_config(home.path, default_mode="both")
+    config = config_of_store(home.path, read.schema, read.has_table)
     gateway = gateway_for(home.path, home.profile, home.root, proc)
     running = gateway.state == "running"
     return Survey(

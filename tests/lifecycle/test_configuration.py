@@ -11,7 +11,7 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from hermes_tui.lifecycle.configuration import GatewayConfig, read_gateway_config
+from hermes_tui.lifecycle.configuration import GatewayConfig, config_of_store, read_gateway_config
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.source import SessionSource
@@ -163,10 +163,47 @@ def test_overrides_of_the_document_count_where_asked_for(tmp_path: Path) -> None
     real = read_gateway_config(tmp_path)
     assert real.get_reset_policy("slack", "dm").mode == "daily"
     (problem,) = real.problems
-    assert "no Hermes up to 0.19 reads platforms.Slack.session_reset; put it into gateway.json" in problem
+    assert "no Hermes from 0.13.0 to 0.19.0 reads platforms.Slack.session_reset; put it into gateway.json" in problem
     documented = read_gateway_config(tmp_path, documented=True)
     assert documented.get_reset_policy("slack", "dm") == SessionResetPolicy(mode="idle", idle_minutes=5)
     assert documented.problems == ()
+
+
+@pytest.mark.parametrize("under", ["session_reset", "group_sessions_per_user", "thread_sessions_per_user"])
+def test_before_0_19_nothing_was_looked_for_under_gateway(tmp_path: Path, under: str) -> None:
+    """As `gateway/config.py` of the wheels 0.13.0 to 0.18.2 has it; the real 0.19.0 is asked in the test above."""
+    value = "{mode: daily}" if under == "session_reset" else "yes"
+    (tmp_path / "config.yaml").write_text(f"gateway: {{{under}: {value}, write_sessions_json: no}}")
+    old, new = (config_of_store(tmp_path, schema, has_table=True) for schema in (19, 22))
+    assert (old.default_reset_policy.mode, old.write_sessions_json) == ("none", False)
+    (problem,) = old.problems
+    assert f"no Hermes before 0.19.0 reads gateway.{under}, and this home is of one; put {under} at the top" in problem
+    assert new.problems == ()
+    assert new != old or under == "group_sessions_per_user"
+    (tmp_path / "config.yaml").write_text(f"{under}: {value}")
+    assert config_of_store(tmp_path, 19, has_table=True).problems == ()
+
+
+def test_the_store_says_whose_rules_they_are(tmp_path: Path) -> None:
+    """Schema 6 is the document's; 11 to 17 are the programs up to 0.18.0, which reset lanes unless told not to."""
+    (tmp_path / "config.yaml").write_text("platforms: {slack: {session_reset: {mode: idle}}}")
+    found = {
+        (schema, table): config_of_store(tmp_path, schema, table)
+        for schema, table in ((None, False), (6, False), (11, False), (17, False), (19, True), (22, True))
+    }
+    assert {at: one.default_reset_policy.mode for at, one in found.items()} == {
+        (None, False): "both",
+        (6, False): "both",
+        (11, False): "both",
+        (17, False): "both",
+        (19, True): "none",
+        (22, True): "none",
+    }
+    assert found[6, False].get_reset_policy("slack").mode == "idle"
+    assert found[6, False].problems == ()
+    for at in ((11, False), (19, True), (22, True)):
+        assert found[at].get_reset_policy("slack").mode == found[at].default_reset_policy.mode
+        assert "reads platforms.slack.session_reset" in found[at].problems[0]
 
 
 def test_the_override_that_wins() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_tui.errors import LaneNotFound
-from hermes_tui.lifecycle.configuration import GatewayConfig, read_gateway_config
+from hermes_tui.lifecycle.configuration import GatewayConfig, config_of_store
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.gateway import Gateway, gateway_for
 from hermes_tui.lifecycle.gateway_rules import Rules, rules_of
@@ -107,7 +107,7 @@ def _state(row: SessionRow | None) -> object:
 def look_around(rows: Rows, home: HermesHome, proc: Path) -> Surroundings:
     """Read what is the same for every lane. Raises what `rows` raises."""
     has_table = rows.has_routing
-    config = read_gateway_config(home.path, default_mode="none" if has_table else "both")
+    config = config_of_store(home.path, rows.schema, has_table)
     home = msgspec.structs.replace(home, sessions=config.sessions_dir)
     gateway = gateway_for(home.path, home.profile, home.root, proc)
     file = read_index(home.index_file)

@@ -5,11 +5,10 @@ In the state directory, for the owner's eyes alone: what somebody looks for may 
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 from hermes_tui import paths
+from hermes_tui.replacing import replacing
 
 __all__ = ["MOST", "Recent"]
 
@@ -52,12 +51,6 @@ class Recent:
         self._write(self._queries)
 
     def _write(self, queries: list[str]) -> None:
-        folder = paths.private_dir(self.path.parent)
-        handle, name = tempfile.mkstemp(prefix=".searches-", dir=folder)  # 0600
-        try:
-            with open(handle, "w", encoding="utf-8", errors="replace") as file:  # noqa: PTH123  (a descriptor)
-                file.writelines(f"{one}\n" for one in reversed(queries))
-            os.replace(name, self.path)  # noqa: PTH105
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        paths.private_dir(self.path.parent)
+        with replacing(self.path) as file:
+            file.writelines(f"{one}\n".encode("utf-8", "replace") for one in reversed(queries))

@@ -7,11 +7,8 @@ Layout"; facts on Hermes, section 3.1). What is not understood is kept; what can
 from __future__ import annotations
 
 import json
-import os
 import stat
-import tempfile
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +16,7 @@ import msgspec
 
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.fields import decode_object
+from hermes_tui.replacing import replacing
 from session_adapters.files import read_small
 
 __all__ = ["README", "IndexFile", "encode_index", "read_index", "write_index"]
@@ -87,25 +85,5 @@ def write_index(path: Path, members: Mapping[str, Any]) -> None:
         mode = stat.S_IMODE(target.stat().st_mode)
     except FileNotFoundError:
         mode = 0o600
-    number, draft = tempfile.mkstemp(prefix=".sessions_", suffix=".tmp", dir=target.parent)
-    try:
-        with os.fdopen(number, "wb") as file:
-            file.write(encode_index(members))
-            file.flush()
-            os.fchmod(number, mode)
-            os.fsync(number)
-        os.replace(draft, target)  # noqa: PTH105 - both in one directory, and atomic
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(draft)  # noqa: PTH108
-        raise
-    _sync_directory(target.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    """So that the new name survives a power failure too."""
-    number = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(number)
-    finally:
-        os.close(number)
+    with replacing(target, mode=mode, lasting=True) as file:
+        file.write(encode_index(members))

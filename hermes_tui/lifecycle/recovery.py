@@ -7,7 +7,6 @@ there probably is the reason.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -17,6 +16,7 @@ import msgspec
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.policy import FRESHNESS
 from hermes_tui.lifecycle.store import SessionStore
+from hermes_tui.replacing import replacing
 from session_adapters.files import read_small
 
 __all__ = [
@@ -77,9 +77,8 @@ def count_busy(home: Path, busy: Iterable[str]) -> None:
     loop and starts from nothing. Raises `OSError`."""
     counts, _ = restart_counts(home)
     path = home / COUNTS[0]
-    draft = path.with_name(f"{path.name}.tmp")
-    draft.write_bytes(msgspec.json.encode({key: counts.get(key, 0) + 1 for key in busy}))
-    os.replace(draft, path)  # noqa: PTH105 - atomic
+    with replacing(path) as file:
+        file.write(msgspec.json.encode({key: counts.get(key, 0) + 1 for key in busy}))
 
 
 def mark_clean_shutdown(home: Path) -> None:

@@ -1,38 +1,27 @@
 """The catalogue's file: what was read last time, so that only what changed must be read again.
 
 A cache, never a truth: delete it at any time. A damaged file, or one of another version of this program, counts as
-absent. Layout: a magic line, then two parts, each of a 16-byte BLAKE2b digest keyed with the fingerprint, its length
-(8 bytes, little-endian) and MessagePack: a list of `Entry`, and a `Picture`, which alone is read for the first
-picture. Mode 0600 in a directory of mode 0700, replaced atomically.
+absent. Two parts of MessagePack (`sealed`): a list of `Entry`, and a `Picture`, which alone is read for the first
+picture.
 """
 
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO
 
 import msgspec
 
-import session_adapters
-from hermes_tui import __version__
-from hermes_tui.paths import private_dir
+from hermes_tui.sessions.sealed import forget_others, read_part, write_parts
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.registry import BUILT_IN
 
-__all__ = ["Entry", "Picture", "cache_name", "fingerprint", "load", "load_picture", "save"]
+__all__ = ["Entry", "Picture", "cache_name", "load", "load_picture", "save"]
 
 _MAGIC = b"hermes-tui catalogue 2\n"
-_DIGEST = 16
-_LENGTH = 8
-_KEPT_DAYS = 90
-"""A catalogue of another home (a demo's, say) that was not used for so long is deleted."""
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -88,15 +77,14 @@ def cache_name(environment: Environment) -> str:
 def load(path: Path, picture: Picture = _NOTHING) -> list[Entry]:
     """The entries in the file; none when it is missing, damaged or of another version. A summary that equals the
     one in `picture` is that one, so that it is not in memory twice."""
+    part = read_part(path, _MAGIC, 0)
+    if part is None:
+        return []
+    shown = {one.unified_id: one for one in picture.sessions}
     try:
-        with path.open("rb", buffering=0) as file:
-            part = _part(file) if file.read(len(_MAGIC)) == _MAGIC else None
-        if part is None:
-            return []
-        shown = {one.unified_id: one for one in picture.sessions}
         return [_entry(raw, shown) for raw in _ENTRIES.decode(part)]
-    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
-        return []  # `save` reports what is wrong with the place, and reading works without
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return []
 
 
 def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> Entry:
@@ -110,46 +98,17 @@ def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> Entry:
 def load_picture(path: Path) -> Picture | None:
     """The picture in the file, without reading the entries; None when it is missing, damaged or of another
     version."""
+    part = read_part(path, _MAGIC, 1)
     try:
-        with path.open("rb", buffering=0) as file:
-            if file.read(len(_MAGIC)) != _MAGIC:
-                return None
-            entries = int.from_bytes(file.read(_DIGEST + _LENGTH)[_DIGEST:], "little")
-            file.seek(min(entries, os.fstat(file.fileno()).st_size), os.SEEK_CUR)
-            part = _part(file)
         return None if part is None else _PICTURE.decode(part)
-    except (OSError, msgspec.MsgspecError, ValueError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
-
-
-def _part(file: BinaryIO) -> bytes | None:
-    """The part that begins here; None when it is not what was written."""
-    header = file.read(_DIGEST + _LENGTH)
-    length = int.from_bytes(header[_DIGEST:], "little")
-    left = os.fstat(file.fileno()).st_size - file.tell()
-    if len(header) != _DIGEST + _LENGTH or length > left:
-        return None
-    payload = file.read(length)
-    return payload if _digest(payload) == header[:_DIGEST] else None
 
 
 def save(path: Path, entries: Iterable[Entry], picture: Picture = _NOTHING) -> None:
     """Replace the file. Raises `OSError`."""
-    parts = (_ENCODER.encode(_encodable(entries)), _encoded_picture(picture))
-    private_dir(path.parent)
-    fd, temporary = tempfile.mkstemp(prefix=".catalogue-", dir=path.parent)  # mode 0600
-    try:
-        with os.fdopen(fd, "wb") as file:
-            file.write(_MAGIC)
-            for part in parts:
-                file.write(_digest(part) + len(part).to_bytes(_LENGTH, "little"))
-                file.write(part)
-        Path(temporary).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(temporary).unlink()
-        raise
-    _prune(path)
+    write_parts(path, _MAGIC, (_ENCODER.encode(_encodable(entries)), _encoded_picture(picture)))
+    forget_others(path, "catalogue-*.msgpack")
 
 
 def _encoded_picture(picture: Picture) -> bytes:
@@ -178,29 +137,3 @@ def _encodable(entries: Iterable[Entry]) -> Sequence[msgspec.Raw]:
         with suppress(OverflowError, TypeError, ValueError, RecursionError):
             encoded.append(msgspec.Raw(_ENCODER.encode(entry)))
     return encoded
-
-
-def _digest(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_DIGEST, key=fingerprint()).digest()
-
-
-def fingerprint() -> bytes:
-    """Changes with the version, and with any change of the readers in a checkout."""
-    return f"{__version__} {_newest(session_adapters.__path__[0])}".encode()[:64]
-
-
-def _newest(folder: str) -> int:
-    """Newest change of a Python file below `folder`, in nanoseconds."""
-    with os.scandir(folder) as found:
-        entries = list(found)
-    times = [entry.stat().st_mtime_ns for entry in entries if entry.name.endswith(".py")]
-    folders = (entry.path for entry in entries if entry.is_dir() and entry.name != "__pycache__")
-    return max((*times, *map(_newest, folders)), default=0)
-
-
-def _prune(path: Path) -> None:
-    limit = time.time() - _KEPT_DAYS * 86400
-    for other in path.parent.glob("catalogue-*.msgpack"):
-        with suppress(OSError):
-            if other != path and other.stat().st_mtime < limit:
-                other.unlink()

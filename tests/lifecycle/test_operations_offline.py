@@ -510,7 +510,7 @@ def test_a_mirror_that_cannot_be_written_is_said(home: Home, monkeypatch: pytest
         raise OSError(28, "No space left on device")
 
     plan = home.plan("suspend")
-    monkeypatch.setattr("hermes_tui.lifecycle.index_file.os.replace", full)
+    monkeypatch.setattr("hermes_tui.replacing.os.replace", full)
     outcome = home.operations.apply(plan)
     assert outcome.state == "done"
     assert "mirror sessions.json was not written" in outcome.text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.sessions import cache
+from hermes_tui.sessions import cache, sealed
 from hermes_tui.sessions.cache import Entry, Picture, cache_name
 from session_adapters.base import Environment, Source
 from session_adapters.model import SessionSummary
@@ -46,7 +46,7 @@ def test_a_damaged_file_is_rebuilt(
     path = cached(directory)
     data = path.read_bytes()
     if damage == "version":
-        monkeypatch.setattr(cache, "__version__", "99.0")
+        monkeypatch.setattr(sealed, "__version__", "99.0")
     else:
         flipped = data[:-20] + bytes([data[-20] ^ 1]) + data[-19:]
         made = {"flip": flipped, "cut": data[:-1], "empty": b"", "junk": b"\xff" * 99, "header": b"x" + data}

@@ -6,15 +6,13 @@ stores themselves are private. Whoever wants to share it says so with `chmod`. A
 
 from __future__ import annotations
 
-import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from hermes_tui.errors import ValidationError
+from hermes_tui.replacing import replacing
 from hermes_tui.sessions.export import SUFFIXES
 from session_adapters.model import SessionSummary
 
@@ -35,29 +33,22 @@ def write_file(path: Path, parts: Iterable[bytes], *, replace: bool = False) -> 
     """Write `parts` to `path`; how many bytes. Until everything is written, and after any error, what was there
     stays. Raises `ValidationError` where the file cannot be written, or is there and `replace` is not set."""
     path = path.expanduser()
-    try:
-        mode = _mode_of(path, replace=replace)
-        real = path.resolve()
-        handle, name = tempfile.mkstemp(prefix=f".{real.name[:80]}.", suffix=".part", dir=real.parent)
-    except OSError as error:
-        raise ValidationError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
     written = 0
     try:
-        with open(handle, "wb") as file:  # noqa: PTH123  (a descriptor)
+        mode = _mode_of(path, replace=replace)
+        with replacing(path.resolve(), mode=mode, lasting=True, over=replace) as file:
             for part in parts:
                 file.write(part)
                 written += len(part)
-            file.flush()
-            os.fchmod(handle, mode)
-            os.fsync(handle)
-        _put(Path(name), real, replace=replace)
+    except FileExistsError as error:
+        raise _there_already(path) from error
     except OSError as error:
-        _remove(name)
         raise ValidationError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
-    except BaseException:
-        _remove(name)
-        raise
     return written
+
+
+def _there_already(path: Path) -> ValidationError:
+    return ValidationError(f"{str(path)!r} is there already; --force replaces it")
 
 
 def _mode_of(path: Path, *, replace: bool) -> int:
@@ -68,24 +59,5 @@ def _mode_of(path: Path, *, replace: bool) -> int:
     if not stat.S_ISREG(status.st_mode):
         raise ValidationError(f"cannot write {str(path)!r}: it is there and is no file")
     if not replace:
-        raise ValidationError(f"{str(path)!r} is there already; --force replaces it")
+        raise _there_already(path)
     return stat.S_IMODE(status.st_mode)
-
-
-def _put(made: Path, path: Path, *, replace: bool) -> None:
-    if replace:
-        made.replace(path)
-        return
-    try:
-        os.link(made, path)  # unlike a rename, never over a file that came meanwhile
-    except FileExistsError as error:
-        raise ValidationError(f"{str(path)!r} is there already; --force replaces it") from error
-    except OSError:  # a file system without hard links
-        made.replace(path)
-        return
-    made.unlink()
-
-
-def _remove(name: str) -> None:
-    with suppress(OSError):  # what went wrong before is what is to be told
-        os.unlink(name)  # noqa: PTH108

@@ -19,7 +19,6 @@ import apsw
 
 from hermes_tui.log import write_failure
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.cache import fingerprint
 from hermes_tui.sessions.index import lock
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.schema import (
@@ -32,6 +31,7 @@ from hermes_tui.sessions.index.schema import (
     remove,
     write_seal,
 )
+from hermes_tui.sessions.sealed import fingerprint
 from session_adapters.base import Environment
 
 __all__ = ["Outcome", "main", "work"]

@@ -21,6 +21,7 @@ from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.fields import Fields, decode_object
 from hermes_tui.lifecycle.policy import FRESHNESS, SessionResetPolicy
+from hermes_tui.lifecycle.source import HomeChannel
 from session_adapters.files import read_small
 
 __all__ = ["GatewayConfig", "config_of_store", "read_gateway_config"]
@@ -52,6 +53,10 @@ class GatewayConfig(Struct, frozen=True, kw_only=True):
     """Lanes without activity for so many days are dropped; 0: never."""
     sessions_dir: Path | None = None
     """Where the mirror `sessions.json` is."""
+    connected_platforms: tuple[str, ...] = ()
+    """Platforms that the gateway talks to. Not in these files, where tokens decide over it: whoever knows says it."""
+    home_channels: Mapping[str, HomeChannel] = field(default_factory=dict)
+    """Platform → where its scheduled results go; given like the platforms."""
     freshness: float = FRESHNESS
     """Seconds for which a resume mark keeps a conversation; 0 or less: for ever."""
     problems: tuple[str, ...] = ()
@@ -123,16 +128,16 @@ class _Reading:
             flags["multiplex_profiles"] = forced in _YES
         folder = self._json.get("sessions_dir")
         by_platform = {name.strip().lower(): one for name, one in self._overrides("reset_by_platform").items()}
-        return GatewayConfig(
+        found = GatewayConfig(
             default_reset_policy=self._default_policy(variables),
             reset_by_platform=by_platform | self._documented_overrides(),
             reset_by_type=self._overrides("reset_by_type"),
-            **{name: value for name, value in flags.items() if value is not None},
             session_store_max_age_days=self._days(),
             sessions_dir=Path(folder) if isinstance(folder, str) else self._home / "sessions",
             freshness=self._freshness(),
             problems=tuple(self._problems),
         )
+        return replace(found, **{name: value for name, value in flags.items() if value is not None})
 
     def _object(self, path: Path) -> dict[str, Any]:
         """The object in a file; empty, with a problem, where none can be read."""
@@ -166,8 +171,8 @@ class _Reading:
             return self._section
         if name in self._section and name not in self._yaml:
             self._problems.append(
-                f"{self._home / 'config.yaml'}: no Hermes before 0.19.0 reads gateway.{name}, and this home is of one;"
-                f" put {name} at the top level."
+                f"{self._home / 'config.yaml'}: no Hermes before 0.19.0 reads gateway.{name}, and this home "
+                f"is of one; put {name} at the top level."
             )
         return {}
 

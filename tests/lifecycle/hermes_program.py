@@ -132,6 +132,17 @@ class Program:
         tool: Any = importlib.import_module("tools.session_search_tool")
         return json.loads(tool.session_search(db=self.opened._db, **kw))
 
+    def context(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """build_session_context; `connected` maps platforms to their home channels or None, `entry` may be None,
+        other arguments are fields of GatewayConfig."""
+        found = config.GatewayConfig(**kw)
+        for name, home in args["connected"].items():
+            channel = config.HomeChannel(**{**home, "platform": config.Platform(name)}) if home else None
+            one = config.PlatformConfig(enabled=True, token="x", home_channel=channel)
+            found.platforms[config.Platform(name)] = one
+        entry = session.SessionEntry.from_dict(args["entry"]) if args["entry"] else None
+        return session.build_session_context(source(args["source"]), found, entry).to_dict()
+
     def prompt(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         context = session.build_session_context(source(args), self.opened.config)
         return session.build_session_context_prompt(context, **kw)

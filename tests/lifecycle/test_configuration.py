@@ -177,7 +177,7 @@ def test_before_0_19_nothing_was_looked_for_under_gateway(tmp_path: Path, under:
     old, new = (config_of_store(tmp_path, schema, has_table=True) for schema in (19, 22))
     assert (old.default_reset_policy.mode, old.write_sessions_json) == ("none", False)
     (problem,) = old.problems
-    assert f"no Hermes before 0.19.0 reads gateway.{under}, and this home is of one; put {under} at the top" in problem
+    assert f"no Hermes before 0.19.0 reads gateway.{under}, and this home is of one" in problem
     assert new.problems == ()
     assert new != old or under == "group_sessions_per_user"
     (tmp_path / "config.yaml").write_text(f"{under}: {value}")

@@ -29,7 +29,7 @@ from hermes_tui.screens.main import MainScreen
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.signals import Guard
-from hermes_tui.themes import NO_COLOUR_THEME, THEMES, has_no_colour, theme_for
+from hermes_tui.themes import NO_COLOUR_THEME, PLAIN_THEME, THEMES, has_few_colours, has_no_colour, theme_for
 from hermes_tui.watch import Slot, Watch
 from hermes_tui.widgets.session_rows import Forest
 from hermes_tui.widgets.transcript.style import get_ready as ready_to_show
@@ -348,10 +348,12 @@ def _get_ready() -> None:
 def run_app(config: Config, *, environment: Environment | None = None, static_now: datetime | None = None) -> int:
     """Run the program as `config` says until it is left; its exit code.
 
-    `environment` None: this process's own. `static_now` (aware) makes time stand still there. Raises
-    `ValidationError` for colours that there are not.
+    `environment` None: this process's own. `static_now` (aware) makes time stand still there. Without a wish of the
+    user's, a terminal of few colours shows its own. Raises `ValidationError` for colours that there are not.
     """
     _check_colours(config.theme)
+    if config.theme is None and has_few_colours():
+        config = replace(config, theme=PLAIN_THEME)
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     manager = SessionManager(environment, indexed=config.index)
     app = HermesApp(

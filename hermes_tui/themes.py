@@ -15,17 +15,23 @@ __all__ = [
     "AGENT_COLOURS",
     "DEFAULT_THEME",
     "NO_COLOUR_THEME",
+    "PLAIN_THEME",
     "THEMES",
     "agent_colour",
+    "has_few_colours",
     "has_no_colour",
     "theme_for",
 ]
 
 DEFAULT_THEME = "hermes-dark"
+PLAIN_THEME = "ansi"
+"""For terminals of few colours: their own."""
 NO_COLOUR_THEME = "no-colour"
 AGENT_COLOURS = 8
 """How many colours there are for agents: `$agent-0` to `$agent-7`."""
 
+_MANY_COLOURS = ("truecolor", "24bit")
+_MORE_COLOURS = ("256color", "kitty")
 _KNOWN = {
     "claude": 0,
     "hermes": 1,
@@ -50,6 +56,18 @@ def agent_colour(agent: str) -> int:
 def has_no_colour(variables: Mapping[str, str] | None = None) -> bool:
     """Whether the user wants no colours at all (https://no-color.org: set, and not empty)."""
     return bool((os.environ if variables is None else variables).get("NO_COLOR"))
+
+
+def has_few_colours(variables: Mapping[str, str] | None = None) -> bool:
+    """Whether the terminal says that it has 16 colours at most, by the signs that Rich and Textual go by: what is
+    mixed for more comes out as mud there."""
+    variables = os.environ if variables is None else variables
+    forced = variables.get("TEXTUAL_COLOR_SYSTEM", "auto").lower()
+    if forced != "auto":
+        return forced == "standard"
+    if variables.get("COLORTERM", "").strip().lower() in _MANY_COLOURS:
+        return False
+    return variables.get("TERM", "").strip().lower().rpartition("-")[2] not in _MORE_COLOURS
 
 
 def theme_for(wanted: str | None, *, no_colour: bool) -> str:
@@ -234,7 +252,7 @@ def _terminal(name: str, agents: str, *, faint: str, accent: str) -> Theme:
 
 
 _ANSI = _terminal(
-    "ansi",
+    PLAIN_THEME,
     "ansi_yellow ansi_magenta ansi_green ansi_blue ansi_cyan ansi_bright_blue ansi_bright_magenta ansi_bright_green",
     faint="ansi_bright_black",
     accent="ansi_cyan",

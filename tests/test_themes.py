@@ -5,11 +5,20 @@ from __future__ import annotations
 import re
 
 import pytest
+from rich.console import Console
 from textual.color import Color
 from textual.theme import Theme
 
 from hermes_tui.paths import styles_dir
-from hermes_tui.themes import AGENT_COLOURS, NO_COLOUR_THEME, THEMES, agent_colour, has_no_colour, theme_for
+from hermes_tui.themes import (
+    AGENT_COLOURS,
+    NO_COLOUR_THEME,
+    THEMES,
+    agent_colour,
+    has_few_colours,
+    has_no_colour,
+    theme_for,
+)
 from session_adapters.registry import agent_names
 
 
@@ -65,3 +74,15 @@ def test_agents_have_colours() -> None:
     for name in (*agent_names(), "some third party"):
         assert 0 <= agent_colour(name) < AGENT_COLOURS
     assert agent_colour("claude") != agent_colour("hermes")
+
+
+@pytest.mark.parametrize(
+    "term", ["linux", "screen", "vt100", "xterm", "xterm-16color", "", "xterm-256color", "xterm-kitty"]
+)
+@pytest.mark.parametrize("colorterm", ["", "truecolor", "24bit", "yes"])
+def test_few_colours_are_told_as_rich_tells_them(term: str, colorterm: str) -> None:
+    variables = {"TERM": term, "COLORTERM": colorterm}
+    rich = Console(force_terminal=True, _environ=variables).color_system
+    assert has_few_colours(variables) == (rich == "standard")
+    assert has_few_colours({**variables, "TEXTUAL_COLOR_SYSTEM": "standard"})
+    assert not has_few_colours({**variables, "TEXTUAL_COLOR_SYSTEM": "256"})

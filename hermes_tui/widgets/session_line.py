@@ -47,7 +47,20 @@ def columns_for(width: int, *, words: bool) -> Columns:
     if width < 54:
         return Columns(0, _AGE, 0, 6, 1)
     project = 9 if width < 72 else 12 if width < 100 else 20
-    return Columns(project, _AGE, 4, 6, 8 if words and width >= 64 else 1)
+    return Columns(project, _AGE, 4, 6, _state_width(width) if words else 1)
+
+
+def _state_width(width: int) -> int:
+    """For `✗ error`, then `■ suspended`, then `↻ resume pending`."""
+    return 1 if width < 64 else 8 if width < 72 else 11 if width < 100 else 16
+
+
+def _in_words(state: State, width: int) -> str:
+    """Glyph and word; of several words, those that fit."""
+    said = f"{state.glyph} {state.word}"
+    while width_of(said) > width and said.count(" ") > 1:
+        said = said.rpartition(" ")[0]
+    return said
 
 
 class Painter(NamedTuple):
@@ -115,7 +128,7 @@ class Painter(NamedTuple):
             state = self.lanes(conversation) or state_of(tip)
             shown = "" if state is None else state.glyph
             if state is not None and columns.state > 1:
-                shown = f"{state.glyph} {state.word}"
+                shown = _in_words(state, columns.state)
             parts.append((" " + pad(shown, columns.state), state.style if state else ""))
         return parts
 

@@ -13,6 +13,7 @@ from hermes_tui.themes import THEMES
 from hermes_tui.widgets.session_line import columns_for
 from hermes_tui.widgets.session_list import SessionList
 from hermes_tui.widgets.session_rows import Forest
+from hermes_tui.widgets.states import State
 from made import NOW, many, session
 from pilots import screen_text, until
 from session_adapters.model import Cost
@@ -91,10 +92,22 @@ async def test_columns_are_aligned_and_the_row_says_it_all() -> None:
         await pilot.pause()
         assert screen_text(pilot).splitlines()[:4] == [
             " today",
-            "  cc  Fix the flaky login test            shop          3m   42        ● live",
-            "  hm  領収書の文字化けを直す              —             9m    1   0.92",
-            "  cc  Nightly                             —             1h    1  ~0.07 ✗ error",
+            "  cc  Fix the flaky login test         shop          3m   42        ● live",
+            "  hm  領収書の文字化けを直す           —             9m    1   0.92",
+            "  cc  Nightly                          —             1h    1  ~0.07 ✗ error",
         ]
+
+
+@pytest.mark.parametrize(("width", "said"), [(64, "↻ resume"), (80, "↻ resume"), (100, "↻ resume pending")])
+async def test_a_state_of_several_words_says_those_that_fit(width: int, said: str) -> None:
+    app = ListApp()
+    app.list.state_words = True
+    async with app.run_test(size=(width, 4)) as pilot:
+        one = session("a", 3, agent="hermes", title="Disk alert")
+        app.list.set_forest(Forest([one]))
+        app.list.set_lane_states({one.unified_id: State("↻", "resume pending", "accent")})
+        await pilot.pause()
+        assert screen_text(pilot).splitlines()[1].endswith(f" {said}")
 
 
 @pytest.mark.parametrize("width", [1, 2, 5, 9, 20, 29, 30, 45, 46, 53, 54, 71, 72, 99, 100, 160, 300])

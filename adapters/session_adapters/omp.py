@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source, unique
 from session_adapters.files import read_small
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.tree.adapter import DOCUMENT, TreeAdapter
+from session_adapters.tree.adapter import DOCUMENT, TreeAdapter, is_directory
 from session_adapters.tree.live import Process, newest_by_directory, process
 
 __all__ = ["OmpAdapter"]
@@ -71,7 +71,7 @@ class OmpAdapter(TreeAdapter):
         for root in self.roots():
             for entry in self._listed(root.path.parent / "custom-session-files", report):
                 path = self._registered(Path(entry.path), report)
-                source = self.file_source(path, root, report) if path is not None else None
+                source = self.file_source(str(path), root, report) if path is not None else None
                 if source is not None:
                     yield source
 
@@ -91,13 +91,12 @@ class OmpAdapter(TreeAdapter):
 
     def _subagents(self, folder: Path, root: Root, report: Report, depth: int) -> Iterator[Source]:
         for entry in self._listed(folder, report):
-            path = Path(entry.path)
-            if path.suffix == ".jsonl" and not path.is_dir():
-                source = self.file_source(path, root, report)
+            if entry.name.endswith(".jsonl") and not is_directory(entry):
+                source = self.file_source(entry.path, root, report)
                 if source is not None:
                     yield replace(source, layout=SUBAGENT, session_id="")
             elif depth and entry.is_dir(follow_symlinks=False):
-                yield from self._subagents(path, root, report, depth - 1)
+                yield from self._subagents(Path(entry.path), root, report, depth - 1)
 
     # Summaries ---------------------------------------------------------------------------------------------
 

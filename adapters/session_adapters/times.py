@@ -7,13 +7,15 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import Any
 
-__all__ = ["from_epoch", "from_iso", "from_millis", "parse_time"]
+__all__ = ["from_epoch", "from_iso", "from_millis", "parse_seconds", "parse_time"]
 
 _LONG_FRACTION = re.compile(r"(\.\d{6})\d+")
 _USUAL = len("2026-11-21T08:04:01.053Z")
 """Characters; what is no longer has no overlong fraction."""
 _EARLIEST = datetime(1990, 1, 1, tzinfo=UTC)
 """Older than any agent: zero values and year-1 placeholders mean «no time»."""
+_EARLIEST_SECONDS = _EARLIEST.timestamp()
+_LATEST_SECONDS = 1e11
 
 
 def from_epoch(seconds: float | None) -> datetime | None:
@@ -54,8 +56,20 @@ def from_iso(text: str | None) -> datetime | None:
 
 def parse_time(value: Any) -> datetime | None:
     """Whatever a record calls a time: ISO text, or a number in seconds, milliseconds, micro- or nanoseconds."""
+    return from_iso(value) if isinstance(value, str) else from_epoch(_number(value))
+
+
+def parse_seconds(value: Any) -> float | None:
+    """The same in seconds since the epoch: of numbers, no `datetime` is made."""
     if isinstance(value, str):
-        return from_iso(value)
+        moment = from_iso(value)
+        return None if moment is None else moment.timestamp()
+    number = _number(value)
+    return number if number is not None and _EARLIEST_SECONDS <= number < _LATEST_SECONDS else None
+
+
+def _number(value: Any) -> float | None:
+    """A number of any unit in seconds."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -66,4 +80,4 @@ def parse_time(value: Any) -> datetime | None:
         return None
     while number > 1e11:  # the year 5138 in seconds
         number /= 1000
-    return from_epoch(number)
+    return number

@@ -15,9 +15,10 @@ from msgspec.structs import replace
 
 from session_adapters.model import Message, SessionSummary
 from session_adapters.text import one_line
-from session_adapters.times import parse_time
+from session_adapters.times import parse_seconds
+from session_adapters.tree.brief import Brief
 from session_adapters.tree.file import Shown, TreeFile, TreeShape
-from session_adapters.tree.messages import entry_time
+from session_adapters.tree.messages import entry_time, text_of
 from session_adapters.tree.paths import Node
 from session_adapters.tree.records import SPOKEN, Entry
 from session_adapters.tree.tally import Tally
@@ -71,9 +72,9 @@ class ClawShape(TreeShape):
         target = record.target_id
         known = target is None or self.tree.find(target) is not None
         self._emptied = target is None
-        moment = parse_time(record.timestamp)
-        seconds = None if moment is None else moment.timestamp()
-        return self.tree.add(Node(record.id, target if known else record.parent_id, False, seconds))
+        return self.tree.add(
+            Node(record.id, target if known else record.parent_id, False, parse_seconds(record.timestamp))
+        )
 
     def leaf(self) -> int | None:
         """The last event. Where that is a setting which hangs on nothing, as some versions wrote them, the last
@@ -91,8 +92,8 @@ class ClawShape(TreeShape):
         """Copies in a fork keep their time, which is before the fork."""
         if self.forked_at is None:
             return super().is_inherited(timestamp)
-        moment = parse_time(timestamp)
-        return moment is not None and moment.timestamp() < self.forked_at
+        moment = parse_seconds(timestamp)
+        return moment is not None and moment < self.forked_at
 
     def show(self, entry: Entry, node_id: str) -> Shown:
         """See `TreeShape.show`."""
@@ -102,17 +103,17 @@ class ClawShape(TreeShape):
         shown = super().show(entry, node_id)
         if not shown.messages:
             return shown
-        message = shown.messages[0]
+        message, *more = shown.messages
         if message.role == "user" and message.kind == "message":
             kind = "notice" if _is_inserted(entry, message.content) else "message"
             return Shown((replace(message, kind=kind),))
         if message.tool_result is not None:
             return _result(entry, message)
         if entry.custom_type == "run-failed-before-reply":
-            return Shown((replace(message, kind="error"),))
+            return Shown((replace(message, kind="error"), *more))
         if entry.message is not None and entry.message.provider == "openclaw":
             # What a channel was sent, written down by the gateway: no model was called.
-            return Shown((replace(message, model=None),))
+            return Shown((replace(message, model=None), *more))
         return shown
 
 
@@ -166,6 +167,21 @@ class ClawTally(ClawShape, Tally):
             self.first_prompt = asked(self.first_prompt)
         return index
 
+    def brief(self, entry: Entry) -> Brief:
+        """See `Tally.brief`; differs from Pi's where `show` does."""
+        if entry.type == "reset":
+            return Brief(1, "system", "compaction")
+        found = super().brief(entry)
+        if found.is_prompt:
+            return found._replace(kind="notice") if _is_inserted(entry, text_of(entry)) else found
+        if not found.messages or found.role == "tool":
+            return found
+        if entry.custom_type == "run-failed-before-reply":
+            return found._replace(kind="error")
+        if entry.message is not None and entry.message.provider == "openclaw":
+            return found._replace(model=None)
+        return found
+
     @property
     def title(self) -> str:
         """The first prompt; names are in other places than the transcript."""
@@ -176,6 +192,7 @@ class ClawTally(ClawShape, Tally):
         found = super().summary(agent, session_id, **more)
         header = self.header
         forked = self.forked_at is not None or (header is not None and header.parent_session)
-        if forked or self._first_time is None or self._first_time >= found.created_at:
+        first = self.first_time
+        if forked or first is None or first >= found.created_at:
             return found
-        return replace(found, created_at=self._first_time)
+        return replace(found, created_at=first)

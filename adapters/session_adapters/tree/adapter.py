@@ -19,16 +19,18 @@ from session_adapters.files import Line, file_stamp, lines, open_file, read_ends
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.transcript import PAGE
 from session_adapters.tree.file import is_record
-from session_adapters.tree.records import ENTRIES
+from session_adapters.tree.records import ENTRIES, SHAPES
 from session_adapters.tree.relations import relate_files
 from session_adapters.tree.tally import Tally
 from session_adapters.tree.transcript import TreeTranscript
 
-__all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter", "gather"]
+__all__ = ["DOCUMENT", "FILE", "FOLDER", "HEAD", "REACH", "TAIL", "TreeAdapter", "gather", "is_directory"]
 
-HEAD = 128 << 10
-TAIL = 64 << 10
+HEAD = TAIL = 16 << 10
 """Bytes of a large file that a summary reads."""
+REACH = 256 << 10
+"""Bytes at each end beyond which the first prompt and the newest message are not looked for: an entry of settings
+with the whole system prompt may stand before them, or a long result behind."""
 _PROBE = 16 << 10
 """Bytes that tell whose file it is."""
 
@@ -54,22 +56,22 @@ class TreeAdapter(Adapter):
     def _walk(self, report: Report) -> Iterator[Source]:
         for root in self.roots():
             for entry in self._listed(root.path, report):
-                if entry.name.endswith(".jsonl") and not _is_directory(entry):
+                if entry.name.endswith(".jsonl") and not is_directory(entry):
                     yield from self._file(entry, root, report)
-                elif _is_directory(entry):
+                elif is_directory(entry):
                     yield from self._folder(entry, root, report)
 
     def _folder(self, folder: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
         """A folder of sessions, or one session's folder: the file names tell in which way to look."""
         entries = self._listed(Path(folder.path), report)
-        files = [entry for entry in entries if entry.name.endswith(".jsonl") and not _is_directory(entry)]
+        files = [entry for entry in entries if entry.name.endswith(".jsonl") and not is_directory(entry)]
         if files and not any(_NAME.fullmatch(entry.name) for entry in files):
             yield from self._whole_folder(folder, files, root, report)
         else:
             for entry in files:
                 yield from self._file(entry, root, report)
         for entry in entries:
-            if _is_directory(entry):
+            if is_directory(entry):
                 yield from self.inside(entry, root, report)
 
     def inside(self, folder: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
@@ -87,30 +89,30 @@ class TreeAdapter(Adapter):
             return []
 
     def _file(self, entry: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
-        source = self.file_source(Path(entry.path), root, report)
+        source = self.file_source(entry.path, root, report)
         if source is not None:
             yield source
 
-    def file_source(self, path: Path, root: Root, report: Report) -> Source | None:
+    def file_source(self, path: str, root: Root, report: Report) -> Source | None:
         """The source for one session file; None when it vanished or is no file that can be read (reported)."""
         reason = ""
         try:
-            status = path.stat()
+            status = os.stat(path)  # noqa: PTH116 - ten thousand times for one list
             if not stat.S_ISREG(status.st_mode):
                 reason = "is not a regular file"
         except FileNotFoundError:
-            if not path.is_symlink():
+            if not Path(path).is_symlink():
                 return None
             reason = "is a link to a file that is not there"
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
         if reason:
-            report(Problem(agent=self.name, path=str(path), reason=reason))
+            report(Problem(agent=self.name, path=path, reason=reason))
             return None
-        named = _NAME.fullmatch(path.name)
+        named = _NAME.fullmatch(path, path.rfind("/") + 1)
         return Source(
             agent=self.name,
-            path=str(path),
+            path=path,
             stamp=file_stamp(status),
             session_id=named.group(1) if named else "",
             root=str(root.path),
@@ -292,13 +294,43 @@ def gather(path: str, tally: Tally, *, exact: bool) -> bool:
     """Feed a file, or its ends, to the tally; whether that was all of it. Raises `OSError`."""
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
-        if exact:
+        if exact or size <= HEAD + TAIL:
             _feed(tally, lines(fd, 0, size))
             return True
-        ends = read_ends(fd, size, HEAD, TAIL)
-        _feed(tally, iter(ends.head))
-        _feed(tally, iter(ends.tail))
-        return ends.whole
+        start = _feed_head(fd, size, tally)
+        for span in _spans(TAIL):
+            if size - span <= start:
+                _feed(tally, lines(fd, start, size))
+                return True
+            last = read_ends(fd, size, 0, span).tail
+            if span == REACH or any(_is_message(line) for line in last):
+                _feed(tally, iter(last))
+                break
+    return False
+
+
+def _feed_head(fd: int, size: int, tally: Tally) -> int:
+    """Feed the beginning, up to the first prompt at least; where the first line stands that was not fed."""
+    position = 0
+    for span in _spans(HEAD):
+        found = [line for line in lines(fd, position, min(span, size)) if line.complete]
+        _feed(tally, iter(found))
+        if found:
+            position = found[-1].offset + len(found[-1].data) + 1
+        if tally.first_prompt:
+            break
+    return position
+
+
+def _spans(first: int) -> list[int]:
+    spans = [first]
+    while spans[-1] < REACH:
+        spans.append(min(spans[-1] * 4, REACH))
+    return spans
+
+
+def _is_message(line: Line) -> bool:
+    return not line.too_long and any(shape.speaker for shape in SHAPES.all(line.data)[0])
 
 
 def _feed(tally: Tally, found: Iterator[Line]) -> None:
@@ -328,7 +360,7 @@ def _probe(path: str) -> Tally | None:
 
 
 def _stem_id(path: str) -> str:
-    named = _NAME.fullmatch(Path(path).name)
+    named = _NAME.fullmatch(path, path.rfind("/") + 1)
     return named.group(1) if named else Path(path).stem
 
 
@@ -348,7 +380,8 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _is_directory(entry: os.DirEntry[str]) -> bool:
+def is_directory(entry: os.DirEntry[str]) -> bool:
+    """Whether it is a directory or a link to one."""
     try:
         return entry.is_dir()
     except OSError:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from session_adapters.files import Line, lines, open_file, read_at
 from session_adapters.model import Message
-from session_adapters.times import parse_time
+from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
 from session_adapters.tree.paths import Node, Tree
 from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Entry, Shape
@@ -57,6 +57,8 @@ class TreeShape:
 
     spoken_types: ClassVar[frozenset[str]] = SPOKEN
     """Types of records that show in the conversation."""
+    needs_times: ClassVar[bool] = True
+    """Whether the nodes of a session with a header have their times; the leaf of those without depends on them."""
 
     def __init__(self) -> None:
         self.tree = Tree()
@@ -76,7 +78,7 @@ class TreeShape:
         if record.type == "session":
             if self.header is None:
                 self.header = record
-                self._started = _seconds(record.timestamp) if record.parent_session else None
+                self._started = parse_seconds(record.timestamp) if record.parent_session else None
             return None
         if not self._is_node(record):
             return None
@@ -88,7 +90,8 @@ class TreeShape:
         if record.type == "label" and record.target_id:
             self.labels[record.target_id] = record.label or ""
         spoken = record.type in self.spoken_types or not record.type
-        return self.tree.add(Node(node_id, parent, spoken, _seconds(record.timestamp)))
+        seconds = parse_seconds(record.timestamp) if self.needs_times or self.header is None else None
+        return self.tree.add(Node(node_id, parent, spoken, seconds))
 
     def _is_node(self, record: Any) -> bool:
         """Whether a record belongs to the tree: of a damaged line, parts of a record may be left that look like
@@ -108,7 +111,7 @@ class TreeShape:
         is before that of the header."""
         if self._started is None:
             return False
-        moment = _seconds(timestamp)
+        moment = parse_seconds(timestamp)
         return moment is not None and moment < self._started
 
     def show(self, entry: Entry, node_id: str) -> Shown:
@@ -266,8 +269,3 @@ def is_record(line: Line) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _seconds(value: Any) -> float | None:
-    moment = parse_time(value)
-    return None if moment is None else moment.timestamp()

@@ -9,12 +9,12 @@ from typing import Any, Literal
 
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.text import scrub
-from session_adapters.times import parse_time
+from session_adapters.times import parse_seconds, parse_time
 from session_adapters.tree.records import CostRecord, Entry, MessageRecord, UsageRecord
 
-__all__ = ["entry_time", "messages_of", "price", "tokens", "usage_key"]
+__all__ = ["ROLES", "entry_seconds", "entry_time", "messages_of", "price", "text_of", "tokens", "usage_key", "usd"]
 
-_ROLES: dict[str, tuple[Role, MessageKind]] = {
+ROLES: dict[str, tuple[Role, MessageKind]] = {
     "user": ("user", "message"),
     "human": ("user", "message"),
     "assistant": ("assistant", "message"),
@@ -28,7 +28,11 @@ _ROLES: dict[str, tuple[Role, MessageKind]] = {
     "branchsummary": ("system", "summary"),
     "compactionsummary": ("system", "summary"),
 }
-"""Everything else (system, developer, custom, hookMessage, roles of later versions) is put in by the program."""
+"""Role in the file → what it is here.
+
+Everything else (system, developer, custom, hookMessage, roles of later versions) is put in by
+the program.
+"""
 
 _CLEARED = "Context cleared: nothing above is seen by the agent any more"
 
@@ -53,10 +57,22 @@ def messages_of(entry: Entry, entry_id: str, *, inherited: bool = False) -> list
     return []
 
 
+def text_of(entry: Entry) -> str:
+    """What a message says, as `messages_of` has it in the content of a user's."""
+    record = entry.message or _document_message(entry)
+    return _blocks(record.content)[0]
+
+
 def entry_time(entry: Entry) -> datetime | None:
     """When it was said: the message's own time, else the entry's."""
     own = parse_time(entry.message.timestamp) if entry.message else None
     return own or parse_time(entry.timestamp)
+
+
+def entry_seconds(entry: Entry) -> float | None:
+    """The same in seconds since the epoch."""
+    own = parse_seconds(entry.message.timestamp) if entry.message else None
+    return parse_seconds(entry.timestamp) if own is None else own
 
 
 def usage_key(entry: Entry, entry_id: str) -> str:
@@ -79,12 +95,10 @@ def tokens(usage: UsageRecord | None) -> TokenUsage | None:
 
 
 def price(usage: UsageRecord | None) -> Cost | None:
-    """The recorded cost. Zero means that the agent's price list lacks the model: unknown."""
-    if usage is None:
-        return None
-    total = usage.cost.total if isinstance(usage.cost, CostRecord) else usage.cost
-    used = tokens(usage) if total and 0 < total < 1e9 else None
-    if used is None or not total:
+    """The recorded cost of a call that used tokens."""
+    total = usd(usage) if usage is not None else None
+    used = tokens(usage) if total is not None else None
+    if total is None or used is None:
         return None
     return Cost(
         total_usd=total,
@@ -93,6 +107,12 @@ def price(usage: UsageRecord | None) -> Cost | None:
         thinking_tokens=used.thinking_tokens,
         cached_tokens=used.cached_tokens,
     )
+
+
+def usd(usage: UsageRecord) -> float | None:
+    """US dollars as recorded. Zero means that the agent's price list lacks the model: unknown."""
+    total = usage.cost.total if isinstance(usage.cost, CostRecord) else usage.cost
+    return total if total and 0 < total < 1e9 else None
 
 
 def _count(*values: float | None) -> int:
@@ -125,7 +145,7 @@ def _document_message(entry: Entry) -> MessageRecord:
 
 
 def _spoken(entry: Entry, record: MessageRecord, entry_id: str, when: datetime | None, inherited: bool) -> Message:
-    role, kind = _ROLES.get(record.role.lower(), ("system", "notice"))
+    role, kind = ROLES.get(record.role.lower(), ("system", "notice"))
     text, blocks, images = _blocks(record.content)
     if role == "assistant":
         return _reply(entry, record, entry_id, when, inherited)

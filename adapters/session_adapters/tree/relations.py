@@ -17,7 +17,7 @@ def relate_files(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
     are moved, so that a path counts by its file name when nothing stands at it."""
     kept = _distinct(summaries)
     by_path = {summary.path: summary.session_id for summary in kept}
-    by_name = {PurePath(summary.path).name: summary.session_id for summary in kept}
+    by_name = {summary.path.rpartition("/")[2]: summary.session_id for summary in kept}
     ids = {summary.session_id for summary in kept}
     found = []
     for summary in kept:
@@ -30,7 +30,8 @@ def relate_files(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         if parent == summary.session_id:
             parent = None
         fork = parent if summary.kind == "fork" else None
-        found.append(replace(summary, parent_id=parent, forked_from=fork))
+        changed = (summary.parent_id, summary.forked_from) != (parent, fork)
+        found.append(replace(summary, parent_id=parent, forked_from=fork) if changed else summary)
     return found
 
 

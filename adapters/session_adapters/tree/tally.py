@@ -3,32 +3,54 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
-from session_adapters.model import EPOCH, Cost, Message, SessionSummary, TokenUsage
+from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 from session_adapters.text import one_line
+from session_adapters.times import from_epoch
+from session_adapters.tree.brief import Brief, brief_of
 from session_adapters.tree.file import TreeShape
-from session_adapters.tree.messages import entry_time, price, tokens, usage_key
-from session_adapters.tree.records import Entry
+from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd
+from session_adapters.tree.records import Entry, UsageRecord
 
 __all__ = ["Tally"]
 
 
-class _Part(NamedTuple):
-    """What one node adds to the branch it is on."""
+class _Spent:
+    """A sum of tokens and money, counted up in place: a list has hundreds of thousands of calls."""
 
-    messages: int
-    prompt: bool
-    reply: bool
-    failed: bool
-    calls: int
+    __slots__ = ("cached", "input", "output", "thinking", "usd", "written")
+
+    def __init__(self) -> None:
+        self.input = self.output = self.cached = self.written = self.thinking = 0
+        self.usd: float | None = None
+
+    def add(self, used: TokenUsage, paid: float | None) -> None:
+        self.input += used.input_tokens
+        self.output += used.output_tokens
+        self.cached += used.cached_tokens
+        self.written += used.cache_write_tokens
+        self.thinking += used.thinking_tokens
+        if paid is not None:
+            self.usd = (self.usd or 0.0) + paid
+
+    @property
+    def tokens(self) -> TokenUsage:
+        return TokenUsage(
+            input_tokens=self.input,
+            output_tokens=self.output,
+            cached_tokens=self.cached,
+            cache_write_tokens=self.written,
+            thinking_tokens=self.thinking,
+        )
 
 
 class Tally(TreeShape):
     """Counts over all branches for tokens, cost and models (every call was paid for), over the active branch for
     messages and turns."""
+
+    needs_times: ClassVar[bool] = False
 
     def __init__(self) -> None:
         super().__init__()
@@ -43,18 +65,17 @@ class Tally(TreeShape):
         self.task = ""
         self.warnings = 0
         self.exit_reason: str | None = None
-        self.own = TokenUsage()
-        self.inherited = TokenUsage()
-        self.own_cost: float | None = None
-        self.inherited_cost: float | None = None
-        self._parts: dict[int, _Part] = {}
+        self._own = _Spent()
+        self._inherited = _Spent()
+        self._parts: dict[int, Brief] = {}
         self._models: Counter[str] = Counter()
         self._latest: dict[str, int] = {}
         self._chosen: str | None = None
         self._counted: set[str] = set()
-        self._first_time: datetime | None = None
-        self._newest: datetime | None = None
-        self._any_time: datetime | None = None
+        # Seconds since the epoch.
+        self._first: float | None = None
+        self._newest: float | None = None
+        self._any: float | None = None
 
     @property
     def is_session(self) -> bool:
@@ -76,48 +97,54 @@ class Tally(TreeShape):
         if index is None:
             return None
         self._typed += bool(record.type)
-        node = self.tree.nodes[index]
-        inherited = self.is_inherited(record.timestamp)
-        messages = self.show(record, node.id).messages
-        if messages:
-            self._parts[index] = _part(messages)
-            self._note_messages(record, messages)
-        self._note_usage(record, node.id, inherited)
+        brief = self.brief(record)
+        moment = entry_seconds(record)
+        if moment is not None and (self._any is None or moment > self._any):
+            self._any = moment
+        if brief.messages:
+            self._parts[index] = brief
+            self._note_messages(record, index, brief, moment)
+        usage = record.message.usage if record.message else record.usage
+        if usage is not None:
+            self._note_usage(record, self.tree.nodes[index].id, usage)
         self._note_settings(record)
-        moment = entry_time(record)
-        if moment is not None:
-            self._any_time = max(self._any_time or moment, moment)
         return index
 
-    def _note_messages(self, record: Entry, messages: Sequence[Message]) -> None:
-        message = messages[0]
-        if message.is_prompt and not self.first_prompt:
-            self.first_prompt = message.content[:4000]
-        if not record.type and record.parent_id is None and not self.first_root:
-            self.first_root = message.content[:4000]
-        if message.role == "assistant" and message.model:
-            self._models[message.model] += 1
-            self._latest[message.model] = len(self.tree)
-        if message.timestamp is None:
-            return
-        self._first_time = min(self._first_time or message.timestamp, message.timestamp)
-        if message.role == "assistant" or message.is_prompt:
-            self._newest = max(self._newest or message.timestamp, message.timestamp)
+    def brief(self, entry: Entry) -> Brief:
+        """What `show` would show, without texts."""
+        return brief_of(entry)
 
-    def _note_usage(self, record: Entry, node_id: str, inherited: bool) -> None:
-        usage = record.message.usage if record.message else record.usage
+    @property
+    def first_time(self) -> datetime | None:
+        """Of the earliest message."""
+        return from_epoch(self._first)
+
+    def _note_messages(self, record: Entry, index: int, brief: Brief, moment: float | None) -> None:
+        if brief.is_prompt and not self.first_prompt:
+            self.first_prompt = self._text(record, index)
+        if not record.type and record.parent_id is None and not self.first_root:
+            self.first_root = self._text(record, index)
+        if brief.role == "assistant" and brief.model:
+            self._models[brief.model] += 1
+            self._latest[brief.model] = len(self.tree)
+        if moment is None:
+            return
+        if self._first is None or moment < self._first:
+            self._first = moment
+        if (brief.role == "assistant" or brief.is_prompt) and (self._newest is None or moment > self._newest):
+            self._newest = moment
+
+    def _text(self, record: Entry, index: int) -> str:
+        return self.show(record, self.tree.nodes[index].id).messages[0].content[:4000]
+
+    def _note_usage(self, record: Entry, node_id: str, usage: UsageRecord) -> None:
         used = tokens(usage)
         key = usage_key(record, node_id)
         if used is None or key in self._counted:
             return
         self._counted.add(key)
-        paid = price(usage)
-        if inherited:
-            self.inherited += used
-            self.inherited_cost = _plus(self.inherited_cost, paid)
-        else:
-            self.own += used
-            self.own_cost = _plus(self.own_cost, paid)
+        spent = self._inherited if self.is_inherited(record.timestamp) else self._own
+        spent.add(used, usd(usage))
 
     def _note_settings(self, record: Entry) -> None:
         self.exit_reason = None
@@ -161,34 +188,28 @@ class Tally(TreeShape):
         raw = dict(more.pop("raw", {}))
         if not more.get("partial"):  # where the middle is missing every end would count as a branch
             raw["branches"] = len(self.tree.tips(leaf))
-        if self.inherited.total:
-            raw["inheritedTokens"] = self.inherited.total
-            raw["inheritedCostUsd"] = self.inherited_cost
-        spent = None
-        if self.own_cost is not None:
-            spent = Cost(
-                total_usd=self.own_cost, input_tokens=self.own.input_tokens,
-                output_tokens=self.own.output_tokens, thinking_tokens=self.own.thinking_tokens,
-                cached_tokens=self.own.cached_tokens,
-            )  # fmt: skip
-        created = started or self._first_time or self._any_time or EPOCH
-        answers = [part for part in parts if part.reply]
+        if copied := self._inherited.tokens.total:
+            raw["inheritedTokens"] = copied
+            raw["inheritedCostUsd"] = self._inherited.usd
+        used, newest = self._own.tokens, from_epoch(self._any)
+        created = started or self.first_time or newest or EPOCH
+        answers = [part for part in parts if part.role == "assistant"]
         return SessionSummary(
             agent=agent,
             session_id=session_id,
             title=self.title,
             preview=one_line(self.first_prompt, 200),
             created_at=created,
-            updated_at=self._newest or self._any_time or created,
+            updated_at=from_epoch(self._newest) or newest or created,
             turn_count=_turns(parts),
             message_count=sum(part.messages for part in parts),
             tool_call_count=sum(part.calls for part in parts),
             model=models[0] if models else None,
             models=tuple(models),
-            tokens=self.own if self.own.total else None,
-            cost=spent,
+            tokens=used if used.total else None,
+            cost=_cost(self._own.usd, used),
             cwd=header.cwd if header is not None else None,
-            error=bool(answers) and answers[-1].failed,
+            error=bool(answers) and answers[-1].kind == "error",
             end_reason=self.exit_reason,
             warnings=self.warnings,
             raw=raw,
@@ -196,26 +217,24 @@ class Tally(TreeShape):
         )
 
 
-def _part(messages: Sequence[Message]) -> _Part:
-    return _Part(
-        messages=len(messages),
-        prompt=messages[0].is_prompt,
-        reply=messages[0].role == "assistant",
-        failed=messages[0].kind == "error",
-        calls=sum(len(message.tool_calls) for message in messages),
+def _cost(paid: float | None, used: TokenUsage) -> Cost | None:
+    if paid is None:
+        return None
+    return Cost(
+        total_usd=paid,
+        input_tokens=used.input_tokens,
+        output_tokens=used.output_tokens,
+        thinking_tokens=used.thinking_tokens,
+        cached_tokens=used.cached_tokens,
     )
 
 
-def _turns(parts: list[_Part]) -> int:
+def _turns(parts: list[Brief]) -> int:
     """Prompts that got at least one answer before the next prompt (checklist L-15)."""
     turns, waiting = 0, False
     for part in parts:
-        if part.prompt:
+        if part.is_prompt:
             waiting = True
-        elif part.reply and waiting:
+        elif waiting and part.role == "assistant":
             turns, waiting = turns + 1, False
     return turns
-
-
-def _plus(total: float | None, paid: Cost | None) -> float | None:
-    return total if paid is None else (total or 0.0) + paid.total_usd

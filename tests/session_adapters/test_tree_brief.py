@@ -1,0 +1,89 @@
+"""What a list counts of an entry equals what could be counted of the messages that it shows as."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from session_adapters.model import Message
+from session_adapters.openclaw.rules import ClawTally
+from session_adapters.tree.brief import Brief
+from session_adapters.tree.messages import entry_seconds, entry_time
+from session_adapters.tree.records import Entry
+from session_adapters.tree.tally import Tally
+from support import STORES
+
+TYPES = (
+    "message", "compaction", "branch_summary", "custom_message", "reset_boundary", "reset", "session_init",
+    "model_change", "label", "custom", "something_new", "",
+)  # fmt: skip
+ROLES = ("user", "assistant", "toolResult", "bashExecution", "system", "compactionSummary", "later", "User", "")
+TEXTS = ("", "hello", "Read HEARTBEAT.md now", "[Sat 2026-11-21 08:59 UTC] Read HEARTBEAT.md", "\ud800")
+
+blocks = st.fixed_dictionaries(
+    {"type": st.sampled_from(["text", "thinking", "toolCall", "image", "other"])},
+    optional={"text": st.sampled_from(TEXTS), "thinking": st.just("hm"), "id": st.just("c1"), "name": st.just("sh")},
+)
+contents = st.one_of(st.none(), st.sampled_from(TEXTS), st.lists(st.one_of(blocks, st.just("bare"), st.just(5))))
+times = st.sampled_from([None, 0, 1_770_000_000_123, "2026-03-01T12:00:00.123456Z", "nonsense", 1e300, True, -5])
+messages = st.fixed_dictionaries(
+    {"role": st.sampled_from(ROLES), "content": contents, "timestamp": times},
+    optional={
+        "stopReason": st.sampled_from(["stop", "error", "aborted"]),
+        "errorMessage": st.just("no"),
+        "model": st.just("m-1"),
+        "provider": st.sampled_from(["openclaw", "other"]),
+        "provenance": st.sampled_from([{"kind": "internal_system"}, {"kind": "user"}, "odd"]),
+        "details": st.sampled_from([{"exitCode": 1}, {"status": "failed"}, 3]),
+    },
+)
+entries = st.fixed_dictionaries(
+    {"type": st.sampled_from(TYPES), "id": st.just("e1"), "timestamp": times},
+    optional={
+        "message": messages,
+        "role": st.sampled_from(ROLES),
+        "content": contents,
+        "toolCalls": st.lists(blocks, max_size=2),
+        "summary": st.sampled_from(TEXTS),
+        "usage": st.just({"input": 5}),
+        "customType": st.sampled_from(["run-failed-before-reply", "other"]),
+        "model": st.just("m-2"),
+    },
+)
+
+
+def told(shown: list[Message]) -> Brief:
+    """A brief by the messages themselves."""
+    if not shown:
+        return Brief(0)
+    first = shown[0]
+    return Brief(len(shown), first.role, first.kind, sum(len(one.tool_calls) for one in shown), first.model)
+
+
+@settings(max_examples=50)
+@given(entries)
+def test_made_up_entries(fields: dict[str, Any]) -> None:
+    entry = msgspec.convert(fields, Entry)
+    for tally in (Tally(), ClawTally()):
+        assert tally.brief(entry) == told(list(tally.show(entry, "e1").messages))
+    moment = entry_time(entry)
+    seconds = entry_seconds(entry)
+    assert (moment is None) == (seconds is None)
+    assert moment is None or abs(moment.timestamp() - (seconds or 0)) < 1e-6
+
+
+def test_entries_of_the_stores() -> None:
+    seen = 0
+    for path in [path for agent in ("pi", "omp", "openclaw") for path in sorted((STORES / agent).rglob("*.jsonl"))]:
+        for line in path.read_bytes().split(b"\n"):
+            try:
+                entry = msgspec.json.decode(line, type=Entry)
+            except msgspec.MsgspecError:
+                continue  # damaged on purpose, or empty
+            for tally in (Tally(), ClawTally()):
+                assert tally.brief(entry) == told(list(tally.show(entry, "x").messages))
+                seen += 1
+    assert seen > 500

@@ -37,11 +37,13 @@ def narrowed(query: Query, options: SearchOptions) -> Query:
     return Query(query.text, tree, query.parts)
 
 
-def keeper(sessions: Sequence[SessionSummary], options: SearchOptions, home: str) -> Callable[[SessionSummary], bool]:
-    """Which sessions the options leave to be searched."""
+def keeper(
+    sessions: Sequence[SessionSummary], options: SearchOptions, home: str
+) -> Callable[[SessionSummary], bool] | None:
+    """Which sessions the options leave to be searched; None for all."""
     asked = ListOptions(since=options.since, until=options.until, model=options.model, tags=options.tags, limit=None)
     if asked == ListOptions(limit=None):
-        return lambda summary: True
+        return None
     kept = {one.unified_id for one in select(sessions, asked, home)}
     return lambda summary: summary.unified_id in kept
 

@@ -22,9 +22,11 @@ class Part:
         self.summary = summary
         self._places: dict[tuple[str, str], Match] = {}
         self._total = 0
+        self._score: float | None = None
 
     def add(self, found: Found) -> None:
         """Take in what was found; a place that was known keeps the better knowledge."""
+        self._score = None
         for match in found.matches:
             key = match.key
             if match.place is not None and not match.message_id:
@@ -55,8 +57,10 @@ class Part:
     @property
     def score(self) -> float:
         """How well the session fits, 0 to 1; 0 where nothing was looked at."""
-        scores = (_UNKNOWN if match.score is None else match.score for match in self._places.values())
-        return of_session(max(scores, default=0.0), self.total)
+        if self._score is None:
+            scores = (_UNKNOWN if match.score is None else match.score for match in self._places.values())
+            self._score = of_session(max(scores, default=0.0), self.total)
+        return self._score
 
     @property
     def anchor(self) -> Match | None:
@@ -79,10 +83,22 @@ class Conversation:
 
     def __init__(self) -> None:
         self.parts: dict[str, Part] = {}
+        self.updated = 0.0
+        """When it was last active, as far as it was found; seconds since the epoch."""
+
+    def part(self, summary: SessionSummary) -> Part:
+        """That of a session, made when there is none."""
+        part = self.parts.get(summary.session_id)
+        if part is None:
+            part = self.parts[summary.session_id] = Part(summary)
+            self.updated = max(self.updated, summary.updated_at.timestamp())
+        return part
 
     @property
     def best(self) -> Part:
         """The part that fits best, the newest of equals."""
+        if len(self.parts) == 1:
+            return next(iter(self.parts.values()))
         return max(self.parts.values(), key=lambda one: (one.score, one.summary.updated_at, one.summary.session_id))
 
     @property
@@ -94,11 +110,6 @@ class Conversation:
     def total(self) -> int:
         """Places in all parts."""
         return sum(part.total for part in self.parts.values())
-
-    @property
-    def updated(self) -> float:
-        """When it was last active, as far as it was found."""
-        return max(part.summary.updated_at.timestamp() for part in self.parts.values())
 
     @property
     def key(self) -> str:
@@ -119,11 +130,10 @@ class Gathering:
         """Take in what was found; the conversation it belongs to."""
         summary = found.summary
         root = (summary.agent, summary.lineage_id or summary.session_id)
-        conversation = self._by_root.setdefault(root, Conversation())
-        part = conversation.parts.get(summary.session_id)
-        if part is None:
-            part = conversation.parts[summary.session_id] = Part(summary)
-        part.add(found)
+        conversation = self._by_root.get(root)
+        if conversation is None:
+            conversation = self._by_root[root] = Conversation()
+        conversation.part(summary).add(found)
         return conversation
 
     def newest_first(self) -> list[Conversation]:

@@ -8,31 +8,34 @@ index. Hermes' own index may add to that (it has rows whose words are in no text
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.reader import Coverage as Covered
+from hermes_tui.sessions.index.reader import Field as Asked
 from hermes_tui.sessions.index.reader import Hit, Index
-from hermes_tui.sessions.index.schema import IndexUnusable
-from hermes_tui.sessions.index.writer import Level, key_of
-from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.index.schema import IndexUnusable, row_time
+from hermes_tui.sessions.index.writer import key_of
+from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
-from hermes_tui.sessions.query.tree import Tree, Unit, Word, leaves
+from hermes_tui.sessions.query.tree import Tree, Word, leaves
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.model import Coverage, Field, Found, Match
 from hermes_tui.sessions.search.relevance import of_unit
+from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.searchable import Text
 
-__all__ = ["Hunt", "Shelf", "Stores"]
+__all__ = ["Hunt", "Place", "Shelf", "Stores"]
 
 Stop = Callable[[], bool]
-_Key = tuple[str, str, str, str]
+Place = tuple[str, str, str, str]
 """Agent, path and native id of a source, native id of a session."""
+_Searched = Callable[[SessionSummary], Search | None]
 
 
 class Shelf(NamedTuple):
@@ -45,22 +48,37 @@ class Shelf(NamedTuple):
     """It holds no others."""
 
 
-_Task = tuple[Shelf, dict[str, Wanted]]
-
-
 class Stores(Protocol):
-    """What a hunt needs of the program."""
+    """What a hunt needs of the program, as of one moment."""
+
+    sessions: tuple[SessionSummary, ...]
+    """The newest first."""
+    sources: tuple[Source, ...]
+    """Where they are."""
 
     def shelves(self) -> Sequence[Shelf]:
-        """Every source with its sessions, as they are now, the newest first."""
+        """Every source with its sessions, the newest first."""
 
-    def title(self, summary: SessionSummary) -> Unit:
-        """The title of a session, as it is searched."""
+    @property
+    def titles(self) -> Titles:
+        """All titles, as they are searched."""
+
+    @property
+    def by_place(self) -> Mapping[Place, SessionSummary]:
+        """The session that is in a place."""
+
+    @property
+    def answering(self) -> Sequence[Shelf]:
+        """Those with an index of their own."""
+
+    def uncovered(self, coverage: Covered) -> Sequence[Shelf]:
+        """Those for which our index does not answer in full."""
 
     def adapter(self, agent: str) -> Adapter:
         """Raises `AdapterBroken`."""
 
 
+_FIELDS: Sequence[Asked] = ("prose", "tool")
 _NOBODY = SessionSummary(agent="", session_id="")
 
 
@@ -73,19 +91,22 @@ class Hunt:
         query: Query,
         index: Index | None,
         *,
-        keep: Callable[[SessionSummary], bool] = lambda summary: True,
+        keep: Callable[[SessionSummary], bool] | None = None,
         rewound: bool = False,
         stop: Stop = lambda: False,
         most: int | None = None,
+        before_reading: Callable[[], None] = lambda: None,
     ) -> None:
         """`keep` says which sessions are searched at all. After `most` sessions the index is asked no further: it
-        gives the newest first."""
+        gives the newest first. `before_reading` is called when what is quick to know was given and stores have to be
+        read."""
         self._stores = stores
         self._query = query
         self._index = index
         self._keep = keep
         self._rewound = rewound
         self._stop = stop
+        self._before_reading = before_reading
         self._lock = threading.Lock()
         self._problems: list[Problem] = []
         self._coverage = Coverage()
@@ -95,9 +116,14 @@ class Hunt:
         """The index knows more sessions than were asked for."""
         self.complete = False
         """Everything was searched that was to be."""
-        fields = query.fields - MESSAGE_FILTERS
-        self._same = None if fields else query.for_session(_NOBODY)
-        """What every session is searched for, where that does not depend on the session."""
+        self._searched: _Searched
+        """What a session's texts are searched for; None where there is no need to."""
+        self._forbids = False
+        """There are sessions that are found unless something is in their texts."""
+        self._excluded: dict[str, SessionSummary] = {}
+        """Those, as far as nothing was."""
+        self._suspects: set[Place] = set()
+        self._sure: set[Place] = set()
 
     @property
     def coverage(self) -> Coverage:
@@ -112,28 +138,25 @@ class Hunt:
 
     def run(self) -> Iterator[Found]:
         """The sessions that are found. Of one session further places may come later."""
-        self._excluded: dict[str, SessionSummary] = {}
-        self._forbidding: set[str] = set()
-        self._suspects: set[_Key] = set()
-        self._sure: set[_Key] = set()
-        todo: list[_Task] = []
-        for shelf in self._stores.shelves():
-            wanted: dict[str, Wanted] = {}
-            for summary in shelf.sessions:
-                if self._keep(summary):
-                    yield from self._first_look(summary, wanted)
-            if wanted:
-                todo.append((shelf, wanted))
+        searches, todo = yield from self._decide()
+        if not searches:
+            self.complete = True
+            return
+        yield from self._sift(self._titles(searches))
         self._coverage = Coverage(sources=len(todo))
-        left = todo
-        if self._index is not None and todo:
-            left = yield from self._indexed(self._index, todo)
+        left: Sequence[Shelf] = todo
+        suspects: Sequence[Shelf] = ()
+        if self._index is not None:
+            left, suspects = yield from self._indexed(self._index, searches, todo)
+        reading = [*((shelf, self._suspects) for shelf in suspects), *((shelf, None) for shelf in left)]
+        if reading:
+            self._before_reading()
         if not self.more:
-            yield from self._own_indexes(todo)
-        for number, (shelf, wanted) in enumerate(left, 1):
+            yield from self._own_indexes(searches)
+        for number, (shelf, only) in enumerate(reading, 1):
             if self._stop():
                 return
-            yield from self._sift(self._scan(shelf, wanted))
+            yield from self._sift(self._scan(shelf, self._wanted(shelf, only)))
             self._coverage = replace(self._coverage, scanned=number)
         if not self._stop():
             self.complete = True
@@ -141,106 +164,150 @@ class Hunt:
 
     # What needs no texts -----------------------------------------------------------------------------------
 
-    def _first_look(self, summary: SessionSummary, wanted: dict[str, Wanted]) -> Iterator[Found]:
-        search = self._same or self._query.for_session(summary)
-        decided = search.decided
-        if decided is not None:
-            if decided:
+    def _decide(self) -> Generator[Found, None, tuple[Sequence[Search], Sequence[Shelf]]]:
+        """Give the sessions that are found by what the list knows; what the others are searched for, and where."""
+        shelves = self._stores.shelves()
+        everyone = self._query.for_session(_NOBODY)
+        if not self._query.fields - MESSAGE_FILTERS and self._keep is None and everyone.decided is None:
+            self._searched = lambda summary: everyone
+            self._forbids = everyone.forbids
+            if everyone.forbids:
+                self._excluded = {one.unified_id: one for one in self._stores.sessions}
+            return (everyone,) if shelves else (), shelves
+        searches: dict[str, Search] = {}
+        distinct: dict[Search, Search] = {}
+        for summary in self._stores.sessions:
+            if self._keep is not None and not self._keep(summary):
+                continue
+            search = self._query.for_session(summary)
+            if search.decided is None:
+                searches[summary.unified_id] = distinct.setdefault(search, search)
+                if search.forbids:
+                    self._excluded[summary.unified_id] = summary
+            elif search.decided:
                 yield Found(summary)
-            return
-        wanted[summary.session_id] = Wanted(summary, search)
-        if search.forbids:
-            self._forbidding.add(summary.unified_id)
-            self._excluded[summary.unified_id] = summary
-        title = self._stores.title(summary)
-        if search.matches(title):
-            place = Match("", "title", score=of_unit(search, title, "title"))
-            yield from self._sift([Found(summary, (place,), 1)])
+        self._searched = lambda summary: searches.get(summary.unified_id)
+        self._forbids = bool(self._excluded)
+        return tuple(distinct), [
+            shelf for shelf in shelves if any(one.unified_id in searches for one in shelf.sessions)
+        ]
+
+    def _titles(self, searches: Iterable[Search]) -> Iterator[Found]:
+        for tree in {search.tree for search in searches}:
+            for summary, title in self._stores.titles.candidates(tree):
+                search = self._searched(summary)
+                if search is not None and search.tree == tree and search.matches(title):
+                    yield Found(summary, (Match("", "title", score=of_unit(search, title, "title")),), 1)
 
     def _sift(self, found: Iterable[Found]) -> Iterator[Found]:
         """What was found, unless it should not have been: then the session is none of the answer."""
+        if not self._forbids:
+            return iter(found)
+        return self._allowed(found)
+
+    def _allowed(self, found: Iterable[Found]) -> Iterator[Found]:
         for one in found:
-            if one.summary.unified_id in self._forbidding:
+            search = self._searched(one.summary)
+            if search is not None and search.forbids:
                 self._excluded.pop(one.summary.unified_id, None)
             else:
                 yield one
 
+    def _wanted(self, shelf: Shelf, only: Collection[Place] | None = None) -> dict[str, Wanted]:
+        """The sessions of a shelf that are to be read; of those in `only`, where it is given."""
+        place = key_of(shelf.source)
+        return {
+            one.session_id: Wanted(one, search)
+            for one in shelf.sessions
+            if (only is None or (*place, one.session_id) in only) and (search := self._searched(one)) is not None
+        }
+
     # Our index ---------------------------------------------------------------------------------------------
 
-    def _indexed(self, index: Index, todo: list[_Task]) -> Generator[Found, None, list[_Task]]:
-        """Ask the index; the return value is what is left to be scanned."""
-        covered = index.coverage([shelf.source for shelf, _ in todo])
-        known = {id(shelf): covered.level(shelf.source) for shelf, _ in todo}
+    def _indexed(
+        self, index: Index, searches: Iterable[Search], todo: Sequence[Shelf]
+    ) -> Generator[Found, None, tuple[Sequence[Shelf], Sequence[Shelf]]]:
+        """Ask the index; the return value is what is left to be read: all of it, or the suspects there."""
+        covered = index.coverage(self._stores.sources)
+        answered = True
         try:
-            answered = yield from self._ask(index, covered, todo)
+            for tree in {search.tree for search in searches}:
+                answered = (yield from self._ask(index, covered, tree)) and answered
         except IndexUnusable as error:
             self._coverage = Coverage(sources=len(todo), trouble=str(error))
-            return todo
-        left: list[_Task] = []
-        for shelf, wanted in todo:
-            if known[id(shelf)] == Level.ALL and answered:
-                # Only what the index cannot tell for sure is read again.
-                suspects = self._suspects - self._sure
-                wanted = {key: one for key, one in wanted.items() if (*key_of(shelf.source), key) in suspects}
-                if not wanted:
-                    continue
-            left.append((shelf, wanted))
-        self._coverage = Coverage(sources=len(todo), indexed=len(todo) - len(left), trouble=index.problem)
-        return left
+            return todo, ()
+        self._suspects -= self._sure
+        left: Sequence[Shelf] = todo
+        if answered:
+            left = self._stores.uncovered(covered)
+            if len(todo) < len(self._stores.shelves()):
+                asked = {id(shelf) for shelf in todo}
+                left = [shelf for shelf in left if id(shelf) in asked]
+        open_places = {key_of(shelf.source) for shelf in left}
+        held = {place[:3] for place in self._suspects} - open_places
+        suspects = [shelf for shelf in todo if key_of(shelf.source) in held] if held else []
+        unread = len(left) + len(suspects)
+        self._coverage = Coverage(sources=len(todo), indexed=len(todo) - unread, trouble=index.problem)
+        return left, suspects
 
-    def _ask(self, index: Index, covered: Covered, todo: list[_Task]) -> Generator[Found, None, bool]:
+    def _ask(self, index: Index, covered: Covered, tree: Tree) -> Generator[Found, None, bool]:
         """Give what the index knows; whether it could be asked everything."""
-        by_tree: dict[Tree, dict[_Key, Wanted]] = {}
-        for shelf, wanted in todo:
-            if covered.level(shelf.source) != Level.NOTHING:
-                for session_id, one in wanted.items():
-                    by_tree.setdefault(one.search.tree, {})[*key_of(shelf.source), session_id] = one
-        for tree, sessions in by_tree.items():
+        if self._most is None or self._forbids:
             hits = index.search(tree, covered)
+            if hits is not None:
+                yield from self._sift(self._group(hits, tree, None))
+            return hits is not None
+        # What was said is told apart from what tools wrote in much less time, and is what is mostly looked for.
+        since = 0.0
+        for field in _FIELDS:
+            hits = index.search(tree, covered, fields=(field,), since=since)
             if hits is None:
                 return False
-            found = list(leaves(tree))
-            sure = all(isinstance(leaf, Word) for leaf in found)
-            alone = all(isinstance(leaf, Word) and len(leaf.tokens) == 1 for leaf in found)
-            yield from self._sift(self._group(hits, sessions, sure, alone))
+            last = yield from self._group(hits, tree, self._most)
+            since = row_time(last) if last is not None else since
         return True
 
-    def _group(
-        self, hits: Iterable[Hit], sessions: Mapping[_Key, Wanted], sure: bool, alone: bool
-    ) -> Iterator[Found]:
-        """`sure`: the index understood all of it. `alone`: single words, of which the index knows even in the longest
-        texts."""
+    def _group(self, hits: Iterable[Hit], tree: Tree, most: int | None) -> Generator[Found, None, int | None]:
+        """The sessions of the newest hits; the row of the last one when `most` sessions were found before the end."""
+        words = list(leaves(tree))
+        sure = all(isinstance(leaf, Word) for leaf in words)  # the index understood all of it
+        # Single words: of those the index knows even in the longest texts.
+        alone = all(isinstance(leaf, Word) and len(leaf.tokens) == 1 for leaf in words)
+        by_place, found = self._stores.by_place, set[Place]()
         for hit in hits:
             if self._stop():
-                return
-            if self._most is not None and len(self._sure) >= self._most and not self._forbidding:
-                self.more = True
-                return
-            key = (hit.agent, hit.path, hit.source_id, hit.session_id)
-            one = sessions.get(key)
-            if one is None or (hit.visibility == "rewound" and not self._rewound):
+                return None
+            place = (hit.agent, hit.path, hit.source_id, hit.session_id)
+            summary = by_place.get(place)
+            if summary is None or (hit.visibility == "rewound" and not self._rewound):
                 continue
-            if sure and (hit.exact or alone):
-                self._sure.add(key)
-                place = Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility)
-                yield Found(one.summary, (place,), 1)
-            else:
-                self._suspects.add(key)
+            search = self._searched(summary)
+            if search is None or search.tree != tree:
+                continue
+            if not (sure and (hit.exact or alone)):
+                self._suspects.add(place)
+                continue
+            if most is not None and place not in found and len(found) >= most:
+                self.more = True
+                return hit.row
+            found.add(place)
+            self._sure.add(place)
+            yield Found(summary, (Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility),), 1)
+        return None
 
     # Indexes of the stores themselves ----------------------------------------------------------------------
 
-    def _own_indexes(self, todo: list[_Task]) -> Iterator[Found]:
+    def _own_indexes(self, searches: Iterable[Search]) -> Iterator[Found]:
         """What a store's own index finds counts, also where the words are in no text that we show."""
-        for shelf, wanted in todo:
-            adapter = self._adapter(shelf)
-            if adapter is None or type(adapter).full_text is Adapter.full_text:
+        for search in searches:
+            if search.forbids or not all(isinstance(leaf, Word) for leaf in leaves(search.tree)):
                 continue
-            for tree in {one.search.tree for one in wanted.values() if not one.search.forbids}:
-                if not all(isinstance(leaf, Word) for leaf in leaves(tree)):
-                    continue
-                expression = match_expression(tree)
-                rows = adapter.full_text(shelf.source, expression) if expression else None
-                yield from self._sift(self._rows(rows or (), wanted, tree))
+            expression = match_expression(search.tree)
+            for shelf in self._stores.answering if expression else ():
+                adapter = self._adapter(shelf)
+                rows = adapter.full_text(shelf.source, expression) if adapter and expression else None
+                if rows:
+                    yield from self._sift(self._rows(rows, self._wanted(shelf), search.tree))
 
     def _rows(self, rows: Iterable[Text], wanted: Mapping[str, Wanted], tree: Tree) -> Iterator[Found]:
         for row in rows:

@@ -25,11 +25,12 @@ from session_adapters.model import Problem, SessionSummary
 __all__ = ["LiveResult", "LiveSearch", "LiveSnapshot"]
 
 _EVERY = 0.05
-"""Seconds between two snapshots at least, while more is found; the first comes at once."""
+"""Seconds between two snapshots at least, while more is found. The first comes after as many, or before anything is
+read, or when all is known."""
 _REST = 4
 """Times as long as making one took, at least, is spent on searching before the next."""
-_SHOWN = 200
-"""Conversations in a snapshot."""
+_SHOWN = 100
+"""Conversations in a snapshot; of more the newest."""
 
 
 class LiveResult(Struct, frozen=True):
@@ -140,22 +141,27 @@ class LiveSearch:
             self._publish(LiveSnapshot(query=query, done=True), number, None)
             return
         stores = self._stores(query)
-        hunt = Hunt(stores, query, self._index(), stop=superseded, most=_SHOWN)
         gathering = Gathering()
-        due = 0.0
+        due = time.monotonic() + _EVERY
         version = 0
+
+        def show(*, done: bool = False) -> None:
+            nonlocal version, due
+            version += 1
+            began = time.monotonic()
+            self._show(query, number, stores, gathering, hunt, version, done=done)
+            ended = time.monotonic()
+            due = ended + max(_EVERY, _REST * (ended - began))
+
+        hunt = Hunt(stores, query, self._index(), stop=superseded, most=_SHOWN, before_reading=show)
         for found in hunt.run():
-            gathering.add(found)
             if superseded():
                 return
-            began = time.monotonic()
-            if began >= due:
-                version += 1
-                self._show(query, number, stores, gathering, hunt, version, done=False)
-                ended = time.monotonic()
-                due = ended + max(_EVERY, _REST * (ended - began))
+            gathering.add(found)
+            if time.monotonic() >= due:
+                show()
         if not superseded():
-            self._show(query, number, stores, gathering, hunt, version + 1, done=True)
+            show(done=True)
 
     def _show(
         self,

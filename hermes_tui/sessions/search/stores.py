@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 
 from hermes_tui.errors import AgentNotFound
-from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.catalogue import Catalogue
-from hermes_tui.sessions.query.tree import Unit
-from hermes_tui.sessions.search.hunt import Shelf
+from hermes_tui.sessions.index.reader import Coverage
+from hermes_tui.sessions.index.writer import Level, key_of
+from hermes_tui.sessions.search.hunt import Place, Shelf
+from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
 
@@ -36,20 +39,45 @@ class CatalogueStores:
         self.sessions = tuple(dress(there))
         """Newest first."""
         self._shelves = tuple(sorted(_shelves(self.sessions, catalogue.entries()), key=_newest_first))
-        self._titles: dict[str, Unit] = {}
+        self.sources = tuple(shelf.source for shelf in self._shelves)
         self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
         """Unified id → where the session is."""
+        self._uncovered: tuple[Coverage, tuple[Shelf, ...]] | None = None
 
     def shelves(self) -> Sequence[Shelf]:
         """See `Stores.shelves`."""
         return self._shelves
 
-    def title(self, summary: SessionSummary) -> Unit:
-        """See `Stores.title`."""
-        unit = self._titles.get(summary.unified_id)
-        if unit is None:
-            unit = self._titles[summary.unified_id] = Unit(summary.title)
-        return unit
+    @cached_property
+    def titles(self) -> Titles:
+        """See `Stores.titles`."""
+        return Titles(self.sessions)
+
+    @cached_property
+    def by_place(self) -> Mapping[Place, SessionSummary]:
+        """See `Stores.by_place`."""
+        return {(*key_of(shelf.source), one.session_id): one for shelf in self._shelves for one in shelf.sessions}
+
+    @cached_property
+    def answering(self) -> Sequence[Shelf]:
+        """See `Stores.answering`."""
+        asked: dict[str, bool] = {}
+        for shelf in self._shelves:
+            agent = shelf.source.agent
+            if agent not in asked:
+                try:
+                    asked[agent] = type(self.adapter(agent)).full_text is not Adapter.full_text
+                except AdapterBroken:
+                    asked[agent] = False  # said when its sessions are searched
+        return [shelf for shelf in self._shelves if asked[shelf.source.agent]]
+
+    def uncovered(self, coverage: Coverage) -> Sequence[Shelf]:
+        """See `Stores.uncovered`."""
+        known = self._uncovered
+        if known is None or known[0] is not coverage:
+            left = tuple(shelf for shelf in self._shelves if coverage.level(shelf.source) != Level.ALL)
+            known = self._uncovered = (coverage, left)
+        return known[1]
 
     def adapter(self, agent: str) -> Adapter:
         """See `Stores.adapter`. Raises `AdapterBroken`."""

@@ -21,7 +21,7 @@ from session_adapters.model import Problem, Session, SessionSummary
 
 if TYPE_CHECKING:
     from session_adapters.raw import Verbatim
-    from session_adapters.searchable import Text, TextReader
+    from session_adapters.searchable import SessionTexts, Text, TextReader
     from session_adapters.transcript import Transcript
     from session_adapters.usage import Usage
 
@@ -242,6 +242,11 @@ class Adapter(ABC):
     def text_reader(self, source: Source) -> TextReader | None:
         """A reader that can go on where it stopped, so that a line that is added costs no more than that line. None
         where there is no better way than to read everything again."""
+        return None
+
+    def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
+        """For a source that holds many sessions: each of them, with what is new in it since it had the mark in
+        `marks` (native id → mark; all of it where there is none). None where a source cannot be read so."""
         return None
 
     def full_text(self, source: Source, expression: str) -> Sequence[Text] | None:

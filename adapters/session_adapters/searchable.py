@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from session_adapters.model import Message
 
-__all__ = ["Rewritten", "Text", "TextReader", "flat", "prose_of", "texts_of"]
+__all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "flat", "prose_of", "texts_of"]
 
 
 class Text(NamedTuple):
@@ -31,6 +31,19 @@ class Text(NamedTuple):
     tool: str
     visibility: str = "live"
     """As `Message.visibility`."""
+
+
+class SessionTexts(NamedTuple):
+    """What is new in one session of a source that holds many."""
+
+    session_id: str
+    """Native id."""
+    mark: str
+    """What tells later whether anything in it has changed since; never empty."""
+    whole: bool
+    """`texts` are all there are: messages that are not among them are gone. Else they are new or different."""
+    texts: Iterable[Text]
+    """In conversation order; read as they are taken."""
 
 
 class TextReader(ABC):

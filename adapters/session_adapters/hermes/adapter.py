@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +38,11 @@ from session_adapters.hermes.leftovers import (
 from session_adapters.hermes.messages import Conversation
 from session_adapters.hermes.queries import ALL, Schema, exists, page_ids, read_rows, take_census
 from session_adapters.hermes.summaries import summaries_of
+from session_adapters.hermes.texts import new_texts, prose_texts
 from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.searchable import Text
+from session_adapters.searchable import SessionTexts, Text
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
@@ -270,6 +272,30 @@ class HermesAdapter(Adapter):
         except (DatabaseUnreadable, OSError) as error:
             self._report(report, source.path, str(error))
             return iter(())
+
+    def texts(
+        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
+    ) -> Iterator[Text]:
+        """See `Adapter.texts`."""
+        by_session = super().texts(source, report, session_id, prose_only=prose_only)
+        if session_id is not None or source.layout == LAYOUT:
+            return by_session
+        try:
+            if prose_only:
+                return prose_texts(source.path, lambda one: self.texts(source, report, one))
+            found = new_texts(source.path, {}, lambda one: self.texts(source, report, one))
+        except (DatabaseUnreadable, OSError):
+            return by_session  # which reports it
+        return chain.from_iterable(one.texts for one in found)
+
+    def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
+        """See `Adapter.new_texts`."""
+        if source.layout == LAYOUT:
+            return None
+        try:
+            return new_texts(source.path, marks, lambda one: self.texts(source, report, one))
+        except (DatabaseUnreadable, OSError):
+            return None  # reading it session by session reports it
 
     def full_text(self, source: Source, expression: str) -> Sequence[Text] | None:
         """See `Adapter.full_text`: `messages_fts`, in every form that Hermes gave it (facts: hermes.md 2.6)."""

@@ -14,7 +14,16 @@ from session_adapters.model import Attachment, Message, MessageKind, Role, ToolC
 from session_adapters.text import scrub, scrub_json
 from session_adapters.times import from_epoch
 
-__all__ = ["BEGINNINGS", "JSON_PREFIX", "Conversation", "kind_of", "plain_text", "role_of", "visibility_of"]
+__all__ = [
+    "BEGINNINGS",
+    "JSON_PREFIX",
+    "Conversation",
+    "kind_of",
+    "plain_text",
+    "role_of",
+    "spoken_text",
+    "visibility_of",
+]
 
 JSON_PREFIX = "\x00json:"
 
@@ -78,6 +87,18 @@ def plain_text(content: str) -> str:
     """The words of a `content` column, as the user wrote them: no pictures, no memories that were slipped in."""
     text = _content(content).text
     return (_MEMORY.sub("", text) if "<memory-context>" in text else text).strip()
+
+
+def spoken_text(role: Role, content: str, items: str | None) -> str:
+    """What a row says: its `content`, or where an assistant's is empty its `codex_message_items`."""
+    return _spoken(role, _content(content), items)
+
+
+def _spoken(role: Role, content: _Content, items: str | None) -> str:
+    text = scrub(content.text)
+    if not text and role == "assistant":
+        text = "\n".join(_strings(_json_list(items)))
+    return text
 
 
 def _content(content: str) -> _Content:
@@ -238,9 +259,7 @@ class Conversation:
             self.damaged.append((row.id, "the tool calls are not valid JSON"))
         if content.damaged:
             self.damaged.append((row.id, "the parts of the content are not valid JSON"))
-        text = scrub(content.text)
-        if not text and role == "assistant":
-            text = "\n".join(_strings(_json_list(row.codex_message_items)))
+        text = _spoken(role, content, row.codex_message_items)
         first = index = len(self.messages)
         result: ToolResult | None = None
         if role == "tool":

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from session_adapters.claude.records import ForkedFrom, Text, Usage, token_usage
 from session_adapters.files import Decoder, lines_with, open_file, read_at
-from session_adapters.times import parse_time
+from session_adapters.times import parse_seconds
 from session_adapters.usage import Usage as Call
 from session_adapters.usage import call_of
 
@@ -54,8 +54,8 @@ def read_usage(path: str, session_id: str) -> list[Call] | None:
             for number, record in enumerate(records):
                 body = record.message
                 if record.type == "assistant" and isinstance(body, _Body) and body.usage is not None:
-                    place = f"@{line.offset}.{number}" if number else f"@{line.offset}"
-                    _note(calls, session_id, record, body, body.id or record.uuid or place)
+                    key = body.id or record.uuid or (f"@{line.offset}.{number}" if number else f"@{line.offset}")
+                    _note(calls, session_id, record, body, key)
         if not calls and not _is_real(fd, size):
             return None
     return list(calls.values())
@@ -77,8 +77,7 @@ def _note(calls: dict[str, Call], session_id: str, record: _Reply, body: _Body, 
     if earlier is not None:
         seconds, model, usd, inherited = earlier.time, earlier.model, earlier.usd, earlier.inherited
     else:
-        moment = parse_time(record.timestamp)
-        seconds = moment.timestamp() if moment is not None else None
+        seconds = parse_seconds(record.timestamp)
         model = body.model if body.model != "<synthetic>" else None
         usd, inherited = record.cost_usd, record.forked_from is not None and record.uuid is not None
     calls[key] = call_of(session_id, key, seconds, model, tokens, usd, inherited=inherited)

@@ -64,9 +64,10 @@ class _Counter(TokenBuilder):
             self.count_record(payload, payload.usage)
         elif record.type == "event_msg" and payload.type == "token_count" and payload.info is not None:
             self.count_event(payload.info, recorded=record.ordinal is not None)
-        moment = from_iso(record.timestamp)
-        seconds = moment.timestamp() if moment is not None else None
-        self.times.extend([seconds] * (len(self.messages) - len(self.times)))
+        if len(self.messages) > len(self.times):
+            moment = from_iso(record.timestamp)
+            seconds = moment.timestamp() if moment is not None else None
+            self.times.extend([seconds] * (len(self.messages) - len(self.times)))
 
     def meet(self, front: Builder) -> None:
         """See `Builder.meet`: there are no pages."""

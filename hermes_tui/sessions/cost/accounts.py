@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import astuple
 
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run
@@ -32,7 +33,18 @@ def day_of(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).date().isoformat()
 
 
+class _Money(NamedTuple):
+    """What a call cost."""
+
+    usd: float | None = None
+    """None where it is not known, or stands elsewhere."""
+    estimated_usd: float = 0.0
+    unpriced_tokens: int = 0
+
+
 class _Sum(Struct):
+    """Calls added up: the figures of a `Row` in its order, and whether any of the money is known."""
+
     calls: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
@@ -42,23 +54,35 @@ class _Sum(Struct):
     usd: float = 0.0
     estimated_usd: float = 0.0
     unpriced_tokens: int = 0
+    known: bool = False
 
-    def add(self, call: Usage) -> None:
+    def add(self, call: Usage, money: _Money) -> None:
+        """One more call."""
         self.calls += call.calls
         self.input_tokens += call.input_tokens
         self.output_tokens += call.output_tokens
         self.cached_tokens += call.cached_tokens
         self.cache_write_tokens += call.cache_write_tokens
         self.thinking_tokens += call.thinking_tokens
+        usd, estimated, unpriced = money
+        if usd is not None:
+            self.known = True
+            self.usd += usd
+            self.estimated_usd += estimated
+        self.unpriced_tokens += unpriced
 
-
-class _Money(NamedTuple):
-    """What a call cost."""
-
-    usd: float | None = None
-    """None where it is not known, or stands elsewhere."""
-    estimated_usd: float = 0.0
-    unpriced_tokens: int = 0
+    def merge(self, other: _Sum) -> None:
+        """All of another sum."""
+        self.calls += other.calls
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.cached_tokens += other.cached_tokens
+        self.cache_write_tokens += other.cache_write_tokens
+        self.thinking_tokens += other.thinking_tokens
+        self.usd += other.usd
+        self.estimated_usd += other.estimated_usd
+        self.unpriced_tokens += other.unpriced_tokens
+        self.known = self.known or other.known
 
 
 _NOTHING = _Money()
@@ -72,7 +96,8 @@ class Accounts:
         self._runs = runs
         self._now = time.time()
         self._sums: dict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
-        self._seen: set[tuple[str, str]] = set()
+        self._seen: dict[str, set[str]] = defaultdict(set)
+        """Agent → keys of the calls that were counted."""
         self._later: list[tuple[SessionSummary, list[Usage]]] = []
         self._days: dict[int, str] = {}
 
@@ -83,12 +108,11 @@ class Accounts:
         if len(own) < len(calls):
             self._later.append((session, [call for call in calls if call.inherited]))
         runs = self._runs.get(session.unified_id, ())
-        money = _priced(own, runs, self._prices, self._now)
-        self._add(session, own, money)
+        total = self._add(session, own, _priced(own, runs, self._prices, self._now))
         if not _is_native(own):
             for run in runs:
                 self._add_run(session, run, with_tokens=not own)
-        return _sum_of(own, money, runs)
+        return _cost(total, own, runs)
 
     def rows(self) -> tuple[Row, ...]:
         """Everything by session, model and day."""
@@ -96,25 +120,31 @@ class Accounts:
             session, calls = self._later.pop(0)
             runs = self._runs.get(session.unified_id, ())
             self._add(session, calls, _priced(calls, runs, self._prices, self._now))
-        return tuple(
-            Row(*key, *(getattr(one, name) for name in one.__struct_fields__)) for key, one in self._sums.items()
-        )
+        return tuple(Row(*key, *astuple(one)[:-1]) for key, one in self._sums.items())
 
-    def _add(self, session: SessionSummary, calls: Sequence[Usage], money: Sequence[_Money]) -> None:
-        agent, unified = session.agent, session.unified_id
-        for call, (usd, estimated, unpriced) in zip(calls, money, strict=True):
-            if call.key:
-                known = (agent, call.key)
-                if known in self._seen:
+    def _add(self, session: SessionSummary, calls: Sequence[Usage], money: Sequence[_Money]) -> _Sum:
+        """Count the calls that nobody had before. What all of them come to, each once."""
+        begun = session.created_at.timestamp()
+        seen = self._seen[session.agent]
+        mine: set[str] = set()
+        again = _Sum()
+        sums: dict[tuple[str, str], _Sum] = defaultdict(_Sum)
+        for call, paid in zip(calls, money, strict=True):
+            key = call.key
+            if key:
+                if key in mine:
                     continue
-                self._seen.add(known)
-            moment = call.time if call.time is not None else session.created_at.timestamp()
-            total = self._sums[unified, call.model or "", self._day(moment)]
-            total.add(call)
-            if usd is not None:
-                total.usd += usd
-                total.estimated_usd += estimated
-            total.unpriced_tokens += unpriced
+                mine.add(key)
+                if key in seen:
+                    again.add(call, paid)
+                    continue
+            moment = begun if call.time is None else call.time
+            sums[call.model or "", self._day(moment)].add(call, paid)
+        seen |= mine
+        for place, total in sums.items():
+            self._sums[session.unified_id, *place].merge(total)
+            again.merge(total)
+        return again
 
     def _add_run(self, session: SessionSummary, run: Run, *, with_tokens: bool) -> None:
         if run.cost is None:
@@ -123,7 +153,7 @@ class Accounts:
         total = self._sums[session.unified_id, run.model or session.model or "", self._day(moment)]
         total.usd += run.cost.total_usd or 0.0
         if with_tokens:
-            total.add(run.cost.usage(session.session_id))
+            total.add(run.cost.usage(session.session_id), _NOTHING)
 
     def _day(self, moment: float) -> str:
         quarter = int(moment // _QUARTER)
@@ -137,7 +167,13 @@ def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cos
     """What the calls in a session's own record cost; None where none of it is known. A sum that lacks unpriced calls
     is a lower bound and stays one."""
     own = [call for call in calls if not call.inherited]
-    return _sum_of(own, _priced(own, runs, prices, time.time()), runs)
+    seen: set[str] = set()
+    total = _Sum()
+    for call, paid in zip(own, _priced(own, runs, prices, time.time()), strict=True):
+        if not call.key or call.key not in seen:
+            seen.add(call.key)
+            total.add(call, paid)
+    return _cost(total, own, runs)
 
 
 def _is_native(calls: Iterable[Usage]) -> bool:
@@ -180,29 +216,17 @@ def _native(calls: Sequence[Usage]) -> list[_Money]:
     return priced
 
 
-def _sum_of(calls: Sequence[Usage], money: Sequence[_Money], runs: Sequence[Run]) -> Cost | None:
-    """The cost of a session by itself, each of its calls once."""
-    seen: set[str] = set()
-    total = _Sum()
-    known = False
-    for call, one in zip(calls, money, strict=True):
-        if call.key:
-            if call.key in seen:
-                continue
-            seen.add(call.key)
-        total.add(call)
-        if one.usd is not None:
-            known = True
-            total.usd += one.usd
-            total.estimated_usd += one.estimated_usd
+def _cost(total: _Sum, calls: Sequence[Usage], runs: Sequence[Run]) -> Cost | None:
+    """The cost of a session by itself: its calls, each once, come to `total`."""
+    usd, known = total.usd, total.known
     if not _is_native(calls):
         paid = [run.cost.total_usd or 0.0 for run in runs if run.cost is not None]
         known = known or bool(paid)
-        total.usd += sum(paid)
+        usd += sum(paid)
     if not known:
         return None
     return Cost(
-        total_usd=total.usd,
+        total_usd=usd,
         input_tokens=total.input_tokens,
         output_tokens=total.output_tokens,
         thinking_tokens=total.thinking_tokens,

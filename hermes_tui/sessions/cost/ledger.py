@@ -9,6 +9,7 @@ import hashlib
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Index, Run, index_files, read_index
 from hermes_tui.sessions.cost.sheet import Own, Sheet
 from hermes_tui.sessions.cost.store import SourceCalls
-from session_adapters.base import Environment
+from session_adapters.base import Adapter, Environment
 from session_adapters.model import Cost, Problem, SessionSummary, unified_id
 from session_adapters.usage import Usage
 
@@ -162,15 +163,18 @@ class Ledger:
             before = {(one.agent, one.path, one.session_id): one for one in store.load_calls(self._file)}
         problems: list[Problem] = []
         calls = []
+        adapter = cache(self._adapters.get)  # which looks at the whole environment each time
         for entry in entries:
             source = entry.source
             known = before.get((source.agent, source.path, source.session_id))
             if known is None or tuple(known.stamp) != source.stamp:
-                known = self._read_source(entry, known, problems)
+                known = self._read_source(entry, known, adapter, problems)
             calls.append(known)
         return calls, problems
 
-    def _read_source(self, entry: Entry, known: SourceCalls | None, problems: list[Problem]) -> SourceCalls:
+    def _read_source(
+        self, entry: Entry, known: SourceCalls | None, adapter: Callable[[str], Adapter], problems: list[Problem]
+    ) -> SourceCalls:
         source = entry.source
         marks = {} if source.session_id else {one.session_id: _row_mark(one) for one in entry.summaries}
         kept: list[Usage] = []
@@ -180,26 +184,10 @@ class Ledger:
             same = marks.keys() - set(changed)
             kept = [call for call in known.calls if call.session_id in same]
         troubles: list[Problem] = []
-        found = self._ask(entry, changed, troubles.append)
+        found = _ask(adapter, entry, changed, troubles.append)
         problems += troubles
         stamp = source.stamp if not troubles else ()
         return SourceCalls(source.agent, source.path, source.session_id, stamp, [*kept, *(found or ())], marks)
-
-    def _ask(
-        self, entry: Entry, ids: Sequence[str] | None, report: Callable[[Problem], None]
-    ) -> Sequence[Usage] | None:
-        """What the adapter finds in a source. Trouble of any kind is reported; None where it failed altogether."""
-        source = entry.source
-        if not entry.summaries or (ids is not None and not ids):
-            return ()
-        try:
-            return list(self._adapters.get(source.agent).usage(source, report, ids))
-        except AdapterBroken as error:
-            reason = str(error)
-        except Exception as error:
-            reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
-        report(Problem(agent=source.agent, path=source.path, reason=reason))
-        return None
 
     def _add_up(
         self,
@@ -237,6 +225,26 @@ class Ledger:
             edition=self.prices.edition,
             tariffs=dict(self.prices.found),
         )
+
+
+def _ask(
+    adapter: Callable[[str], Adapter],
+    entry: Entry,
+    ids: Sequence[str] | None,
+    report: Callable[[Problem], None],
+) -> Sequence[Usage] | None:
+    """What the adapter finds in a source. Trouble of any kind is reported; None where it failed altogether."""
+    source = entry.source
+    if not entry.summaries or (ids is not None and not ids):
+        return ()
+    try:
+        return list(adapter(source.agent).usage(source, report, ids))
+    except AdapterBroken as error:
+        reason = str(error)
+    except Exception as error:
+        reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
+    report(Problem(agent=source.agent, path=source.path, reason=reason))
+    return None
 
 
 def _by_session(index: Index) -> Mapping[str, Sequence[Run]]:

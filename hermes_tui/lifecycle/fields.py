@@ -16,6 +16,10 @@ from hermes_tui.errors import EntryError
 
 __all__ = ["Fields", "decode_object"]
 
+_BITS = 63
+"""Of a whole number: what a database can hold, and more than any count of tokens."""
+_YEARS = range(2, 9998)
+"""Of a time: beside them it falls off the calendar as soon as a zone or a policy is added."""
 _SHOWN = 60
 """Characters of a wrong value that an error shows."""
 
@@ -74,8 +78,14 @@ class Fields:
     def text(self, name: str) -> str | None:
         """A text. Identifiers that some platforms give as numbers become the digits that their keys have."""
         value = self.taken(name)
-        if value is None or isinstance(value, str):
+        if isinstance(value, str):
+            try:
+                value.encode()
+            except UnicodeEncodeError:  # half a surrogate pair: a text to JSON and none to a database
+                raise EntryError(f"{self._place}{name}", "is no valid Unicode") from None
             return value
+        if value is None:
+            return None
         if isinstance(value, int) and not isinstance(value, bool):
             return str(value)
         raise self._wrong(name, value, "a text")
@@ -101,9 +111,9 @@ class Fields:
         value = self.taken(name)
         if value is None:
             return 0
-        if isinstance(value, int) and not isinstance(value, bool):
+        if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << _BITS:
             return value
-        raise self._wrong(name, value, "a whole number")
+        raise self._wrong(name, value, "a whole number that can be one")
 
     def number(self, name: str) -> float:
         """A finite number; 0.0 if absent."""
@@ -129,6 +139,8 @@ class Fields:
             raise self._wrong(name, value, "a time") from None
         if moment.tzinfo is not None:
             raise self._wrong(name, value, "a local time without a zone: Hermes fails on one with")
+        if moment.year not in _YEARS:
+            raise self._wrong(name, value, "a time of this age")
         return moment
 
     def required_time(self, name: str) -> datetime:

@@ -21,6 +21,9 @@ RECOVERABLE = ("agent_close", "ws_orphan_reap")
 """Ends that Hermes takes for accidents: it reopens such a session when it looks for a lane's conversation."""
 _MANY = 400
 """Ids in one statement."""
+_TIMES = ("started_at", "ended_at")
+_COUNTS = ("message_count", "input_tokens", "output_tokens", "expiry_finalized")
+_NUMBERS = (*_TIMES, *_COUNTS)
 _LONGEST = 100
 """Continuations that are followed at most, as Hermes does."""
 
@@ -127,9 +130,10 @@ class Rows:
         """Every row of the routing table, of whatever scope, in its order."""
         if not self.has_routing:
             return []
-        found = self._all("SELECT scope, session_key, entry_json, updated_at FROM gateway_routing")
+        texts = ", ".join(map(_bytes, ("scope", "session_key", "entry_json")))
+        found = self._all(f"SELECT {texts}, updated_at FROM gateway_routing")  # noqa: S608 - ours
         return [
-            RoutingRow(str(scope), str(key), _text(entry), updated if isinstance(updated, int | float) else None)
+            RoutingRow(_text(scope), _text(key), _json(entry), updated if isinstance(updated, int | float) else None)
             for scope, key, entry, updated in found
         ]
 
@@ -232,7 +236,11 @@ class Rows:
         names = SessionRow.__struct_fields__
         if "id" not in self.columns:
             return []
-        chosen = ", ".join(name if name in self.columns else f"NULL AS {name}" for name in names)
+        texts = {name for name in names if name not in _NUMBERS}
+        chosen = ", ".join(
+            f"NULL AS {name}" if name not in self.columns else _bytes(name) if name in texts else name
+            for name in names
+        )
         found = self._all(f"SELECT {chosen} FROM sessions WHERE {condition}", values)  # noqa: S608 - ours
         return list(_rows(names, found))
 
@@ -244,14 +252,27 @@ def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[Se
     """SQLite keeps any type in any column: what is of another than it should be counts as text or as nothing."""
     for values in found:
         row = dict(zip(names, values, strict=True))
-        for name in ("started_at", "ended_at"):
+        for name in _TIMES:
             row[name] = float(row[name]) if isinstance(row[name], int | float) else None
-        for name in ("message_count", "input_tokens", "output_tokens", "expiry_finalized"):
+        for name in _COUNTS:
             row[name] = row[name] if isinstance(row[name], int) else None
         for name, value in row.items():
             if isinstance(value, bytes):
                 row[name] = _text(value)
         yield SessionRow(**row)
+
+
+def _bytes(column: str) -> str:
+    """A text column as its bytes: text that is no UTF-8 in one row would otherwise hide all the others."""
+    return f"CAST({column} AS BLOB)"
+
+
+def _json(value: Any) -> str:
+    """JSON that is no UTF-8 is none: what is read of it could not be compared with what stands there."""
+    try:
+        return value.decode() if isinstance(value, bytes) else _text(value)
+    except UnicodeDecodeError:
+        return f"\ufffd{_text(value)}"
 
 
 def _text(value: Any) -> str:

@@ -56,7 +56,7 @@ def test_a_reset_closes_what_the_gateway_would_bring_back(world: World) -> None:
     current = world.talk(force_new=True)
     plan = world.plan("reset")
     assert set(plan.older) == set(older)
-    assert any("3 older sessions" in words and older[0] in words for words in plan.writes)
+    assert any("3 other sessions" in words and older[0] in words for words in plan.writes)
     outcome = world.operations.apply(plan)
     new = world.get()
     assert new not in (*older, current)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -15,14 +14,13 @@ import pytest
 
 from hermes_tui.errors import HermesTuiError, LaneNotFound, OperationRefused, StoreError, ValidationError
 from hermes_tui.lifecycle.lanes import board
-from hermes_tui.lifecycle.operations import Audit, Operations, Outcome, Plan, Request
+from hermes_tui.lifecycle.operations import Audit, Operations, Request
 from lifecycle.oracle import Oracle
+from lifecycle.sample_home import LIVE, Home
 from lifecycle.worlds import ANA, BOB, KEY, World, gateway
-from session_adapters.base import Environment
 from tiny_home import tree_hash
 
 CLEAR = "agent:main:telegram:group:-100700001:12"
-LIVE = "agent:main:discord:dm:70000197"
 
 
 @pytest.fixture
@@ -31,45 +29,6 @@ def world(hermes: Oracle, tmp_path: Path) -> Iterator[World]:
     world = World(hermes, tmp_path / "user")
     world.start()
     yield world
-
-
-class Home:
-    """A copy of the sample store, and our operations on it."""
-
-    def __init__(self, path: Path, tmp_path: Path) -> None:
-        self.path = path / ".hermes"
-        self.index = self.path / "sessions" / "sessions.json"
-        self.environment = Environment(home=path)
-        self.audit = tmp_path / "state" / "lanes.jsonl"
-        self.operations = Operations(self.environment, audit=Audit(self.audit))
-
-    def plan(self, kind: str, key: str = LIVE, **more: Any) -> Plan:
-        return self.operations.plan(Request(kind=kind, key=key, **more))  # type: ignore[arg-type]
-
-    def apply(self, kind: str, key: str = LIVE, **more: Any) -> Outcome:
-        plan = self.plan(kind, key, **more)
-        assert not plan.refusal, plan.refusal
-        return self.operations.apply(plan)
-
-    def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        connection = sqlite3.connect(self.path / "state.db")
-        with connection:
-            found = connection.execute(statement, values).fetchall()
-        connection.close()
-        return found
-
-    def members(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.index.read_text())
-        return found
-
-    def refuses(self, kind: str, key: str, reason: str, **more: Any) -> None:
-        """The plan says why, applying it raises, and nothing of the store changes."""
-        before = tree_hash(self.path)
-        plan = self.plan(kind, key, **more)
-        assert reason in plan.refusal
-        with pytest.raises(OperationRefused):
-            self.operations.apply(plan)
-        assert tree_hash(self.path) == before
 
 
 @pytest.fixture

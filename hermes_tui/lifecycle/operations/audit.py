@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -21,8 +22,15 @@ import msgspec
 from hermes_tui import paths
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.operations.plan import Changes, Request
+from session_adapters.files import read_small
 
 __all__ = ["Audit", "Operation", "OutcomeState", "Record", "new_id"]
+
+PATIENCE = 15.0
+"""Seconds to wait for another operation; one takes a fraction of a second."""
+_POLL = 0.02
+_LIMIT = 1 << 28
+"""Bytes of the log; a lifetime of operations is a fraction of that."""
 
 OutcomeState = Literal["done", "pending", "lost", "failed", "undone", "interrupted"]
 
@@ -84,7 +92,8 @@ class Audit:
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """One operation at a time, over all processes of this user. Raises `StoreError`."""
+        """One operation at a time, over all processes of this user. Raises `StoreError`, also where another one
+        takes longer than any should."""
         lock = self.path.with_suffix(".lock")
         try:
             paths.private_dir(lock.parent)
@@ -92,16 +101,31 @@ class Audit:
         except OSError as error:
             raise StoreError(f"The log of operations cannot be locked: {lock}: {error.strerror or error}.") from error
         try:
-            fcntl.flock(number, fcntl.LOCK_EX)
+            self._wait_for(number, lock)
             yield
         finally:
             os.close(number)
+
+    def _wait_for(self, number: int, lock: Path) -> None:
+        until = time.monotonic() + PATIENCE
+        while True:
+            try:
+                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() >= until:
+                    raise StoreError(
+                        f"Another hermes-tui has been changing lanes for {PATIENCE:.0f} s and holds {lock}; nothing"
+                        " was changed here. If it was stopped, let it go on or end it, and try again."
+                    ) from None
+                time.sleep(_POLL)
+            else:
+                return
 
     def operations(self) -> list[Operation]:
         """Every operation, the oldest first. Lines that are torn are passed over: their operations never began.
         Raises `StoreError`."""
         try:
-            raw = self.path.read_bytes()
+            raw = read_small(self.path, _LIMIT)
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -116,7 +140,8 @@ class Audit:
                 continue
             known = found.get(record.operation)
             if record.event == "begun":
-                found[record.operation] = Operation(begun=record)
+                if record.request is not None:  # else it is none of ours, whoever wrote it
+                    found[record.operation] = Operation(begun=record)
             elif known is not None and record.event == "applied":
                 found[record.operation] = msgspec.structs.replace(known, applied=record.at)
             elif known is not None:

@@ -13,7 +13,8 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.errors import EntryError
+from hermes_tui.lifecycle.entry import SessionEntry, check_session_id
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.operations.draft import (
     Draft,
@@ -199,6 +200,10 @@ def _target_obstacle(facts: Facts, target: str, force: bool) -> str:
     entry, row = facts.entry, facts.target
     if row is None:
         return f"this profile's database has no session {target!r}"
+    try:
+        check_session_id(target)
+    except EntryError as error:
+        return f"a lane cannot be in it: {error}"
     if entry is not None and target == entry.session_id and row.open:
         return "the lane is in that session already"
     if target in facts.occupied:
@@ -237,7 +242,7 @@ def _closing_words(facts: Facts, closed: Sequence[SessionRow], reason: str) -> l
     words = [f"ends {row.id} with reason {reason}" for row in closed if row.id == current]
     others = [row.id for row in closed if row.id != current]
     if others:
-        many = f"{len(others)} older session{'s' if len(others) > 1 else ''}"
+        many = f"{len(others)} other session{'s' if len(others) > 1 else ''}"
         words.append(f"closes {many} that the gateway would otherwise bring back: {', '.join(others)}")
     return words
 

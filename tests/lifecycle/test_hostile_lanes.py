@@ -1,0 +1,206 @@
+"""One lane, row or line of our log that makes no sense hides no other, and nothing is written on its account."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hermes_tui.cli.lanes_view import board_lines, lane_lines
+from hermes_tui.errors import OperationRefused, StoreError, ValidationError
+from hermes_tui.lifecycle.lanes import Board, board
+from hermes_tui.lifecycle.operations import Audit, Operations, Request, audit
+from hermes_tui.widgets.lanes.facts import lane_blocks, lane_row
+from lifecycle.sample_home import LIVE, Home
+from tiny_home import tree_hash
+
+NOW = datetime(2026, 7, 21, 12, tzinfo=UTC)
+OTHER = "agent:main:telegram:group:-100700001:12"
+
+
+@pytest.fixture
+def home(store: Callable[..., Path], tmp_path: Path) -> Home:
+    """Seventeen lanes of a stopped 0.19.0."""
+    return Home(store("hermes", "home"), tmp_path)
+
+
+@pytest.fixture
+def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
+    """Moves this process into a zone, by a rule as POSIX has it."""
+
+    def move(rule: str) -> None:
+        monkeypatch.setenv("TZ", rule)
+        time.tzset()
+
+    yield move
+    monkeypatch.undo()
+    time.tzset()
+
+
+def shown(home: Home) -> Board:
+    """Every lane, drawn in every way that there is."""
+    found = board(home.environment, NOW)
+    assert list(board_lines(found, NOW, 120))
+    for lane in found.lanes:
+        lane_row(lane, NOW, lambda moment: moment, None)
+        assert lane_blocks(lane, NOW, lambda moment: moment, None)
+        assert list(lane_lines(lane, NOW))
+    return found
+
+
+def states(home: Home) -> dict[str, str]:
+    return {lane.key: lane.state for lane in shown(home).lanes if lane.profile == "default"}
+
+
+@pytest.mark.parametrize("zone", ["UTC0", "NZST-12", "PST8"])
+@pytest.mark.parametrize(
+    ("member", "value", "fault"),
+    [
+        ("created_at", "0001-01-01T00:00:00", "created_at is .* not a time of this age"),
+        ("updated_at", "9999-12-31T23:59:59.999999", "updated_at is .* not a time of this age"),
+        ("last_resume_marked_at", "9999-12-31T23:59:59", "last_resume_marked_at is .* not a time of this age"),
+        ("last_prompt_tokens", 10**39, "last_prompt_tokens is .* not a whole number that can be one"),
+        ("display_name", "half \ud83d", "display_name is no valid Unicode"),
+        ("origin.user_id", "\ud800", "origin.user_id is no valid Unicode"),
+        ("origin.platform", "\udfff", "origin.platform is no valid Unicode"),
+    ],
+)
+def test_an_entry_off_the_scale_hides_no_other(
+    home: Home, in_zone: Callable[[str], None], zone: str, member: str, value: Any, fault: str
+) -> None:
+    before = states(home)
+    home.sql(
+        f"UPDATE gateway_routing SET entry_json = json_set(entry_json, '$.{member}', json(?)) WHERE session_key = ?",
+        json.dumps(value),
+        LIVE,
+    )
+    in_zone(zone)
+    assert states(home) == {**before, LIVE: "unreadable"}
+    tree = tree_hash(home.path)
+    for kind in ("reset", "suspend", "mark", "clear"):
+        plan = home.plan(kind)
+        assert "cannot be understood" in plan.refusal
+        with pytest.raises(OperationRefused):
+            home.operations.apply(plan)
+    assert re.search(fault, home.plan("reset").refusal)
+    assert tree_hash(home.path) == tree
+    assert home.operations.log() == []
+    assert home.apply("clear", OTHER).state == "done", "a neighbour can be changed all the same"
+
+
+@pytest.mark.parametrize("column", ["title", "model", "user_id", "display_name", "end_reason", "source"])
+def test_text_that_is_no_utf8_hides_no_other(home: Home, column: str) -> None:
+    """Python's sqlite3, and apsw, give up the whole query at one such text."""
+    before = states(home)
+    session_id = next(lane.session_id for lane in shown(home).lanes if lane.key == LIVE)
+    home.sql(f"UPDATE sessions SET {column} = CAST(x'ff41' AS TEXT) WHERE id = ?", session_id)
+    found = {lane.key: lane for lane in shown(home).lanes}
+    assert {key: state for key, state in states(home).items() if key != LIVE} == {
+        key: state for key, state in before.items() if key != LIVE
+    }
+    assert not [problem for problem in shown(home).problems if "state.db" in problem]
+    if column in ("title", "model", "end_reason"):
+        assert getattr(found[LIVE], column) == "\ufffdA"
+    assert home.apply("clear", OTHER).state == "done"
+
+
+def test_an_entry_that_is_no_utf8_is_refused(home: Home) -> None:
+    home.sql(
+        "UPDATE gateway_routing SET entry_json = CAST(replace(entry_json, '\"dm\"', '\"dm') || x'ff' AS TEXT)"
+        " WHERE session_key = ?",
+        LIVE,
+    )
+    assert states(home)[LIVE] == "unreadable"
+    home.refuses("reset", LIVE, "cannot be understood: it is no JSON")
+
+
+@pytest.mark.parametrize("target", ["a/../b", "..", "/etc/passwd", "C:x", "a\\b"])
+def test_a_session_that_hermes_would_not_load_is_no_target(home: Home, target: str) -> None:
+    """Hermes drops a lane whose session's id holds parts of a path: to lead one there would lose it."""
+    columns = [name for _, name, *_ in home.sql("PRAGMA table_info(sessions)") if name not in ("id", "title")]
+    names = ", ".join(columns)
+    lane = next(lane for lane in shown(home).lanes if lane.key == LIVE)
+    home.sql(
+        f"INSERT INTO sessions (id, {names}) SELECT ?, {names} FROM sessions WHERE id = ?",
+        target,
+        lane.session_id,
+    )
+    home.sql("UPDATE sessions SET message_count = 2 WHERE id = ?", target)
+    home.refuses(
+        "resume", LIVE, "a lane cannot be in it: session_id holds parts of a path", target=target, force=True
+    )
+
+
+def test_lines_of_the_log_that_nobody_wrote(home: Home) -> None:
+    """Decoded, and yet no operation: no request, or an outcome of nothing."""
+    outcome = home.apply("suspend")
+    at, root = NOW.isoformat(), str(home.path)
+    with home.audit.open("a") as file:
+        for line in (
+            {"operation": "a", "event": "begun", "at": at, "home": root},
+            {"operation": "b", "event": "outcome", "at": at, "state": "done", "text": "x"},
+            {"operation": "c", "event": "begun", "at": at, "home": root, "request": {"kind": "format"}},
+            {"operation": outcome.operation, "event": "outcome", "at": at},
+        ):
+            file.write(f"{json.dumps(line)}\n")
+    (one,) = home.operations.log()
+    assert (one.operation, one.state) == (outcome.operation, "done")
+    for id_ in ("a", "b", "c"):
+        with pytest.raises(ValidationError):
+            home.operations.undo(id_)
+    assert home.apply("reset").state == "done"
+
+
+def test_another_operation_that_never_ends(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that was stopped in the middle: after a while it is said, and nothing is changed."""
+    monkeypatch.setattr(audit, "PATIENCE", 0.05)
+    plan = home.plan("reset")
+    tree = tree_hash(home.path)
+    home.audit.parent.mkdir(exist_ok=True)
+    with home.audit.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(
+            StoreError, match=r"Another hermes-tui has been changing lanes .* nothing was changed here"
+        ):
+            home.operations.apply(plan)
+    assert tree_hash(home.path) == tree
+    assert home.operations.log() == []
+    assert home.operations.apply(plan).state == "done"
+
+
+@pytest.mark.parametrize("device", ["/dev/full", "/dev/zero", "/dev/null"])
+def test_a_log_that_is_no_file(home: Home, device: str) -> None:
+    """Reading the first two would never end."""
+    plan = home.plan("reset")
+    home.audit.parent.mkdir(mode=0o700, exist_ok=True)
+    home.audit.symlink_to(device)
+    tree = tree_hash(home.path)
+    with pytest.raises(StoreError, match=r"log of operations .*lanes\.jsonl cannot be read: not a regular file"):
+        home.operations.apply(plan)
+    assert tree_hash(home.path) == tree
+
+
+@pytest.mark.parametrize("jump", [timedelta(days=-400), timedelta(hours=-1), timedelta(days=400)])
+def test_a_clock_that_jumps(home: Home, jump: timedelta) -> None:
+    """Between the plan, its application, the question after it and its undo."""
+    moment = datetime.now(UTC)
+    operations = Operations(home.environment, audit=Audit(home.audit), clock=lambda: moment)
+    before = (home.members(), home.sql("SELECT * FROM sessions"), home.sql("SELECT entry_json FROM gateway_routing"))
+    plan = operations.plan(Request(kind="reset", key=LIVE))
+    moment += jump
+    outcome = operations.apply(plan)
+    assert (outcome.state, outcome.session_id) == ("done", plan.becomes)
+    moment += jump
+    assert operations.outcome(outcome.operation).state == "done"
+    moment -= 3 * jump
+    assert operations.apply(operations.undo(outcome.operation)).state == "done"
+    after = (home.members(), home.sql("SELECT * FROM sessions"), home.sql("SELECT entry_json FROM gateway_routing"))
+    assert after == before
+    assert [one.state for one in operations.log()] == ["done", "undone"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from markdown_it import MarkdownIt
 
@@ -14,7 +14,10 @@ from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.export.plain import plain
 from session_adapters.model import Message, SessionSummary
 
-__all__ = ["Copyable", "copyables"]
+if TYPE_CHECKING:
+    from hermes_tui.sessions.native import Verb
+
+__all__ = ["Copyable", "NativeCommand", "copyables", "native_commands"]
 
 _MOST_BLOCKS = 9
 _COMMANDS = ("command", "cmd", "script")
@@ -47,6 +50,21 @@ def copyables(session: SessionSummary, message: Message | None) -> list[Copyable
         found.append(_copyable("d", "directory", session.cwd))
     found.append(_copyable("s", "command", shlex.join(["hermes-tui", "sessions", "show", session.unified_id])))
     return found
+
+
+class NativeCommand(NamedTuple):
+    """A command of the agent's own, which is worked out only when it is chosen."""
+
+    choice: Choice
+    verb: Verb
+
+
+def native_commands(agent: str) -> dict[str, NativeCommand]:
+    """Key → the agent's own commands for a session; `agent` as it is shown."""
+    return {
+        "r": NativeCommand(Choice("r", "resume command", f"with which {agent} goes on with it"), "resume"),
+        "f": NativeCommand(Choice("f", "fork command", f"with which {agent} begins anew from it"), "fork"),
+    }
 
 
 def _copyable(key: str, label: str, text: str) -> Copyable:

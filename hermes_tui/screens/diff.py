@@ -9,6 +9,7 @@ from textual import on
 from textual.app import ComposeResult
 from textual.screen import Screen
 
+from hermes_tui.aside import aside
 from hermes_tui.display import compact, duration, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.diff import SessionDiff, Side
@@ -23,7 +24,7 @@ __all__ = ["DiffScreen"]
 
 
 class DiffScreen(Screen[None]):
-    """Compares in a thread; shows which two, what each cost, and what is different."""
+    """Compares beside the screen; shows which two, what each cost, and what is different."""
 
     AUTO_FOCUS = "DiffView"
 
@@ -60,27 +61,24 @@ class DiffScreen(Screen[None]):
         for name, one in (("a", self._a), ("b", self._b)):
             self.query_one(f"#side-{name}", Line).show([self._whose(name, one.unified_id, one.title)])
         self.query_one(DiffView).say("Comparing …")
-        self.run_worker(self._run, thread=True, group="diff", exit_on_error=False)
+        self.run_worker(self._run(), group="diff", exit_on_error=True)
         self.call_after_refresh(self._show_hints)
 
-    def _run(self) -> None:
+    async def _run(self) -> None:
         a, b = ((one.agent, one.session_id) for one in (self._a, self._b))
         try:
-            found = self._compare(a, b)
+            found = await aside(self._compare, a, b)
         except HermesTuiError as error:
-            self.app.call_from_thread(self._fail, str(error))
+            self._fail(str(error))
         except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
-            self.app.call_from_thread(self._fail, f"they could not be compared ({type(error).__name__}: {error})")
+            self._fail(f"the comparison failed ({type(error).__name__}: {error})")
         else:
-            self.app.call_from_thread(self._show, found)
+            self._show(found)
 
     def _fail(self, reason: str) -> None:
-        if self.is_attached:
-            self.query_one(DiffView).say(f"Cannot be compared: {safe(reason)}")
+        self.query_one(DiffView).say(f"Cannot be compared: {safe(reason)}")
 
     def _show(self, found: SessionDiff) -> None:
-        if not self.is_attached:
-            return
         self._diff = found
         self.query_one(DiffView).show(found)
         self._label()

@@ -1,19 +1,19 @@
 """What is done with a session as a whole, from list and transcript: compare, export, copy, read elsewhere.
 
-Everything that reads a store or writes a file happens in a thread; the screen is told how it went.
+Everything that reads a store or writes a file happens beside the screen (`session_work`), which is told how it went.
 """
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
 
-from hermes_tui.display import size
+from hermes_tui.aside import aside
+from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.widgets.session_list import SessionList
 from hermes_tui.widgets.session_rows import Conversation
@@ -22,8 +22,8 @@ from session_adapters.model import SessionSummary, unified_id
 
 if TYPE_CHECKING:
     from hermes_tui.app import HermesApp
-    from hermes_tui.screens.copying import Copyable
     from hermes_tui.screens.export import Wish
+    from hermes_tui.sessions.native import Verb
 
 __all__ = ["SessionActions"]
 
@@ -59,22 +59,6 @@ class SessionActions(Screen[None]):
             return self.pane.summary
         highlighted = self.sessions.highlighted
         return highlighted.tip if highlighted is not None else None
-
-    def _in_thread(self, work: Callable[[], str]) -> None:
-        """Do `work` in a thread and say what it returns, or what kept it from it."""
-
-        def run() -> None:
-            severity: Literal["information", "error"] = "information"
-            try:
-                said = work()
-            except HermesTuiError as error:
-                said, severity = str(error), "error"
-            except Exception as error:  # a bug of one adapter: told, and the program goes on
-                said, severity = f"It did not work ({type(error).__name__}: {error})", "error"
-            if said:
-                self.app.call_from_thread(self.notify, said, severity=severity, markup=False, timeout=10)
-
-        self.run_worker(run, thread=True, group="session", exit_on_error=False)
 
     def _nothing_here(self) -> None:
         self.notify("There is no session here.", markup=False)
@@ -124,31 +108,31 @@ class SessionActions(Screen[None]):
 
         def wished(wish: Wish | None) -> None:
             if wish is not None:
-                self._in_thread(lambda: self._write(subject, parts, wish))
+                self.run_worker(self._export(subject, parts, wish), group="session", exit_on_error=True)
 
         self.app.push_screen(ExportScreen(subject, len(parts), Path("~")), wished)
 
-    def _write(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: Wish) -> str:
-        from hermes_tui.redact import Redactor
-        from hermes_tui.sessions.export import export, export_lineage
-        from hermes_tui.sessions.export.target import write_file
+    async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: Wish) -> None:
+        from hermes_tui.screens.session_work import beside, write_export
 
-        manager = self._program.manager
-        redactor = Redactor() if wish.redact else None
-        if wish.lineage:
-            every = (manager.get(part.agent, part.session_id) for part in parts)
-            written = export_lineage(every, wish.form, redactor=redactor)
+        try:
+            said = await beside(partial(write_export, self._program.manager, subject, parts, wish))
+        except Exception as error:
+            self._failed(error)
         else:
-            written = export(manager.get(subject.agent, subject.session_id), wish.form, redactor=redactor)
-        octets = write_file(wish.path, written, replace=wish.replace)
-        masked = f"; {redactor.report}" if redactor is not None else ""
-        return f"Wrote {wish.path} ({size(octets)}){masked}"
+            self.notify(safe(said), markup=False, timeout=10)
+
+    def _failed(self, error: Exception) -> None:
+        """Say what went wrong. A bug of one adapter is told, too, and the program goes on."""
+        known = isinstance(error, HermesTuiError)
+        said = str(error) if known else f"It did not work ({type(error).__name__}: {error})"
+        self.notify(safe(said), severity="error", markup=False, timeout=10)
 
     # Copy --------------------------------------------------------------------------------------------------
 
     def action_copy(self) -> None:
         """Ask what to copy."""
-        from hermes_tui.screens.copying import copyables
+        from hermes_tui.screens.copying import copyables, native_commands
         from hermes_tui.screens.menu import MenuScreen
 
         subject = self.subject
@@ -158,18 +142,38 @@ class SessionActions(Screen[None]):
         shown = self.pane.summary
         message = self.pane.message if shown is not None and shown.unified_id == subject.unified_id else None
         offered = copyables(subject, message)
+        agent = self._program.manager.saved_labels.get(subject.agent)
+        commands = native_commands(safe(agent.label if agent is not None else subject.agent))
 
         def chosen(key: str | None) -> None:
-            if key is not None:
-                self._copy(next(one for one in offered if one.choice.key == key))
+            if key in commands:
+                verb = commands[key].verb
+                self.run_worker(self._copy_command(subject, verb), group="session", exit_on_error=True)
+            elif key is not None:
+                self._copy(next(one.text for one in offered if one.choice.key == key))
 
-        self.app.push_screen(MenuScreen("Copy", [one.choice for one in offered]), chosen)
+        choices = [*(one.choice for one in offered), *(one.choice for one in commands.values())]
+        self.app.push_screen(MenuScreen("Copy", choices), chosen)
 
-    def _copy(self, one: Copyable) -> None:
+    async def _copy_command(self, subject: SessionSummary, verb: Verb) -> None:
+        """Looking for the program, and whether the session is open elsewhere, may take a moment."""
+        manager = self._program.manager
+        try:
+            start = await aside(
+                manager.resume if verb == "resume" else manager.fork, subject.agent, subject.session_id
+            )
+        except HermesTuiError as error:
+            self._failed(error)
+            return
+        self._copy(start.line)
+        for text in (*(one.text for one in start.obstacles), *start.warnings):
+            self.notify(safe(text), severity="warning", markup=False, timeout=10)
+
+    def _copy(self, text: str) -> None:
         from hermes_tui.clipboard import copy
 
         try:
-            said = copy(self.app, one.text)
+            said = copy(self.app, text)
         except OSError as error:
             self.notify(f"Cannot be copied: {error.strerror or error}", severity="error", markup=False)
         else:
@@ -198,30 +202,29 @@ class SessionActions(Screen[None]):
         try:
             argv = program()
         except HermesTuiError as error:
-            self.notify(str(error), severity="error", markup=False)
+            self._failed(error)
             return
+        self.run_worker(self._read_elsewhere(subject, argv), group="session", exit_on_error=True)
 
-        def prepare() -> str:
-            from hermes_tui.sessions.export import export
+    async def _read_elsewhere(self, subject: SessionSummary, argv: Sequence[str]) -> None:
+        from hermes_tui.screens.session_work import beside, write_for_reading
 
-            session = self._program.manager.get(subject.agent, subject.session_id)
-            handle, name = tempfile.mkstemp(prefix="hermes-tui-", suffix=".md")
-            with open(handle, "wb") as file:  # noqa: PTH123  (a descriptor)
-                file.writelines(export(session, "markdown"))
-            self.app.call_from_thread(self._hand_over, argv, name)
-            return ""
-
-        self._in_thread(prepare)
+        try:
+            name = await beside(partial(write_for_reading, self._program.manager, subject))
+        except Exception as error:
+            self._failed(error)
+        else:
+            self._hand_over(argv, name)
 
     def _hand_over(self, argv: Sequence[str], name: str) -> None:
         from hermes_tui.external import run_outside
 
         try:
-            if self.is_attached:
-                code = run_outside(self.app, [*argv, name])
-                if code:
-                    self.notify(f"{argv[0]} ended with code {code}.", severity="warning", markup=False)
+            code = run_outside(self.app, [*argv, name]) if self.is_attached else 0
         except HermesTuiError as error:
-            self.notify(str(error), severity="error", markup=False)
+            self._failed(error)
+        else:
+            if code:
+                self.notify(f"{safe(argv[0])} ended with code {code}.", severity="warning", markup=False)
         finally:
-            os.unlink(name)  # noqa: PTH108
+            Path(name).unlink(missing_ok=True)  # an editor may have moved it

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 import stat
 import subprocess
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -46,6 +48,10 @@ def content(path: str) -> tuple[str, int] | None:
 
 def written_to(folder: Path) -> list[Path]:
     return list(folder.glob("*.md"))
+
+
+def copied(pilot: Pilot[None], ending: str) -> bool:
+    return pilot.app.clipboard.endswith(ending)
 
 
 def tmux(socket: Path, *arguments: str) -> str:
@@ -112,7 +118,10 @@ async def test_export_keeps_an_old_file_unless_told(
         assert target.read_text().startswith("# Alone")
 
 
-async def test_keys_typed_ahead_write_nothing(program: Program, claude_home: ClaudeHome, isolated_home: Path) -> None:
+async def test_keys_typed_ahead_write_nothing(
+    program: Program, claude_home: ClaudeHome, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_screen, "_ARMED_AFTER", 3600.0)
     claude_home.session("Alone")
     async with program(claude_home.home) as pilot:
         await pilot.press("e", "enter", "enter")
@@ -178,6 +187,49 @@ def test_what_can_be_copied() -> None:
         ("d", "directory", "/srv/x y"),
         ("s", "command", "hermes-tui sessions show claude:abc"),
     ]
+
+
+async def test_the_agents_own_command_is_copied(
+    program: Program, claude_home: ClaudeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    claude = tmp_path / "claude"
+    claude.write_text("#!/bin/sh\n")
+    claude.chmod(0o755)
+    path = claude_home.session("Go on")
+    async with program(claude_home.home) as pilot:
+        for key, last in (("r", path.stem), ("f", "--fork-session")):
+            await pilot.press("y", key)
+            await until(pilot, partial(copied, pilot, last))
+            there, _, command = pilot.app.clipboard.partition(" && ")
+            assert shlex.split(there) == ["cd", "--", "/home/dev/shop"]
+            argv = [word for word in shlex.split(command) if "=" not in word]  # variables first: another home is read
+            assert argv == ["claude", "--resume", path.stem, "--fork-session"][: 3 if key == "r" else 4]
+        assert any("is gone" in one for one in toasts(pilot))
+
+
+async def test_a_command_that_an_agent_lacks_is_said(program: Program, store: Callable[..., Path]) -> None:
+    async with program(store("gemini", "home")) as pilot:
+        await pilot.press("y", "f")
+        await until(pilot, lambda: toasts(pilot))
+        assert "fork" in toasts(pilot)[0]
+        assert pilot.app.clipboard == ""
+
+
+async def test_the_palette_has_them_too(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Alone")
+    async with program(claude_home.home) as pilot:
+        app = app_of(pilot)
+        offered = {one.title: one.callback for one in app.get_system_commands(app.screen)}
+        expected = {"Compare", "Copy", "Export", "Fork", "Open in the editor", "Read in the pager", "Resume"}
+        assert expected <= offered.keys()
+        offered["Export"]()
+        await until(pilot, lambda: isinstance(app.screen, ExportScreen))
+        elsewhere = {one.title for one in app.get_system_commands(app.screen)}
+        assert not expected & elsewhere  # they act on the list or the transcript
+        await pilot.press("escape")
+        offered["Copy"]()
+        await until(pilot, lambda: isinstance(app.screen, MenuScreen))
 
 
 async def test_too_much_for_a_clipboard_goes_into_a_file(program: Program, claude_home: ClaudeHome) -> None:

@@ -322,6 +322,8 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers: our own, and none of Textual's."""
+        from hermes_tui.screens.session_commands import session_commands
+
         main = self.main
         if screen is main:
             yield SystemCommand("Search", "All that was said and done, and titles, projects, ids", main.action_filter)
@@ -329,6 +331,7 @@ class HermesApp(App[None], inherit_bindings=False):
                 again = partial(main.search_for, query)
                 yield SystemCommand(f"Search: {safe(name)}", safe(query), again)
             yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
+            yield from session_commands(main)
         yield SystemCommand("Refresh", "Look at the stores now", self.action_refresh)
         yield SystemCommand("Costs", "By day, agent, model and project", self.action_cost)
         yield SystemCommand("Lanes", "Of Hermes' gateway: see, reset, suspend and resume them", self.action_lanes)

@@ -99,14 +99,14 @@ def file_stamp(status: os.stat_result) -> tuple[int, ...]:
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
 
 
-def names_in(folder: Path, trouble: Callable[[Path, OSError], None]) -> list[str]:
+def names_in(folder: str | Path, trouble: Callable[[Path, OSError], None]) -> list[str]:
     """What lies in a directory, sorted; nothing where there is none. `trouble` is told of one that cannot be read."""
     try:
         return sorted(os.listdir(folder))  # noqa: PTH208 - names alone
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        trouble(folder, error)
+        trouble(Path(folder), error)
         return []
 
 

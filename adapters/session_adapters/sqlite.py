@@ -104,7 +104,7 @@ class _Files(NamedTuple):
 
 def _stat(path: str) -> tuple[int, ...]:
     try:
-        status = Path(path).stat()
+        status = os.stat(path)  # noqa: PTH116 - asked a dozen times for each of thousands of databases
     except FileNotFoundError:
         return ()
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
@@ -113,25 +113,31 @@ def _stat(path: str) -> tuple[int, ...]:
 def _look(path: str) -> _Files:
     """Raises `DatabaseUnreadable` where there is nothing to open."""
     try:
-        status = Path(path).stat()
+        status = os.stat(path)  # noqa: PTH116 - as above
         if not stat.S_ISREG(status.st_mode):
             raise DatabaseUnreadable("it is not a regular file")
         if not status.st_size:
             raise DatabaseUnreadable("the file is empty")
-        return _Files(_stat(path), _stat(path + "-wal"), _stat(path + "-journal"), bool(_stat(path + "-shm")))
+        database = (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+        return _Files(database, _stat(path + "-wal"), _stat(path + "-journal"), bool(_stat(path + "-shm")))
     except FileNotFoundError as error:
         raise DatabaseMissing("there is no such file") from error
     except OSError as error:
         raise DatabaseUnreadable(f"the file cannot be reached: {error.strerror or error}") from error
 
 
+def _real(path: str | Path) -> str:
+    """The file itself, which its log lies beside. Only a link as the last part makes a difference, and that costs
+    one look."""
+    name = os.path.abspath(path)  # noqa: PTH100 - as above
+    return os.path.realpath(name) if os.path.islink(name) else name  # noqa: PTH114
+
+
 def database_stamp(path: str | Path) -> tuple[int, ...]:
     """Changes when the content may have changed: device, inode, size and mtime in ns of the database, then those
     of its `-wal` (a commit may touch nothing else). Reading does not change it. Raises `OSError`."""
-    name = os.fspath(path)
-    # The log lies beside the file itself. Only a link as the last part makes a difference, and that costs one look.
-    real = os.path.realpath(name) if os.path.islink(name) else name  # noqa: PTH114 - asked for thousands of files
-    status = os.stat(real)  # noqa: PTH116
+    real = _real(path)
+    status = os.stat(real)  # noqa: PTH116 - as above
     wal = _stat(real + "-wal")
     # An empty log says nothing, and comes and goes with connections.
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, *(wal if wal and wal[2] else ()))
@@ -213,7 +219,7 @@ def read_database(path: str | Path, read: Callable[[apsw.Connection], T], *, tim
     `read` may be called several times and must keep nothing of an earlier call, nor the connection. Raises
     `DatabaseMissing`, `DatabaseUnreadable`, and whatever else `read` raises.
     """
-    real = os.path.realpath(path)
+    real = _real(path)
     deadline = time.monotonic() + timeout
     moved = 0
     while True:
@@ -300,9 +306,8 @@ def _prepare(connection: apsw.Connection, deadline: float) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
-    connection.execute("PRAGMA query_only = 1")
-    connection.execute("PRAGMA temp_store = 2")  # memory: sorting leaves no file anywhere
-    connection.execute("PRAGMA cell_size_check = 1")
+    # In memory (2), sorting leaves no file anywhere.
+    connection.execute("PRAGMA query_only = 1; PRAGMA temp_store = 2; PRAGMA cell_size_check = 1")
 
 
 _REASONS: tuple[tuple[type[apsw.Error], str], ...] = (

@@ -22,7 +22,7 @@ from session_adapters.cursor.wire import Root, read_root
 from session_adapters.files import read_small
 from session_adapters.model import Message
 from session_adapters.sqlite import DatabaseUnreadable, read_database
-from session_adapters.sqlite_rows import as_text, columns
+from session_adapters.sqlite_rows import as_text
 
 __all__ = ["ChatReader", "ChatShelf", "tally_chat"]
 
@@ -41,17 +41,17 @@ class ChatReader(Reader):
     """One chat."""
 
     def __init__(self, connection: apsw.Connection, path: str, session_id: str) -> None:
-        folder = Path(path).parent
+        folder = path.rpartition("/")[0]
         self._connection = connection
         self.limit = CONTENT_LIMIT
         """Bytes of a message that are read; lower for a quick look."""
         self.skipped = 0
         """Messages that were too large for a quick look."""
         lost: list[tuple[str, str]] = []
-        if not {"id", "data"} <= columns(connection, "blobs") or "value" not in columns(connection, "meta"):
+        if not {"id", "data", "value"} <= _columns(connection):
             raise DatabaseUnreadable("it has no tables of blobs and of facts: it is not a chat of Cursor's")
         known = self._known(lost)
-        beside = _beside(folder / "meta.json", lost)
+        beside = _beside(f"{folder}/meta.json", lost)
         self.root_id = word(known.latest_root_blob_id).lower()
         self.root = self._root(lost)
         super().__init__(_facts(session_id, folder, known, beside, self.root))
@@ -148,22 +148,34 @@ class ChatReader(Reader):
         return found
 
 
-def _beside(path: Path, lost: list[tuple[str, str]]) -> Meta:
+def _columns(connection: apsw.Connection) -> set[str]:
+    """Names of the columns of both tables, by one question: there may be ten thousand chats."""
+    query = (
+        "SELECT CAST(name AS BLOB) FROM pragma_table_info('blobs') WHERE name IN ('id', 'data')"
+        " UNION SELECT CAST(name AS BLOB) FROM pragma_table_info('meta') WHERE name = 'value'"
+    )
+    try:
+        return {as_text(name) or "" for (name,) in connection.execute(query)}
+    except apsw.SQLError:
+        return set()  # a view of something missing
+
+
+def _beside(path: str, lost: list[tuple[str, str]]) -> Meta:
     """`meta.json`, which chats from before 2026.08 do not have."""
     try:
         return META.one(read_small(path, 1 << 20))
     except FileNotFoundError:
         pass
     except OSError as error:
-        lost.append((path.name, f"it cannot be read: {error.strerror or error}"))
+        lost.append(("meta.json", f"it cannot be read: {error.strerror or error}"))
     except ValueError:
-        lost.append((path.name, "it is not valid JSON"))
+        lost.append(("meta.json", "it is not valid JSON"))
     return Meta()
 
 
-def _facts(session_id: str, folder: Path, known: ChatFacts, beside: Meta, root: Root) -> Facts:
+def _facts(session_id: str, folder: str, known: ChatFacts, beside: Meta, root: Root) -> Facts:
     name = word(known.name)
-    raw = {"mode": word(known.mode), "workspaceHash": folder.parent.name}
+    raw = {"mode": word(known.mode), "workspaceHash": _hash(folder)}
     return Facts(
         id=session_id,
         kind="chat",
@@ -177,11 +189,16 @@ def _facts(session_id: str, folder: Path, known: ChatFacts, beside: Meta, root: 
     )
 
 
-def _guessed(folder: Path) -> str | None:
+def _hash(folder: str) -> str:
+    """The name of the folder that a chat's own lies in."""
+    return folder.rsplit("/", 2)[-2]
+
+
+def _guessed(folder: str) -> str | None:
     """The directory that a chat without any word of it was held in: the folder is named by the MD5 of its path,
     which the logs of the projects can be tried against."""
-    for directory in log_directories(folder.parents[2]):
-        if hashlib.md5(directory.encode(), usedforsecurity=False).hexdigest() == folder.parent.name:
+    for directory in log_directories(Path(folder).parents[2]):
+        if hashlib.md5(directory.encode(), usedforsecurity=False).hexdigest() == _hash(folder):
             return directory
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -97,29 +98,31 @@ def all_sources(environment: Environment, trouble: Trouble, wanted: str | None =
 
 
 def _chats(folder: Path, trouble: Trouble, wanted: str | None) -> Iterator[Source]:
-    for place in names_in(folder / "chats", trouble):
-        for name in names_in(folder / "chats" / place, trouble):
+    # Text from here on: there may be ten thousand of them, and a `Path` costs as much as a look at the disk.
+    chats = f"{folder}/chats"
+    for place in names_in(chats, trouble):
+        for name in names_in(f"{chats}/{place}", trouble):
             if wanted in (None, scrub(name)):
-                yield from _chat(folder / "chats" / place / name / "store.db", folder, trouble)
+                yield from _chat(f"{chats}/{place}/{name}", scrub(name), folder, trouble)
 
 
-def _chat(path: Path, root: Path, trouble: Trouble) -> Iterator[Source]:
-    for source in _databases([path], root, CHAT, trouble):
+def _chat(place: str, session_id: str, root: Path, trouble: Trouble) -> Iterator[Source]:
+    for source in _databases([f"{place}/store.db"], root, CHAT, trouble):
         try:
-            stamp = (*source.stamp, *file_stamp(path.with_name("meta.json").stat()))
+            stamp = (*source.stamp, *file_stamp(os.stat(f"{place}/meta.json")))  # noqa: PTH116 - as above
         except OSError:
             stamp = source.stamp  # there is none, or reading it says why
-        yield replace(source, session_id=scrub(path.parent.name), stamp=stamp)
+        yield replace(source, session_id=session_id, stamp=stamp)
 
 
-def _databases(paths: Iterable[Path], root: Path, layout: str, trouble: Trouble) -> Iterator[Source]:
+def _databases(paths: Iterable[str | Path], root: Path, layout: str, trouble: Trouble) -> Iterator[Source]:
     for path in paths:
         try:
             yield database_source(AGENT, path, root=str(root), layout=layout)
         except (FileNotFoundError, NotADirectoryError):
             continue
         except OSError as error:
-            trouble(path, error)
+            trouble(Path(path), error)
 
 
 def workspace_databases(user: Path, trouble: Trouble) -> list[Path]:
@@ -135,54 +138,59 @@ def transcripts(folder: Path, trouble: Trouble, wanted: str | None = None) -> It
     """Every agent transcript, or those of the `wanted` session; of several of one project with the same id that of
     the newest layout."""
     for path in _newest(folder, trouble):
-        if wanted in (None, scrub(path.stem)):
+        if wanted is None or wanted == scrub(_stem(path)):
             yield from _file(path, folder, trouble)
 
 
-def _newest(folder: Path, trouble: Trouble) -> Iterator[Path]:
-    projects = folder / "projects"
+def _newest(folder: Path, trouble: Trouble) -> Iterator[str]:
+    projects = f"{folder}/projects"
     for project in names_in(projects, trouble):
         seen: set[str] = set()
-        for path in _of_project(projects / project / "agent-transcripts", trouble):
-            if path.parent.name == SUBAGENTS:
+        for path in _of_project(f"{projects}/{project}/agent-transcripts", trouble):
+            if _is_helpers(path):
                 yield path
-            elif path.stem not in seen:
-                seen.add(path.stem)
+            elif (stem := _stem(path)) not in seen:
+                seen.add(stem)
                 yield path
     for early in _EARLY:
-        yield from (folder / early / name for name in names_in(folder / early, trouble) if _is_lines(name))
+        place = f"{folder}/{early}"
+        yield from (f"{place}/{name}" for name in names_in(place, trouble) if _is_lines(name))
 
 
-def _of_project(place: Path, trouble: Trouble) -> Iterator[Path]:
+def _of_project(place: str, trouble: Trouble) -> Iterator[str]:
     """The files of a project, newest layout first."""
     names = names_in(place, trouble)
     for name in names:
         if not name.endswith((".jsonl", ".txt")):
-            for folder in (place / name, place / name / SUBAGENTS):
-                yield from (folder / inner for inner in names_in(folder, trouble) if _is_lines(inner))
-    yield from (place / name for name in names if _is_lines(name))
-    yield from (place / name for name in names if name.endswith(".txt") and not name.startswith("."))
+            for folder in (f"{place}/{name}", f"{place}/{name}/{SUBAGENTS}"):
+                yield from (f"{folder}/{inner}" for inner in names_in(folder, trouble) if _is_lines(inner))
+    yield from (f"{place}/{name}" for name in names if _is_lines(name))
+    yield from (f"{place}/{name}" for name in names if name.endswith(".txt") and not name.startswith("."))
+
+
+def _stem(path: str) -> str:
+    return path[path.rfind("/") + 1 : path.rfind(".")]
 
 
 def _is_lines(name: str) -> bool:
     return name.endswith(".jsonl") and not name.startswith(".")
 
 
-def _file(path: Path, root: Path, trouble: Trouble) -> Iterator[Source]:
+def _file(path: str, root: Path, trouble: Trouble) -> Iterator[Source]:
     try:
-        status = path.stat()
+        status = os.stat(path)  # noqa: PTH116 - as above
     except (FileNotFoundError, NotADirectoryError):
         return
     except OSError as error:
-        trouble(path, error)
+        trouble(Path(path), error)
         return
     yield Source(
         agent=AGENT,
-        path=str(path),
+        path=path,
         stamp=file_stamp(status),
-        session_id=scrub(path.stem),
+        session_id=scrub(_stem(path)),
         root=str(root),
-        layout=TEXT if path.suffix == ".txt" else LINES,
+        layout=TEXT if path.endswith(".txt") else LINES,
         size=status.st_size,
         modified=status.st_mtime,
     )
@@ -190,7 +198,11 @@ def _file(path: Path, root: Path, trouble: Trouble) -> Iterator[Source]:
 
 def is_helper(source: Source) -> bool:
     """Whether it is the transcript of a sub-agent."""
-    return Path(source.path).parent.name == SUBAGENTS
+    return _is_helpers(source.path)
+
+
+def _is_helpers(path: str) -> bool:
+    return path.rpartition("/")[0].endswith(f"/{SUBAGENTS}")
 
 
 # Directories -------------------------------------------------------------------------------------------------

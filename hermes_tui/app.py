@@ -292,7 +292,7 @@ class HermesApp(App[None], inherit_bindings=False):
                 self.main.show_only(filter_text(rank), rank.sessions)
 
         version = lambda: self.main.snapshot.version  # noqa: E731
-        self.push_screen(CostScreen(self.clock, compute, labels, version, self._in_loop), chosen)
+        self.push_screen(CostScreen(self.clock, compute, labels, version), chosen)
 
     def action_lanes(self) -> None:
         """The lanes of Hermes' gateway."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping
 from datetime import date
 
@@ -10,11 +9,11 @@ from textual import on
 from textual.app import ComposeResult
 from textual.screen import Screen
 
+from hermes_tui.aside import aside
 from hermes_tui.clock import Clock
 from hermes_tui.display import count, dollars, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overview, Rank
-from hermes_tui.watch import Slot
 from hermes_tui.widgets.cost_chart import CostChart
 from hermes_tui.widgets.cost_list import CostList, CostRow
 from hermes_tui.widgets.hints import Hints, hints_of
@@ -48,17 +47,15 @@ class CostScreen(Screen[Rank | None]):
         compute: Callable[[date], Overview],
         labels: Mapping[str, str],
         version: Callable[[], int],
-        schedule: Callable[[Callable[[], None]], object],
     ) -> None:
-        """`compute` is called in a thread; `labels`: how agents are shown; `version` changes with the sessions;
-        `schedule` runs a function in the screen's thread."""
+        """`compute` is called in a thread; `labels`: how agents are shown; `version` changes with the sessions."""
         super().__init__()
         self._clock = clock
         self._compute = compute
         self._labels = labels
         self._version = version
         self._computed = -1
-        self._slot: Slot[Overview | str] = Slot(schedule, self._take)
+        self._busy = False
         self.overview: Overview | None = None
         """What is shown; None while it is worked out."""
 
@@ -84,25 +81,25 @@ class CostScreen(Screen[Rank | None]):
 
     def _begin(self) -> None:
         version = self._version()
-        if version != self._computed:
+        if version != self._computed and not self._busy:
             self._computed = version
-            threading.Thread(target=self._work, name="cost", daemon=True).start()
+            self._busy = True
+            self.run_worker(self._work(), group="cost", exit_on_error=True)
 
-    def _work(self) -> None:
-        """In a thread of its own, which nobody waits for when the program ends."""
+    async def _work(self) -> None:
         try:
-            self._slot.put(self._compute(self._clock.local(self._clock.now()).date()))
+            self._take(await aside(self._compute, self._clock.local(self._clock.now()).date()))
         except HermesTuiError as error:
-            self._slot.put(str(error))
-        except Exception as error:
-            self._slot.put(f"costs could not be worked out ({type(error).__name__}: {error})")
+            self._fail(str(error))
+        except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
+            self._fail(f"costs could not be worked out ({type(error).__name__}: {error})")
+        finally:
+            self._busy = False
 
-    def _take(self, found: Overview | str) -> None:
-        if not self.is_attached:
-            return
-        if isinstance(found, str):
-            self.query_one("#title", Line).show([(" Cost", "bright"), (f" · {safe(found)}", "error")])
-            return
+    def _fail(self, reason: str) -> None:
+        self.query_one("#title", Line).show([(" Cost", "bright"), (f" · {safe(reason)}", "error")])
+
+    def _take(self, found: Overview) -> None:
         self.overview = found
         self.query_one("#title", Line).show(*title_parts(found))
         self.query_one(CostChart).show(found.days)

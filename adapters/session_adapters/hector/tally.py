@@ -19,7 +19,7 @@ from session_adapters.text import one_line
 
 __all__ = ["FULL_SIZE", "Tally", "database_summaries", "shown"]
 
-FULL_SIZE = 8 << 20
+FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once, of a larger one only what is no text, and the first prompts."""
 _BATCH = 200
 """Sessions asked for at once, so that no connection stays open for long."""

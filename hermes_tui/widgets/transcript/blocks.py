@@ -141,7 +141,7 @@ class _Work:
         self._gap()
         text = f"compacted here: {self.layout.agent} no longer sees {which} above"
         self._line("compaction", "compaction-rule", self._rule(text, self.palette.rule))
-        if len(self.message.content) > 80:
+        if self.message.content.strip():
             self._aside("compaction")
 
     # One-line messages

@@ -163,23 +163,26 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         block = read_at(fd, position, BLOCK if stop is None else min(BLOCK, stop - position))
         if not block:
             break
-        position += len(block)
-        at = 0
-        while (end := block.find(b"\n", at)) >= 0:
+        pieces = block.split(b"\n")
+        rest = pieces.pop()
+        if pieces:  # a line ends in this block
             if skipping:
                 yield Line(offset, b"", too_long=True)
-            else:
-                data = b"".join((*pending, block[at:end])) if pending else block[at:end]
-                if data.strip(_JUNK):
-                    yield Line(offset, data)
+                offset = position + len(pieces.pop(0)) + 1
+            elif pending:
+                pieces[0] = b"".join((*pending, pieces[0]))
             pending, held, skipping = [], 0, False
-            at = end + 1
-            offset = position - len(block) + at
-        held += len(block) - at
+        for data in pieces:
+            if data[:1] == b"{" or data.strip(_JUNK):
+                # Millions of them: without the call of a constructor.
+                yield tuple.__new__(Line, (offset, data, True, False))
+            offset += len(data) + 1
+        position += len(block)
+        held += len(rest)
         if held > LINE_LIMIT:
             pending, skipping = [], True
-        elif not skipping and at < len(block):
-            pending.append(block[at:])
+        elif not skipping and rest:
+            pending.append(rest)
     if skipping:
         yield Line(offset, b"", complete=False, too_long=True)
     elif (data := b"".join(pending)).strip(_JUNK):

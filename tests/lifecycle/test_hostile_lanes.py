@@ -204,3 +204,22 @@ def test_a_clock_that_jumps(home: Home, jump: timedelta) -> None:
     after = (home.members(), home.sql("SELECT * FROM sessions"), home.sql("SELECT entry_json FROM gateway_routing"))
     assert after == before
     assert [one.state for one in operations.log()] == ["done", "undone"]
+
+
+def test_nobody_judges_an_operation_that_is_under_way(home: Home) -> None:
+    """Who looks on while it is carried out must not take it for one that died, least of all in the log for good."""
+    onlooker = Operations(home.environment, audit=Audit(home.audit))
+    seen: list[tuple[str, str]] = []
+
+    def look(step: str) -> None:
+        if step != "verify":
+            seen.extend((step, onlooker.outcome(one.operation).state) for one in onlooker.pending())
+
+    operations = Operations(home.environment, audit=Audit(home.audit), step=look)
+    for kind, more in (("reset", {}), ("prune", {"days": 1})):
+        seen.clear()
+        outcome = operations.apply(operations.plan(Request(kind=kind, key="" if more else LIVE, **more)))  # type: ignore[arg-type]
+        assert seen == [(step, "pending") for step in ("rows", "index", "commit", "mirror", "applied")]
+        assert outcome.state == "done"
+        assert onlooker.log()[0].state == "done"
+    assert home.audit.read_text().count('"event":"outcome"') == 2

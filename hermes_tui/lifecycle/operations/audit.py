@@ -106,6 +106,21 @@ class Audit:
         finally:
             os.close(number)
 
+    def is_busy(self) -> bool:
+        """Whether some process is at an operation right now. Makes no file; a lock that cannot be looked at counts as
+        free."""
+        try:
+            number = os.open(self.path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+        finally:
+            os.close(number)
+        return False
+
     def _wait_for(self, number: int, lock: Path) -> None:
         until = time.monotonic() + PATIENCE
         while True:

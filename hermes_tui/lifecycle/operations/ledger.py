@@ -32,34 +32,35 @@ class Ledger:
     def outcome(self, operation_id: str) -> Outcome:
         """What became of an operation: to be asked again while it is pending. Reads the store; what it finds for
         good goes into the log. Raises `ValidationError` for an unknown id, `StoreError`."""
-        operation = self._known(operation_id)
-        found = self._outcome(operation)
+        return self._settled(self._known(operation_id), self._outcome)
+
+    def _settled(self, operation: Operation, look: Callable[[Operation], Outcome]) -> Outcome:
+        """What `look` finds, written down where that is for good."""
+        found = look(operation)
         if found.final and operation.outcome is None:
-            self._close(operation_id, found.state, found.text)
+            self._close(operation.id, found.state, found.text)
         return found
 
     def _outcome(self, operation: Operation) -> Outcome:
+        """As `_judged`; but of an operation that a process is still at nothing is said yet: what is not written now
+        may be in a moment."""
+        under_way = operation.applied is None and operation.outcome is None and self._audit.is_busy()
+        return _told(operation, "pending", "it is being carried out") if under_way else self._judged(operation)
+
+    def _judged(self, operation: Operation) -> Outcome:
+        """From the log, or else from the store."""
         begun, kept = operation.begun, operation.outcome
         assert begun.request is not None  # noqa: S101 - every `begun` has one
         if kept is None or kept.state is None:
             home = self._home(begun.request.profile)
             return self._reading(home, lambda rows: judge(operation, rows, home, self._environment.proc))
-        return Outcome(
-            operation=operation.id,
-            request=begun.request,
-            state=kept.state,
-            text=kept.text,
-            session_id=begun.becomes or begun.session_id,
-            home=begun.home,
-            profile=begun.request.profile,
-            keys=begun.keys,
-            at=begun.at,
-        )
+        return _told(operation, kept.state, kept.text)
 
-    def log(self, limit: int = 50) -> list[Outcome]:
-        """The latest operations on this machine's homes, newest first, each with what became of it. Raises
-        `StoreError`."""
-        return [self._outcome(one) for one in self._ours()[::-1][:limit]]
+    def log(self, limit: int = 50, profile: str | None = None) -> list[Outcome]:
+        """The latest operations on this machine's homes, newest first, each with what became of it; with `profile`
+        only those on that one. Raises `ValidationError` for a profile that there is not, `StoreError`."""
+        home = str(self._home(profile).path) if profile is not None else None
+        return [self._outcome(one) for one in self._ours()[::-1] if home in (None, one.begun.home)][:limit]
 
     def pending(self) -> list[Outcome]:
         """Those of which it is not known yet what became of them. Raises `StoreError`."""
@@ -91,3 +92,21 @@ class Ledger:
             ) from error
         except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
             raise StoreError(f"The session store {home.database} cannot be read: {error}.") from error
+
+
+def _told(operation: Operation, state: OutcomeState, text: str) -> Outcome:
+    """An outcome without a look at the store."""
+    begun = operation.begun
+    assert begun.request is not None  # noqa: S101 - every `begun` has one
+    return Outcome(
+        operation=operation.id,
+        request=begun.request,
+        state=state,
+        text=text,
+        session_id=begun.session_id if state == "pending" else begun.becomes or begun.session_id,
+        home=begun.home,
+        profile=begun.request.profile,
+        keys=begun.keys,
+        at=begun.at,
+        final=state != "pending",
+    )

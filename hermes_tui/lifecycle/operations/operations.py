@@ -106,7 +106,7 @@ class Operations(Ledger):
             begun, fresh = self._written(plan, home)
             trouble = [self._mirrored(fresh, home), self._noted(plan, begun)]
         self._step("verify")
-        outcome = self._outcome(self._known(begun.operation))
+        outcome = self._judged(self._known(begun.operation))
         if outcome.final:
             with suppress(StoreError):  # whoever asks for the outcome next writes it down
                 self._close(begun.operation, outcome.state, outcome.text)
@@ -201,7 +201,7 @@ class Operations(Ledger):
             begun = operation.begun
             if operation.applied is not None or operation.outcome is not None or begun.home != str(home.path):
                 continue
-            found = self._outcome(operation)
+            found = self._judged(operation)
             if found.state == "failed" and begun.changes.file_first:
                 with suppress(OperationRefused):  # something else has written there since
                     write_file(_placed(home), begun.changes.inverse.file)
@@ -209,7 +209,7 @@ class Operations(Ledger):
                 with Store(home.database, read_only=False, clock=time.time) as store, store.transaction():
                     write_rows(store, begun.changes)
                 self._audit.append(Record(operation=operation.id, event="applied", at=self._clock()))
-            self.outcome(operation.id)
+            self._settled(self._known(operation.id), self._judged)
 
     def _gateway(self, home: HermesHome) -> Gateway:
         return gateway_for(home.path, home.profile, home.root, self._environment.proc)

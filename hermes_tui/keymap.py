@@ -183,7 +183,7 @@ KEYS: tuple[Key, ...] = (
     Key("operations.suspend", "S", "suspend", "Let its next message begin a new session", "suspend…"),
     Key("operations.resume", "E", "resume", "Let it go on in another session", "resume into…"),
     Key("operations.mark", "m", "mark", "Mark it as interrupted, so that its conversation is kept", "mark…"),
-    Key("operations.clear", "c", "clear", "Take that mark away", "clear…"),
+    Key("operations.clear", "c", "clear", "Take the resume mark away", "clear…"),
     Key("operations.undo", "u", "undo", "Take the latest change back", "undo…"),
     Key("operations.prune", "p", "prune", "Drop old lanes from the index", "prune…"),
     Key("plan.confirm", "y", "confirm", "Do it, once the plan was on the screen for a moment"),

@@ -82,7 +82,7 @@ def resume(
 @_common
 @click.pass_context
 def mark(context: click.Context, /, key: str, reason: str, profile: str | None, **options: bool) -> int:
-    """Mark the lane KEY as interrupted by a restart, so that its conversation is kept."""
+    """Mark the lane KEY as interrupted, so that its conversation is kept."""
     return _run(context, _request(context, "mark", key, profile, reason=reason), **options)
 
 
@@ -91,7 +91,7 @@ def mark(context: click.Context, /, key: str, reason: str, profile: str | None, 
 @_common
 @click.pass_context
 def clear(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
-    """Take that mark away from the lane KEY."""
+    """Take the resume mark away from the lane KEY."""
     return _run(context, _request(context, "clear", key, profile), **options)
 
 
@@ -118,13 +118,14 @@ def undo(context: click.Context, /, operation: str, profile: str | None, **optio
 
 @lanes.command("log")
 @click.option("--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="At most so many.")
+@click.option("--profile", metavar="NAME", help="Only what was done to this profile's.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def log(context: click.Context, /, limit: int, as_json: bool) -> None:
+def log(context: click.Context, /, limit: int, profile: str | None, as_json: bool) -> None:
     """List what was done to lanes, newest first, and what became of it."""
     from hermes_tui.cli.lanes_view import outcome_line
 
-    found = _operations(context).log(limit)
+    found = _operations(context).log(limit, profile)
     if as_json:
         output.write_json(found)
     else:

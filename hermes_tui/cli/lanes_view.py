@@ -17,7 +17,7 @@ __all__ = ["board_lines", "gateway_words", "lane_lines", "outcome_line", "plan_l
 
 _HEAD = ("PLATFORM", "CHAT", "WHO", "SESSION", "LAST", "CONTEXT", "STATE", "RESETS", "KEY")
 _RIGHT = {4, 5}
-_MOST = (14, 28, 16, 32, 4, 8, 14, 40, 0)
+_MOST = (14, 28, 16, 32, 4, 8, 14, 28, 0)
 _GAP = "  "
 
 
@@ -69,7 +69,7 @@ def _table(lanes: Sequence[Lane], now: datetime, width: int) -> Iterator[str]:
         for at in range(len(_HEAD))
     ]
     columns = list(range(len(_HEAD)))
-    for optional in (5, 3, 2, 7, 4):  # least telling first
+    for optional in (5, 3, 2, 4, 7):  # least telling first
         if sum(widths[at] + len(_GAP) for at in columns) <= width:
             break
         columns.remove(optional)
@@ -87,7 +87,7 @@ def _row(lane: Lane, now: datetime) -> tuple[str, ...]:
         age(lane.last_active, now),
         count(lane.context_tokens) if lane.context_tokens else "",
         lane.state + (" !" if lane.disagreement or lane.fault else ""),
-        safe(lane.resets),
+        safe(lane.resets_briefly),
         safe(lane.key),
     )
 
@@ -108,8 +108,7 @@ def lane_lines(lane: Lane, now: datetime) -> Iterator[str]:
         "ended": lane.end_reason,
         "model": lane.model,
         "since": _moment(lane.created_at),
-        "last active": _moment(lane.last_active)
-        and f"{_moment(lane.last_active)} ({age(lane.last_active, now)} ago)",
+        "last active": _moment(lane.last_active) and f"{_moment(lane.last_active)} ({_ago(lane.last_active, now)})",
         "flags": ", ".join(lane.flags),
         "resume reason": lane.resume_reason,
         "tokens": f"{lane.context_tokens:,} context, {lane.input_tokens:,} in, {lane.output_tokens:,} out",
@@ -151,6 +150,11 @@ def outcome_line(outcome: Outcome) -> str:
     lane = outcome.request.key or ", ".join(outcome.keys[:3]) + ("…" if len(outcome.keys) > 3 else "")
     name = f"{outcome.request.kind} {lane}".strip()
     return safe(f"{outcome.operation}  {at}  {outcome.state:8}  {name}: {outcome.text}")
+
+
+def _ago(moment: datetime | None, now: datetime) -> str:
+    shown = age(moment, now).strip()
+    return shown if shown == "now" else f"{shown} ago"
 
 
 def _moment(moment: datetime | None) -> str:

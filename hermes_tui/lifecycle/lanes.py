@@ -82,11 +82,13 @@ class Lane(_Part, frozen=True):
     """In words: `daily at 04:00 or after 12 h idle`."""
     resets: str = ""
     """In words, as of the moment that was given: `daily at 04:00, in 3 h 12 min`."""
+    resets_briefly: str = ""
+    """The same for a column: `daily 04:00, in 3 h 12 min`."""
     next_reset: datetime | None = None
     """The first moment at which a message would begin a new session; None: never."""
     reset_due: bool = False
     last_reset: str = ""
-    """Why the session before this one ended: idle, daily, suspended, asked for …"""
+    """Why the conversation before this one ended: idle, daily, suspended, asked for …"""
     restarts: int = 0
     """In a row, with the lane busy; at three Hermes suspends it."""
     end_reason: str = ""
@@ -172,7 +174,7 @@ def lane_of(one: IndexedLane, seen: Survey, now: datetime) -> Lane:
     row = seen.sessions.get(entry.session_id)
     tip = seen.tips.get(entry.session_id, "")
     ended = row is not None and not row.open and not tip
-    chain = [each for each in seen.chains.get(one.key, ()) if each.id != entry.session_id]
+    chain = [each for each in seen.chains.get(one.key, ()) if each.id not in (entry.session_id, tip)]
     policy = seen.config.policy_of(entry)
     coming = next_reset(entry, policy, now, freshness=seen.config.freshness)
     return Lane(
@@ -201,6 +203,7 @@ def lane_of(one: IndexedLane, seen: Survey, now: datetime) -> Lane:
         resets=f"its session ended ({row.end_reason}), at the next message"
         if ended and row
         else reset_words(coming, now),
+        resets_briefly="at the next message" if ended and row else reset_words(coming, now, brief=True),
         next_reset=coming.at,
         reset_due=coming.due,
         last_reset=_last_reset(entry, chain),
@@ -260,12 +263,13 @@ def _flags(entry: SessionEntry) -> tuple[str, ...]:
 
 
 def _last_reset(entry: SessionEntry, chain: Sequence[SessionRow]) -> str:
-    """The entry says it of an automatic one; else the end of the session before."""
+    """The entry says it of an automatic one; else the end of the session before. Where a conversation was
+    compressed it goes on: that is no reset."""
     if entry.was_auto_reset:
         return entry.auto_reset_reason or "automatic"
     if entry.is_fresh_reset:
         return "asked for"
-    return next((row.end_reason for row in chain if row.end_reason), "") or ""
+    return next((row.end_reason for row in chain if row.end_reason not in (None, "compression")), "") or ""
 
 
 def _earlier(row: SessionRow) -> Earlier:

@@ -193,10 +193,13 @@ def policy_words(policy: SessionResetPolicy) -> str:
     return " or ".join(words) or "never"
 
 
-def reset_words(coming: NextReset, now: datetime) -> str:
-    """`daily at 04:00, in 3 h 12 min`; `idle, in 41 min`; `never`; what is due says so. `now` is aware."""
+def reset_words(coming: NextReset, now: datetime, *, brief: bool = False) -> str:
+    """`daily at 04:00, in 3 h 12 min`; `idle, in 41 min`; `never`; what is due says so. `now` is aware. `brief`, for
+    a column: `daily 04:00, in 3 h 12 min`, and of what is due only when it takes place."""
     if coming.reason is None or coming.at is None:
         return "never"
+    if brief:
+        return _brief(coming, now)
     if coming.reason == "suspended":
         return "suspended, at the next message"
     reason = {"idle": "idle", "resume_pending_expired": "resume mark expires"}.get(coming.reason)
@@ -207,6 +210,16 @@ def reset_words(coming: NextReset, now: datetime) -> str:
     if coming.due or coming.at <= now:
         return f"{reason}, at the next message"
     return f"{reason}, in {duration_words(coming.at - now)}"
+
+
+def _brief(coming: NextReset, now: datetime) -> str:
+    """Of a reset that will come, in at most 28 columns."""
+    if coming.held:
+        return "once its processes end"
+    if coming.at is None or coming.due or coming.at <= now:
+        return "at the next message"
+    reason = {"daily": f"daily {coming.at_hour or 0:02}:00", "resume_pending_expired": "mark expires"}
+    return f"{reason.get(coming.reason or '', coming.reason)}, in {duration_words(coming.at - now)}"
 
 
 def duration_words(span: timedelta) -> str:

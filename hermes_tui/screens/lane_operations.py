@@ -5,7 +5,7 @@ Plans and their application run in threads; the screen is told how it went, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from hermes_tui.aside import aside
@@ -88,15 +88,13 @@ class LaneOperations:
         if lane is None:
             self._nothing_here()
             return
-        notes = {one.session_id: f"this lane's, {one.end_reason or 'not ended'}" for one in lane.earlier}
         profile = None if lane.profile == "default" else lane.profile
         sessions = [
             one
             for one in self.program.main.snapshot.sessions
             if one.agent == "hermes" and one.profile == profile and not one.gone and one.session_id != lane.session_id
         ]
-        sessions.sort(key=lambda one: (one.session_id not in notes, one.source != lane.platform))
-        candidates = [Candidate(one, safe(notes.get(one.session_id, one.source or "other"))) for one in sessions]
+        candidates = [Candidate(one, safe(note)) for one, note in self._for_lane(lane, sessions)]
         if not candidates:
             self.notify("This profile has no other session.", markup=False)
             return
@@ -107,6 +105,24 @@ class LaneOperations:
 
         name = safe(lane.chat) or safe(lane.key)
         self.app.push_screen(SessionPicker(f"Resume {name} into", candidates, self._clock.now()), chosen)
+
+    def _for_lane(self, lane: Lane, sessions: Sequence[SessionSummary]) -> list[tuple[SessionSummary, str]]:
+        """Each with a note. The lane's own come first; those that cannot be gone on in, last."""
+        own = {one.session_id: f"earlier, {one.end_reason or 'not ended'}" for one in lane.earlier}
+        lanes = self.news.board.lanes if self.news is not None else ()
+        taken = {id_ for one in lanes if one.profile == lane.profile for id_ in (one.session_id, one.continues_in)}
+        ranked = []
+        for one in sessions:
+            rank, note = int(one.source != lane.platform) + 1, one.source or "other"
+            if one.session_id in own:
+                rank, note = 0, own[one.session_id]
+            if one.end_reason == "compression":
+                rank, note = 4, "compressed, goes on"
+            elif one.session_id in taken - {lane.continues_in}:
+                rank, note = 3, "in another lane"
+            ranked.append((rank, one, note))
+        ranked.sort(key=lambda each: each[0])
+        return [(one, note) for _, one, note in ranked]
 
     def action_prune(self) -> None:
         """Old lanes of the profile are dropped."""
@@ -153,6 +169,7 @@ class LaneOperations:
 
             return Request(kind=kind, profile=profile, force=force, **more)
 
+        self.program.clear_notifications()  # they would lie over the buttons; the row says what became of it
         make: Callable[[bool], Plan] = lambda force: self._operations().plan(request(force))  # noqa: E731
         self.app.push_screen(PlanScreen(make, kind.capitalize()), self._agreed)
 

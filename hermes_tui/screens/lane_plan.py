@@ -72,7 +72,7 @@ class PlanScreen(AgreementScreen["Plan"]):
         heading = f"{_WORDS[plan.request.kind]} {'this lane' if plan.request.kind != 'prune' else 'the profile'}?"
         blocks = list(plan_blocks(plan, forcible=self._forced is not None))
         if plan.refusal:
-            self.ask("Refused", blocks, refused=True)
+            self.ask(f"Refused: {plan.request.kind}", blocks, refused=True)
         else:
             self.ask(heading, blocks, f"{_YES.get(plan.request.kind, plan.request.kind.capitalize())} (y)")
 

@@ -26,7 +26,7 @@ from session_adapters.model import SessionSummary
 __all__ = ["Candidate", "SessionPicker"]
 
 _LONGEST = 200
-_NOTE = 18
+_NOTE = 22
 
 
 class Candidate(NamedTuple):

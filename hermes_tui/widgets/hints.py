@@ -15,6 +15,10 @@ from hermes_tui.widgets.line import Line, Part
 __all__ = ["Hints", "hints_of"]
 
 _ORDER = {key.id: number for number, key in enumerate(KEYS)}
+_FIRST = ("main.back", "lane.close", "lane.earlier", "lane.later")
+"""Before the keys of the innermost widget: on a narrow screen they must not fall off the end."""
+_HELP = next(key.hint for key in KEYS if key.id == "app.help")
+"""The word that stays, whatever else there is no room for: who sees it finds all the others."""
 
 
 def hints_of(screen: Screen[Any]) -> list[tuple[str, str]]:
@@ -26,14 +30,15 @@ def hints_of(screen: Screen[Any]) -> list[tuple[str, str]]:
         place = places.setdefault(active.node, len(places))
         binding = active.binding
         if binding.show and active.enabled and binding.action not in found:
-            # The way out comes first: on a narrow screen it must not fall off the end.
-            rank = (-1, 0) if binding.id == "main.back" else (place, _ORDER.get(binding.id or "", number))
+            rank = (place, _ORDER.get(binding.id or "", number))
+            if binding.id in _FIRST:
+                rank = (-1, _FIRST.index(binding.id))
             found[binding.action] = rank, key_label(binding.key), binding.description
     return [(key, word) for _, key, word in sorted(found.values())]
 
 
 class Hints(Line):
-    """Keys in the accent colour, a word or two for each; as many as fit whole."""
+    """Keys in the accent colour, a word or two for each; as many as fit whole, the one that shows all among them."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -47,13 +52,17 @@ class Hints(Line):
 
     def render_line(self, y: int) -> Strip:
         """The line, made for the width it has now."""
-        parts: list[Part] = []
-        room = self.size.width
-        for key, word in self._hints:
-            hint: list[Part] = [(f" {key}", "accent"), (f" {word} ", "faint")]
-            room -= sum(width_of(text) for text, _ in hint)
-            if room < 0:
-                break
-            parts.extend(hint)
-        self._left = tuple(parts)
+        shown = list(self._hints)
+        while shown and sum(map(_width, shown)) > self.size.width:
+            others = [at for at, (_, word) in enumerate(shown) if word != _HELP]
+            del shown[others[-1] if others else -1]
+        self._left = tuple(part for hint in shown for part in _parts(hint))
         return super().render_line(y)
+
+
+def _parts(hint: tuple[str, str]) -> list[Part]:
+    return [(f" {hint[0]}", "accent"), (f" {hint[1]} ", "faint")]
+
+
+def _width(hint: tuple[str, str]) -> int:
+    return sum(width_of(text) for text, _ in _parts(hint))

@@ -123,6 +123,13 @@ def test_reset_log_and_undo(run: Lanes) -> None:
     assert run("undo", "nothing", "--yes")[0] == 2
 
 
+def test_the_log_of_one_profile(run: Lanes) -> None:
+    run("suspend", KEY, "--yes")
+    assert [one["request"]["kind"] for one in run.json("log", "--profile", "default")] == ["suspend"]
+    assert run.json("log", "--profile", "coder") == []
+    assert run("log", "--profile", "nobody")[0] == 2
+
+
 def test_every_other_operation(run: Lanes) -> None:
     assert run("mark", KEY, "--yes", "--reason", "shutdown_timeout")[0] == 0
     assert run.json("show", KEY)["resumeReason"] == "shutdown_timeout"
@@ -178,7 +185,7 @@ def test_pending_and_lost_have_their_codes(run: Lanes) -> None:
         assert "Hermes 0.19" in out
         code, out, _ = run("reset", KEY, "--yes")
         assert code == 12
-        assert "pending until the lane's next message" in out
+        assert "pending" in out and "the lane begins a fresh session at its next message" in out
         assert run.json("log")[0]["state"] == "pending"
         code, _, err = run("mark", KEY, "--yes")
         assert (code, "a gateway is running" in err) == (10, True)

@@ -86,6 +86,19 @@ def test_people_see_whom_a_lane_is_with(home: Path) -> None:
     }
 
 
+def test_where_a_compressed_session_goes_on_is_nothing_earlier(home: Path) -> None:
+    """A lane at the head of its chain, and one whose gateway has not moved it there yet."""
+    key = "agent:main:whatsapp:dm:15551234567"
+    tip = found(home)[key].continues_in
+    connection = sqlite3.connect(home / ".hermes" / "state.db")
+    with connection:
+        connection.execute("UPDATE sessions SET session_key = ? WHERE id = ?", (key, tip))
+    connection.close()
+    lane = found(home)[key]
+    assert (lane.continues_in, tip in [one.session_id for one in lane.earlier]) == (tip, False)
+    assert lane.last_reset != "compression"
+
+
 def test_why_the_last_reset_happened(home: Path) -> None:
     shown = found(home)
     assert shown["agent:main:discord:channel:70000199:77"].last_reset == "idle"

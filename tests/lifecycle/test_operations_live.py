@@ -32,7 +32,7 @@ def test_a_reset_takes_effect_at_the_next_message(world: World) -> None:
     assert (plan.mode, plan.expects, plan.refusal, plan.session_id) == ("live", "pending", "", old)
     outcome = world.operations.apply(plan)
     assert (outcome.state, outcome.final) == ("pending", False)
-    assert "until the lane's next message" in outcome.text
+    assert "at its next message" in outcome.text
     assert world.row(old)["end_reason"] == "session_reset"
     assert world.table()[KEY]["session_id"] == old  # the index is the gateway's
     new = world.get()

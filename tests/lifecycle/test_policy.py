@@ -148,10 +148,10 @@ def test_the_moment_agrees_with_the_decision(
 def coming(**policy: Any) -> str:
     """The words at noon for a lane that was active at 11:00 UTC."""
     members = policy.pop("members", {})
-    busy = policy.pop("busy", False)
+    busy, brief = policy.pop("busy", False), policy.pop("brief", False)
     now = NOON.replace(tzinfo=UTC)
     entry = SessionEntry.from_dict(record(NOON - timedelta(hours=1), **members))
-    return reset_words(next_reset(entry, SessionResetPolicy(**policy), now, UTC, busy), now)
+    return reset_words(next_reset(entry, SessionResetPolicy(**policy), now, UTC, busy), now, brief=brief)
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,32 @@ def coming(**policy: Any) -> str:
 )
 def test_words(policy: dict[str, Any], words: str) -> None:
     assert coming(**policy) == words
+
+
+@pytest.mark.parametrize(
+    ("policy", "words"),
+    [
+        ({"mode": "none"}, "never"),
+        ({"mode": "daily", "at_hour": 4}, "daily 04:00, in 16 h"),
+        ({"mode": "idle", "idle_minutes": 252}, "idle, in 3 h 12 min"),
+        ({"mode": "idle", "idle_minutes": 30}, "at the next message"),
+        ({"mode": "idle", "idle_minutes": 30, "busy": True}, "once its processes end"),
+        ({"mode": "none", "members": {"suspended": True}}, "at the next message"),
+        ({"mode": "daily", "members": {"resume_pending": True}}, "mark expires, in 1 min"),
+    ],
+)
+def test_words_for_a_column(policy: dict[str, Any], words: str) -> None:
+    assert coming(**policy, brief=True) == words
+
+
+@given(policy=policies(), minutes=st.integers(-5000, 5000), pending=st.booleans())
+def test_words_for_a_column_fit_and_say_the_same(policy: dict[str, Any], minutes: int, pending: bool) -> None:
+    now = NOON.replace(tzinfo=UTC)
+    entry = SessionEntry.from_dict(record(NOON - timedelta(minutes=minutes), resume_pending=pending))
+    found = next_reset(entry, SessionResetPolicy(**policy), now, UTC)
+    brief, long = (reset_words(found, now, brief=one) for one in (True, False))
+    assert len(brief) <= 28
+    assert brief.rpartition(", ")[2] == long.rpartition(", ")[2]
 
 
 def test_a_clock_that_passes_two_boundaries_at_once() -> None:

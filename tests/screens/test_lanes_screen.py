@@ -24,6 +24,7 @@ from hermes_tui.widgets.lanes.table import LaneTable
 from hermes_tui.widgets.page import Page
 from lane_homes import NOW, HermesDemo, lanes_of
 from pilots import screen_text, until
+from tiny_home import tree_hash
 
 DISCORD = "agent:main:discord:thread:880012:880012"
 BO = "agent:main:telegram:dm:700002"
@@ -309,6 +310,65 @@ async def test_a_session_to_resume_into_is_found_by_words(demo: HermesDemo, at_o
         await until(pilot, lambda: state(pilot, BO) == "✓ resumed 10:34")
         assert demo.entry(BO, "coder")["session_id"] == wanted
         assert demo.sql("SELECT end_reason FROM sessions WHERE id = ?", wanted, profile="coder") == [(None,)]
+
+
+async def test_what_cannot_be_gone_on_in_comes_last(demo: HermesDemo) -> None:
+    """Compressed sessions go on in another one, and other lanes are in theirs."""
+    ops = "agent:main:telegram:group:-1001234567:700001"
+    compressed = {id_ for (id_,) in demo.sql("SELECT id FROM sessions WHERE end_reason = 'compression'")}
+    taken = {demo.entry(key)["session_id"] for key in (DISCORD, DANA)}
+    async with demo.program() as pilot:
+        await go(pilot, ops)
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionPicker))
+        offered = cast(SessionPicker, pilot.app.screen)._candidates
+        ids, notes = [one.session.session_id for one in offered], [one.note for one in offered]
+        assert notes == sorted(notes, key=lambda note: {"in another lane": 1, "compressed, goes on": 2}.get(note, 0))
+        assert taken <= {id_ for id_, note in zip(ids, notes, strict=True) if note == "in another lane"}
+        assert compressed & set(ids) == {
+            id_ for id_, note in zip(ids, notes, strict=True) if note == "compressed, goes on"
+        }
+
+
+async def test_no_notice_lies_over_the_buttons_of_the_next_plan(demo: HermesDemo, at_once: None) -> None:
+    demo.end_gateway()
+    async with demo.program((80, 24)) as pilot:
+        await go(pilot, DISCORD)
+        await pilot.press("R")
+        await agree(pilot)
+        await until(pilot, lambda: any(text.startswith("reset: done") for text in toasts(pilot)))
+        await pilot.press("u")
+        await planned(pilot)
+        assert toasts(pilot) == []
+        assert "[ Cancel ]    Undo (y)" in screen_text(pilot)
+
+
+async def test_at_80_columns_the_way_to_all_keys_and_the_time_of_a_reset_are_there(demo: HermesDemo) -> None:
+    async with demo.program((80, 24)) as pilot:
+        await until(pilot, lambda: "? keys" in screen_text(pilot).splitlines()[-1])
+        text = screen_text(pilot)
+        assert "daily 04:00, in 17 h 26 min" in text and "mark expires, in 51 min" in text
+        await go(pilot, "agent:main:telegram:group:-1001234567:700001")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(pilot.app.screen, LaneTranscript))
+        await until(pilot, lambda: "< earlier" in screen_text(pilot).splitlines()[-1])
+        assert screen_text(pilot).splitlines()[-1].startswith(" esc back")
+        assert "? keys" in screen_text(pilot).splitlines()[-1]
+
+
+async def test_a_profile_that_is_deleted_while_its_plan_is_on_the_screen(demo: HermesDemo, at_once: None) -> None:
+    demo.end_gateway()
+    async with demo.program() as pilot:
+        await go(pilot, BO, "coder")
+        await pilot.press("R")
+        await planned(pilot)
+        (demo.root / "profiles" / "coder").rename(demo.home / "elsewhere")
+        before = tree_hash(demo.home / "elsewhere")
+        await pilot.press("y")
+        await until(pilot, lambda: any("there is no Hermes profile 'coder'" in text for text in toasts(pilot)))
+        await until(pilot, lambda: (shown := lanes_of(pilot).profile) is not None and shown.name == "default")
+        assert tree_hash(demo.home / "elsewhere") == before
+        assert not (demo.root / "profiles" / "coder").exists()
 
 
 async def test_a_session_of_another_person_only_by_force(demo: HermesDemo, at_once: None) -> None:

@@ -156,10 +156,10 @@ def _live(operation: Operation, rows: Rows, around: Surroundings, current: str) 
     stored = side_of_rows(begun.changes, rows)
     if stored != "after":
         return "lost", f"session {begun.session_id} was opened again by something else"
-    what = f"resume {wanted}" if wanted else (begun.request.kind if begun.request else "change")
+    what = f"goes on in {wanted}" if wanted else "begins a fresh session"
     if around.live:
-        return "pending", f"{what} pending until the lane's next message"
-    return "pending", f"{what} pending until a gateway runs and the lane's next message comes"
+        return "pending", f"the lane {what} at its next message"
+    return "pending", f"the lane {what} once a gateway runs and its next message comes"
 
 
 def _line(rows: Rows, session_id: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.states import State
 
-__all__ = ["COLUMNS", "GAP", "SESSION", "STATE", "Column", "LaneRow", "column_widths", "shorter"]
+__all__ = ["COLUMNS", "GAP", "RESETS", "SESSION", "STATE", "Column", "LaneRow", "column_widths", "shorter"]
 
 GAP = 2
 
@@ -31,10 +31,11 @@ COLUMNS = (
     Column("last", 4, 4, 9, right=True),
     Column("tokens", 9, 7, 3, right=True),
     Column("state", 24, 14, 8),
-    Column("resets", 44, 26, 6),
+    Column("resets", 44, 27, 6),
 )
 SESSION = 3
 STATE = 6
+RESETS = 7
 
 
 class LaneRow(NamedTuple):
@@ -46,6 +47,8 @@ class LaneRow(NamedTuple):
     """Platform, chat, who, session, last, tokens."""
     state: State
     resets: str
+    briefly: str = ""
+    """The same in fewer words."""
 
     @property
     def identity(self) -> tuple[str, str]:

@@ -41,7 +41,7 @@ def lane_row(
         state = State("…", doing, "accent")
     if lane.disagreement and notice is None:
         state = state._replace(word=f"{state.word} !")
-    return LaneRow(lane.profile, lane.key, cells, state, safe(lane.resets))
+    return LaneRow(lane.profile, lane.key, cells, state, safe(lane.resets), safe(lane.resets_briefly))
 
 
 def _chat(lane: Lane) -> str:
@@ -64,15 +64,16 @@ def lane_blocks(
     facts |= {
         "not readable": lane.fault,
         "disagreement": lane.disagreement and f"the index and its mirror differ: {lane.disagreement}",
-        "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
         "state": _state_words(lane),
+        "resets": lane.resets,
+        "policy": lane.policy if not lane.resets.startswith(lane.policy) else "",
         "session": _session_words(lane),
         "sessions": _lineage(lane),
-        "policy": "; ".join(dict.fromkeys(one for one in (lane.policy, lane.resets) if one)),
         "last reset": _last_reset(lane),
         "restarts": f"{lane.restarts} in a row while it was busy; at 3 it is suspended" if lane.restarts else "",
         "tokens": _tokens(lane),
         "since": f"{moment(lane.created_at)}, last active {moment(lane.last_active)}" if lane.created_at else "",
+        "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
     }
     warned = {"not readable", "disagreement", "restarts"}
     blocks = [Block(safe(lane.key), style="heading")]
@@ -107,9 +108,9 @@ def _session_words(lane: Lane) -> str:
 
 def _lineage(lane: Lane) -> str:
     """`20261121_0912 ← 20261120_1800 (compression) ← …`."""
-    if not lane.earlier:
+    if not lane.earlier and not lane.continues_in:
         return ""
-    parts = [lane.session_id or "?"]
+    parts = [lane.continues_in, f"{lane.session_id} (compression)"] if lane.continues_in else [lane.session_id or "?"]
     parts += [f"{one.session_id} ({one.end_reason or 'not ended'})" for one in lane.earlier[:_EARLIER]]
     more = len(lane.earlier) - _EARLIER
     return " ← ".join(parts) + (f" ← {more} more" if more > 0 else "")

@@ -14,8 +14,8 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from hermes_tui.keymap import bindings
-from hermes_tui.widgets.cells import pad
-from hermes_tui.widgets.lanes.columns import COLUMNS, GAP, SESSION, STATE, LaneRow, column_widths, shorter
+from hermes_tui.widgets.cells import pad, width_of
+from hermes_tui.widgets.lanes.columns import COLUMNS, GAP, RESETS, SESSION, STATE, LaneRow, column_widths, shorter
 
 __all__ = ["LaneTable"]
 
@@ -115,6 +115,8 @@ class LaneTable(Widget, can_focus=True, inherit_bindings=False):
                 quiet = at in (3, 4, 5) and not cursor
                 purpose = row.state.style if at == STATE else "faint" if quiet else ""
                 text = shorter(texts[at], widths[at]) if at == SESSION else texts[at]
+                if at == RESETS and width_of(text) > widths[at]:
+                    text = row.briefly or text
                 shown.append((pad(text, widths[at], right=column.right), purpose))
         return shown
 

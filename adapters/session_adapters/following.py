@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from session_adapters.files import is_whole, lines, open_file, read_at
-from session_adapters.searchable import Rewritten, Text, TextReader, prose_of, texts_of
+from session_adapters.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.transcript import Builder
 
 __all__ = ["LinesReader"]
@@ -36,18 +36,6 @@ class LinesReader(TextReader):
         """Ids of the messages that are no longer in the builder."""
         self._fresh = 0
         """Index of the first message in the builder that is new or different."""
-
-    def prose(self) -> Iterator[Text]:
-        """What was said, read once from beginning to end; `read` is of no use after it."""
-        with open_file(self._path) as fd:
-            for line in lines(fd, 0, os.fstat(fd).st_size):
-                if line.too_long or not (line.complete or is_whole(line.data)):
-                    continue
-                self.builder.feed(line)
-                if len(self.builder.messages) >= _RUN and (settled := self._settled()):
-                    yield from prose_of(self.session_id, self.builder.messages[:settled])
-                    self.builder.drop(set(range(settled)))
-        yield from prose_of(self.session_id, self.builder.messages)
 
     def read(self) -> Iterator[tuple[int, Text]]:
         """See `TextReader.read`."""

@@ -151,6 +151,34 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once(
     assert sorted(latest.values()) == sorted(whole)
 
 
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+@given(data=st.data())
+@examples(max_examples=25, deadline=None)
+def test_what_was_said_is_the_same_in_a_damaged_file(
+    agent: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    home = tmp_path_factory.mktemp("damaged")
+    folder = home / (".claude/projects/-p" if agent == "claude" else ".codex/sessions/2026/03/01")
+    folder.mkdir(parents=True)
+    path = folder / "3f0e2a10-0000-4000-8000-000000000001.jsonl"
+    made = data.draw(st.sampled_from(LINES[agent])).splitlines(keepends=True)
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(made) - 1))
+        how = data.draw(st.sampled_from(("cut", "glued", "blank", "gone", "twice", "zeros")))
+        line = made[at]
+        changed = {"cut": line[: len(line) // 2] + b"\n", "glued": line.rstrip(b"\n"), "blank": b" \n\n" + line}
+        changed |= {"gone": b"", "twice": line * 2, "zeros": b"\x00" * 50 + line}
+        made[at] = changed[how]
+    path.write_bytes(b"".join(made)[: -data.draw(st.integers(0, 40)) or None])
+    adapter = adapter_class(agent)(Environment(home=home))
+    source = next(iter(adapter.sources(ignore)))
+    whole = list(adapter.texts(source, ignore))
+    quick = list(adapter.texts(source, ignore, prose_only=True))
+    assert said(quick) == said(whole)
+    times = {(text.session_id, text.message_id): text.time for text in whole}
+    assert all(text.time == times[text.session_id, text.message_id] for text in quick if text.prose.strip())
+
+
 def test_an_appended_line_costs_that_line(tmp_path: Path) -> None:
     made = ClaudeHome(tmp_path)
     path = made.session("a long one", turns=300)

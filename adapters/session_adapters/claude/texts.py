@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from session_adapters.base import Report, Source
+from session_adapters.batches import BatchDecoder
 from session_adapters.claude.builder import ClaudeBuilder
 from session_adapters.claude.paths import is_helper, printable
 from session_adapters.claude.records import Brief, BriefBlock, BriefBody, Record, block_text, reply_key, user_said
-from session_adapters.files import Decoder, is_whole, lines, open_file
+from session_adapters.files import Decoder, open_file
 from session_adapters.following import LinesReader
 from session_adapters.model import Problem
 from session_adapters.searchable import Text
@@ -19,12 +19,9 @@ from session_adapters.times import parse_time
 
 __all__ = ["text_reader", "texts"]
 
-BRIEF = Decoder(Brief)
+_BRIEFS = BatchDecoder(Brief, Decoder(Brief))
+_SPEAKERS = ("user", "assistant")
 
-_RESULT_ALONE = re.compile(
-    rb'"message":\{"role":"user","content":\[\{(?:"tool_use_id":"[^"\\]*","type":"tool_result"'
-    rb'|"type":"tool_result","tool_use_id":"[^"\\]*")'
-)
 _REPORTED = 10
 """Damaged lines of one file that are reported one by one."""
 
@@ -51,12 +48,6 @@ class _Builder(ClaudeBuilder):
         super()._take(record, place)
         if not self._replies:
             self._settled = len(self.messages)
-
-
-def _is_result(data: bytes) -> bool:
-    """Whether the line's only message begins with a result. Quotes within a text are escaped, so what looks like a
-    key is one."""
-    return data.count(b'"message":') == 1 and _RESULT_ALONE.search(data) is not None
 
 
 def text_reader(source: Source) -> LinesReader:
@@ -119,21 +110,22 @@ def _parts(source: Source) -> Iterator[_Part]:
     helper = is_helper(source)
     seen: set[str] = set()
     with open_file(source.path) as fd:
-        for line in lines(fd, 0, os.fstat(fd).st_size):
-            data = line.data
-            if line.too_long or not (line.complete or is_whole(data)):
-                continue
-            if b'"tool_result"' in data and b'"text"' not in data and _is_result(data):
-                continue  # it says nothing, names no other line and belongs to no reply
-            for number, record in enumerate(BRIEF.all(data)[0]):
-                if (record.is_sidechain and not helper) or (record.uuid and record.uuid in seen):
+        for batch in _BRIEFS.read(fd, os.fstat(fd).st_size):
+            for index, record in enumerate(batch.records):
+                uuid = record.uuid
+                if uuid in seen or (record.is_sidechain and not helper):
                     continue
-                if record.uuid:
-                    seen.add(record.uuid)
-                place = record.uuid or (f"@{line.offset}.{number}" if number else f"@{line.offset}")
-                part = _part(record, place) if record.type in ("user", "assistant") else None
+                if uuid:
+                    seen.add(uuid)
+                if record.type not in _SPEAKERS:
+                    continue
+                part = _part(record, uuid or _place(*batch.place(index)))
                 if part is not None:
                     yield part
+
+
+def _place(offset: int, number: int) -> str:
+    return f"@{offset}.{number}" if number else f"@{offset}"
 
 
 def _part(record: Brief, place: str) -> _Part | None:

@@ -35,7 +35,7 @@ from session_adapters.codex.splice import Base, CodexTranscript
 from session_adapters.codex.store import ARCHIVED, Names, codex_home, codex_roots, list_sources
 from session_adapters.codex.survey import Survey, survey_document, survey_rollout
 from session_adapters.codex.tally import Tally
-from session_adapters.codex.texts import text_reader, texts
+from session_adapters.codex.texts import prose, text_reader, texts
 from session_adapters.codex.usage import read_usage
 from session_adapters.files import lines, open_file
 from session_adapters.model import Message, Problem, Session, SessionSummary
@@ -255,18 +255,20 @@ class CodexAdapter(Adapter):
         self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
     ) -> Iterator[Text]:
         """See `Adapter.texts`."""
+        by_session = super().texts(source, report, session_id, prose_only=prose_only)
         try:
-            reader = text_reader(source, prose_only=prose_only)
+            if prose_only:
+                said = prose(source, report, session_id)
+                return by_session if said is None else said
+            reader = text_reader(source)
         except FileNotFoundError:
             return iter(())
         except OSError as error:
             report(_problem(source, f"cannot be read: {error.strerror or error}"))
             return iter(())
         if reader is None:
-            return super().texts(source, report, session_id, prose_only=prose_only)
-        if session_id not in (None, reader.session_id):
-            return iter(())
-        return texts(reader, source, report, prose_only=prose_only)
+            return by_session
+        return texts(reader, source, report) if session_id in (None, reader.session_id) else iter(())
 
     def text_reader(self, source: Source) -> TextReader | None:
         """See `Adapter.text_reader`."""

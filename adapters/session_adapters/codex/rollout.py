@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 
 from session_adapters.codex.records import LINE, PROBE, Payload
+from session_adapters.codex.records import Line as Record
 from session_adapters.files import Line, lines, read_at
 from session_adapters.model import SessionKind
 from session_adapters.times import from_iso
@@ -21,6 +22,7 @@ __all__ = [
     "Head",
     "Relation",
     "base_stop",
+    "identified",
     "identify",
     "is_rollout",
     "is_uuid",
@@ -67,22 +69,24 @@ class Head(NamedTuple):
 def identify(first_lines: Iterable[Line], path: str) -> Head:
     """The id is that of the FIRST `session_meta`: in an old fork the parent's comes second. Codex finds rollouts by
     the uuid in their name, so where the two differ (damage, a copy under another name) the name tells."""
+    return identified(((line.offset, record) for line in first_lines for record in LINE.all(line.data)[0]), path)
+
+
+def identified(records: Iterable[tuple[int, Record]], path: str) -> Head:
+    """The same from the first records and the offsets of their lines."""
     named = name_id(path) or PurePath(path).stem
     meta: Payload | None = None
     bare, copied = False, ""
-    for line in first_lines:
-        records, _ = LINE.all(line.data)
-        for record in records:
-            found = record.payload if record.type == "session_meta" else None
-            if found is None and meta is None and _is_header(record):
-                meta, bare = record, True
-            elif found is None:
-                if records:
-                    return _head(meta, bare, copied, path)
-            elif meta is None and (line.offset == 0 or found.id == named):
-                meta = found
-            elif found.id and not copied and (meta is None or found.id != meta.id):
-                copied = found.id
+    for offset, record in records:
+        found = record.payload if record.type == "session_meta" else None
+        if found is None and meta is None and _is_header(record):
+            meta, bare = record, True
+        elif found is None:
+            break
+        elif meta is None and (offset == 0 or found.id == named):
+            meta = found
+        elif found.id and not copied and (meta is None or found.id != meta.id):
+            copied = found.id
     return _head(meta, bare, copied, path)
 
 

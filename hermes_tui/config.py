@@ -10,9 +10,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from msgspec import Struct, ValidationError, convert, field
+from msgspec import Meta, Struct, ValidationError, convert, field
 
 from hermes_tui import errors, paths
 
@@ -22,15 +22,19 @@ _LIMIT = 1 << 20
 """Bytes; a settings file longer than that is not one."""
 
 
+Amount = Annotated[float, Meta(ge=0, le=1_000_000)]
+"""US dollars; TOML's `nan` and `inf` are none."""
+
+
 class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a model costs, in US dollars for a million tokens; for models that the price list does not know, or that
     somebody pays another price for."""
 
-    input: float
-    output: float
-    cache_read: float | None = None
+    input: Amount
+    output: Amount
+    cache_read: Amount | None = None
     """None: as `input`."""
-    cache_write: float | None = None
+    cache_write: Amount | None = None
     """None: as `input`."""
 
 

@@ -68,6 +68,9 @@ def test_the_variable_names_another_file(tmp_path: Path, monkeypatch: pytest.Mon
         ('read_only = "yes"', "read_only"),
         ("read_only = ", "no TOML"),
         ("[prices.m]\ninput = 1", "output"),
+        ("[prices.m]\ninput = 1\noutput = -2", "output"),
+        ("[prices.m]\ninput = nan\noutput = 2", "input"),
+        ("[prices.m]\ninput = 1\noutput = 2\ncache_read = inf", "cache_read"),
         ('[context.hector]\nstrategy = "all"', "strategy"),
     ],
 )

@@ -11,7 +11,6 @@ import click
 from hermes_tui.cli import narration, output
 from hermes_tui.cli.machine import manager_of
 from hermes_tui.cli.named import get_named, split_name
-from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
@@ -97,7 +96,5 @@ def _write(target: Path, parts: Iterator[bytes], *, force: bool) -> None:
     from hermes_tui.display import size
     from hermes_tui.sessions.export.target import write_file
 
-    if target.is_dir():
-        raise ValidationError(f"{str(target)!r} is a directory; give the name of a file in it")
     written = write_file(target, parts, replace=force)
     narration.say(f"hermes-tui: wrote {target} ({size(written)})")

@@ -166,7 +166,8 @@ class SessionActions(Screen[None]):
             self._failed(error)
             return
         self._copy(start.line)
-        for text in (*(one.text for one in start.obstacles), *start.warnings):
+        told = [f"As it is the command would fail: {one.text}." for one in start.obstacles]
+        for text in (*told, *(f"{warning}." for warning in start.warnings)):
             self.notify(safe(text), severity="warning", markup=False, timeout=10)
 
     def _copy(self, text: str) -> None:

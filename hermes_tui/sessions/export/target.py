@@ -56,6 +56,8 @@ def _mode_of(path: Path, *, replace: bool) -> int:
         status = path.stat()
     except FileNotFoundError:
         return 0o600
+    if stat.S_ISDIR(status.st_mode):
+        raise ValidationError(f"{str(path)!r} is a directory; give the name of a file in it")
     if not stat.S_ISREG(status.st_mode):
         raise ValidationError(f"cannot write {str(path)!r}: it is there and is no file")
     if not replace:

@@ -50,6 +50,13 @@ def written_to(folder: Path) -> list[Path]:
     return list(folder.glob("*.md"))
 
 
+def in_toasts(pilot: Pilot[None]) -> str:
+    """What stands to the right of toasts' left borders, without blanks."""
+    return "".join(
+        "".join(line.rpartition("▌")[2].split()) for line in screen_text(pilot).splitlines() if "▌" in line
+    )
+
+
 def copied(pilot: Pilot[None], ending: str) -> bool:
     return pilot.app.clipboard.endswith(ending)
 
@@ -144,6 +151,20 @@ async def test_the_dialogs_fit(program: Program, claude_home: ClaudeHome, size: 
         await pilot.press("escape", "y")
         await until(pilot, lambda: isinstance(pilot.app.screen, MenuScreen))
         assert "session id" in screen_text(pilot)
+
+
+async def test_what_went_wrong_can_be_read_on_a_small_screen(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(export_screen, "_ARMED_AFTER", 0.0)
+    path = claude_home.session("Alone")
+    async with program(claude_home.home, size=(40, 15)) as pilot:
+        await dialog(pilot)
+        path.unlink()
+        await pilot.press("enter")
+        await until(pilot, lambda: toasts(pilot))
+        (said,) = toasts(pilot)
+        await until(pilot, lambda: "".join(said.split()) == in_toasts(pilot))
 
 
 async def test_copying(program: Program, claude_home: ClaudeHome) -> None:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.manager import SessionManager
-from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.search.live import LiveSearch
@@ -30,7 +29,7 @@ class Wish(NamedTuple):
     unified_id: str
     path: str
     first: bool = False
-    """The cursor is on it: it is read however large it is."""
+    """The cursor is on it: all there is to see of it is wanted, however large it is. Else a line around the match."""
 
 
 class Seen(NamedTuple):
@@ -43,13 +42,15 @@ class Seen(NamedTuple):
     """None where there is nothing to be seen."""
     reason: str = ""
     """Then why, where that is known; one sentence."""
+    whole: bool = True
+    """All that there is to see; else the snippet alone."""
 
 
 class Previewer:
     """`ready` is called in the thread after each session that was looked at."""
 
-    def __init__(self, look: Callable[[str, str], Result | None], ready: Callable[[], None]) -> None:
-        """`look` reads what there is to see for a query of one session, by its unified id."""
+    def __init__(self, look: Callable[[str, Wish], Result | None], ready: Callable[[], None]) -> None:
+        """`look` reads what there is to see for a query of one session."""
         self._look = look
         self._ready = ready
         self._condition = threading.Condition()
@@ -63,11 +64,15 @@ class Previewer:
         """Look at these for a query, the first one first; what was wanted before is forgotten."""
         with self._condition:
             self._text = text
-            self._wishes = [one for one in wishes if (text, one.unified_id) not in self._seen]
+            self._wishes = [one for one in wishes if not self._fulfilled(text, one)]
             if self._wishes and not self._started:
                 self._started = True
                 threading.Thread(target=self._run, name="previewer", daemon=True).start()
             self._condition.notify()
+
+    def _fulfilled(self, text: str, wish: Wish) -> bool:
+        seen = self._seen.get((text, wish.unified_id))
+        return seen is not None and (seen.whole or not wish.first)
 
     def get(self, text: str, unified_id: str) -> Seen | None:
         """What was seen of a session for a query; None where it was not looked at yet."""
@@ -109,7 +114,7 @@ class Previewer:
 
     def _see(self, text: str, wish: Wish) -> Seen:
         try:
-            return Seen(text, wish.unified_id, self._look(text, wish.unified_id))
+            return Seen(text, wish.unified_id, self._look(text, wish), whole=wish.first)
         except HermesTuiError as error:
             return Seen(text, wish.unified_id, None, str(error))
         except Exception as error:  # a bug of one adapter must not end the thread
@@ -124,19 +129,20 @@ def _is_large(path: str) -> bool:
         return False
 
 
-def look(manager: SessionManager, live: LiveSearch, text: str, unified_id: str) -> Result | None:
+def look(manager: SessionManager, live: LiveSearch, text: str, wish: Wish) -> Result | None:
     """A session that the search has found for `text`; one that only its name brought into the list, without a match.
     None where the search is for something else by now. Raises as `SessionManager.get` does."""
     from hermes_tui.sessions.search.excerpt import bookends
-    from hermes_tui.sessions.search.model import Result
+    from hermes_tui.sessions.search.model import Result, facts_of
 
     if live.snapshot.query.text != text:
         return None
-    found = live.preview(unified_id)
-    native = manager.resolve_native_id(unified_id)
+    if not wish.first:
+        return live.glimpse(wish.unified_id)
+    found = live.preview(wish.unified_id)
+    native = manager.resolve_native_id(wish.unified_id)
     if found is not None or native is None:
         return found
     session = manager.get(*native)
-    facts = {name: getattr(session, name) for name in SessionSummary.__struct_fields__ if name != "unified_id"}
     start, end = bookends(session.messages)
-    return Result(**facts, start=start, end=end)
+    return Result(**facts_of(session), start=start, end=end)

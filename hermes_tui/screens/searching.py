@@ -1,30 +1,30 @@
-"""Searching on the main screen: from what is typed to rows, a preview, and the transcript at the match."""
+"""Searching on the main screen: from what is typed to rows.
+
+What there is to see of a row is in `looking`, what can be done with one in `found_actions`.
+"""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING
 
 from textual import on
-from textual.screen import Screen
 from textual.timer import Timer
 from textual.widgets import Input
 
-from hermes_tui.previewer import Previewer, Seen, Wish, look
+from hermes_tui.previewer import Previewer, look
 from hermes_tui.recent import Recent
+from hermes_tui.screens.found_actions import Aim, FoundActions
+from hermes_tui.screens.looking import Looking
 from hermes_tui.watch import Slot
-from hermes_tui.widgets.results import Listed, answer_of, finder, listed, named, nothing_rows, snippet_of
-from hermes_tui.widgets.session_rows import Conversation, Snippet
+from hermes_tui.widgets.results import Listed, Names, answer_of, listed, nothing_rows
+from hermes_tui.widgets.session_rows import Conversation, Forest, Snippet
 from hermes_tui.widgets.transcript.loading import Kept
-from hermes_tui.widgets.transcript.pane import TranscriptPane
 
 if TYPE_CHECKING:
-    from hermes_tui.screens.main import MainScreen
     from hermes_tui.sessions.query import Query
     from hermes_tui.sessions.search.live import LiveResult, LiveSearch, LiveSnapshot
-    from hermes_tui.sessions.search.within import Within
 
 __all__ = ["Searching"]
 
@@ -40,15 +40,7 @@ _LEAST_LINES = 16
 """Lines of the list from which results have a second line."""
 
 
-class _Aim(NamedTuple):
-    """Where to go in a transcript once it is open."""
-
-    unified_id: str
-    within: Within
-    message_id: str
-
-
-class Searching(Screen[None]):
+class Searching(FoundActions, Looking):
     """For the main screen."""
 
     def _begin_searching(self) -> None:
@@ -68,20 +60,20 @@ class Searching(Screen[None]):
         """Key of a conversation in the rows → what was found in it."""
         self._lines: dict[str, Snippet] = {}
         """Unified id of a session that was found → the line below it."""
-        self._aim: _Aim | None = None
+        self._aim: Aim | None = None
         self._kept: Kept | None = None
         """The transcript as it was before the search."""
         self._was_reading = False
         self._only: tuple[str, frozenset[str]] = ("", frozenset())
         """A text in the box that stands for these very sessions."""
+        self._names = Names(Forest())
+        self._named: tuple[str, list[Conversation]] = ("", [])
+        """A query, and what fits it by name."""
         self._typing: Timer | None = None
         self._late: Timer | None = None
         self._again: Timer | None = None
         self._fresh: Timer | None = None
-
-    @property
-    def _main(self) -> MainScreen:
-        return cast("MainScreen", self)
+        self._look: Timer | None = None
 
     @property
     def is_searching(self) -> bool:
@@ -155,6 +147,7 @@ class Searching(Screen[None]):
             return  # the answer is still right
         self._asked_at = time.monotonic()
         self._search().ask(text)
+        self.look_later()
         if self._late is not None:
             self._late.stop()
         self._late = self.set_timer(_PATIENCE, self._show_late)
@@ -166,8 +159,8 @@ class Searching(Screen[None]):
             self._snapshots = slot = Slot(self._main.program.in_loop, self._answered)
             live.changed = lambda: slot.put(live.snapshot)
             self._previewer = Previewer(
-                lambda text, unified_id: look(manager, live, text, unified_id),
-                lambda: self._main.program.in_loop(self._seen),
+                lambda text, wish: look(manager, live, text, wish),
+                lambda: self._main.program.in_loop(self.was_seen),
             )
         return self._live
 
@@ -222,8 +215,7 @@ class Searching(Screen[None]):
             self._late.stop()
             self._late = None
         main, query = self._main, snapshot.query
-        forest = main.sessions.forest
-        found = listed(snapshot, forest, named(query, forest))
+        found = listed(snapshot, main.sessions.forest, self._fitting(query))
         if not found.conversations and not snapshot.done:
             main.said()
             return  # what is there stays until it is known that nothing takes its place
@@ -233,7 +225,16 @@ class Searching(Screen[None]):
         self._show_rows(top=top)
         main.said()
         if snapshot.done:
-            self._want_snippets()
+            self.look_later()
+
+    def _fitting(self, query: Query) -> list[Conversation]:
+        """What fits by name: the same for every snapshot of an answer."""
+        forest = self._main.sessions.forest
+        if self._names.forest is not forest:
+            self._names, self._named = Names(forest), ("", [])
+        if self._named[0] != query.text:
+            self._named = (query.text, self._names.fitting(query))
+        return self._named[1]
 
     def _stays_at_top(self) -> bool:
         """The answer is still coming in, and the cursor has not left the first of it: that is where it stays."""
@@ -250,137 +251,11 @@ class Searching(Screen[None]):
         else:
             lines = main.sessions.size.height
             answer = answer_of(
-                self._listed, query, main.clock, self._snippets(query), two_lines=lines >= _LEAST_LINES
+                self._listed, query, main.clock, self.known_snippets(query), two_lines=lines >= _LEAST_LINES
             )
         main.sessions.set_answer(answer, top=top)
 
-    def _snippets(self, query: Query) -> dict[str, Snippet]:
-        """Those that are known; else those of the question before, which are mostly the same: less to be painted."""
-        for _, result in self._listed.conversations:
-            seen = self._seen_of(query, result.summary.unified_id) if result is not None else None
-            if result is not None and seen is not None and seen.result is not None:
-                self._lines[result.summary.unified_id] = snippet_of(seen.result)
-        return self._lines
-
-    # Previews ----------------------------------------------------------------------------------------------
-
-    def _seen_of(self, query: Query, unified_id: str) -> Seen | None:
-        return self._previewer.get(query.text, unified_id) if self._previewer is not None else None
-
-    def _want_snippets(self) -> None:
-        """Have the sessions looked at that are in view, the one under the cursor first."""
-        main, query = self._main, self.query_shown
-        if query is None or self._previewer is None or self._question is None:
-            return
-        sessions = main.sessions
-        top = round(sessions.scroll_y)
-        here = [sessions.highlighted] if sessions.highlighted is not None else []
-        near = [row.conversation for row in sessions.rows[top : top + sessions.size.height]]
-        wishes: dict[str, Wish] = {}
-        for conversation in [*here, *near]:
-            if conversation is not None and conversation.key in self._found:
-                result = self._found[conversation.key]
-                summary = result.summary if result is not None else conversation.tip
-                if result is not None or not wishes:
-                    wishes.setdefault(summary.unified_id, Wish(summary.unified_id, summary.path, not wishes))
-        self._previewer.want(query.text, list(wishes.values()))
-
-    def _seen(self) -> None:
-        """Something was looked at: soon show it, together with what comes next."""
-        if self._fresh is None:
-            self._fresh = self.set_timer(_GATHER, self._show_seen)
-
-    def _show_seen(self) -> None:
-        self._fresh = None
-        if self._question is not None:
-            self._show_rows()
-            self.show_preview()
-
-    def show_preview(self) -> None:
-        """Show what there is to see of the conversation under the cursor, beside the list."""
-        main, query = self._main, self.query_shown
-        conversation = main.sessions.highlighted
-        if query is None or self._question is None or not main.is_wide:
-            return
-        if conversation is None or conversation.key not in self._found:
-            main.preview.show(None, None, "", finder(query))
-            return
-        result = self._found[conversation.key]
-        summary = result.summary if result is not None else conversation.tip
-        seen = self._seen_of(query, summary.unified_id)
-        if seen is None and main.preview.summary == summary:
-            return  # until it was looked at for this question, what is there will do
-        note = "Reading …" if seen is None else seen.reason
-        main.preview.show(summary, seen.result if seen is not None else None, note, finder(query))
-
-    def look_closer(self) -> None:
-        """The cursor rests on a row: have it looked at, and show what is known."""
-        self._want_snippets()
-        self.show_preview()
-
-    # Opening -----------------------------------------------------------------------------------------------
-
-    def open_found(self, conversation: Conversation) -> None:
-        """Open the session that was found at its match."""
-        query = self.query_shown
-        if query is None:
-            return
-        from hermes_tui.sessions.search.within import Within
-
-        result = self._found.get(conversation.key)
-        summary = result.summary if result is not None else conversation.tip
-        self.remember_query()
-        seen = self._seen_of(query, summary.unified_id)
-        message_id = ""
-        if seen is not None and seen.result is not None:
-            message_id = seen.result.message_id or ""
-        elif result is not None and result.match is not None:
-            place = result.match.place
-            message_id = result.match.message_id or (f"#{place}" if place is not None else "")
-        self._aim = _Aim(summary.unified_id, Within(query, summary), message_id)
-        if not self._main.request(summary):
-            self.take_aim()
-
-    def take_aim(self) -> None:
-        """The transcript that was asked for is there: go to the match."""
-        aim, pane = self._aim, self._main.pane
-        if aim is None or pane.summary is None or pane.summary.unified_id != aim.unified_id:
-            return
-        self._aim = None
-        pane.light(aim.within)
-        if aim.message_id:
-            pane.go_to(aim.message_id)
-
-    @on(TranscriptPane.NoMore)
-    def _no_more(self, event: TranscriptPane.NoMore) -> None:
-        sessions = self._main.sessions
-        before = sessions.cursor
-        if self._question is not None:
-            sessions.action_move(event.step)
-        conversation = sessions.highlighted
-        if sessions.cursor == before or conversation is None:
-            self.notify(f"There is no match {'below' if event.step > 0 else 'above'} this one.", markup=False)
-        else:
-            self.open_found(conversation)
-
     # Coming and going --------------------------------------------------------------------------------------
-
-    def show_only(self, text: str, sessions: Iterable[str]) -> None:
-        """Show the conversations that hold one of these sessions (unified ids), and `text` in the box as what they
-        are; it can be changed there, and dropped, like any search."""
-        self._only = (text, frozenset(sessions))
-        self._main.box.value = text
-        self._filter()
-        self._main.go_to_list()
-
-    def remember_query(self) -> None:
-        """Keep what is in the box among the recent searches."""
-        text = self._main.box.value.strip()
-        if text and text != self._only[0]:
-            try:
-                self.recent.add(text)
-            except OSError as error:
-                self.notify(f"The search is not kept: {error.strerror or error}", severity="warning", markup=False)
 
     def _keep_place(self) -> None:
         """Before the first question: remember the transcript as it is."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.search.live import LiveResult, LiveSnapshot
     from hermes_tui.sessions.search.model import Result
 
-__all__ = ["Listed", "answer_of", "finder", "listed", "named", "nothing_rows", "snippet_of"]
+__all__ = ["Listed", "Names", "answer_of", "finder", "listed", "nothing_rows", "snippet_of"]
 
 
 class Listed(NamedTuple):
@@ -36,17 +36,31 @@ class Listed(NamedTuple):
     ranked: bool = False
 
 
-def named(query: Query, forest: Forest) -> list[Conversation]:
-    """The conversations whose title, project, agent or id fits a query: parts of words where there is nothing but
-    words, else whole ones."""
-    words = _plain(query.tree)
-    every = list(dict.fromkeys(forest.by_session.values()))
-    if query.empty:
-        return []
-    if words is not None:
-        typed = query.text.lower().split()
-        return [one for one in every if one.matches(typed)]
-    return [one for one in every if any(_fits(query, part) for part in one.parts)]
+class Names:
+    """What the conversations of a forest are called: titles, projects, agents, ids."""
+
+    def __init__(self, forest: Forest) -> None:
+        from hermes_tui.sessions.search.titles import Titles
+
+        self.forest = forest
+        every = dict.fromkeys(forest.by_session.values())
+        self._texts = Titles((one, "\n".join(_name(part) for part in one.parts)) for one in every)
+
+    def fitting(self, query: Query) -> list[Conversation]:
+        """The conversations whose title, project, agent or id fits a query: parts of words where there is nothing
+        but words, else whole ones."""
+        from hermes_tui.sessions.query.tree import Literally, Word, leaves
+
+        if _plain(query.tree) is not None:
+            return self._texts.containing(query.text.lower().split())
+        if not any(isinstance(leaf, Word | Literally) for leaf in leaves(query.tree, positive=True)):
+            return []
+        near = (conversation for conversation, _ in self._texts.candidates(query.tree))
+        return [one for one in near if any(_fits(query, part) for part in one.parts)]
+
+
+def _name(part: SessionSummary) -> str:
+    return "\n".join((part.title, project_of(part), part.agent, part.session_id))
 
 
 def _fits(query: Query, part: SessionSummary) -> bool:
@@ -55,7 +69,7 @@ def _fits(query: Query, part: SessionSummary) -> bool:
     search = query.for_session(part)
     if search.forbids or search.decided is not None:
         return False
-    return search.matches(Unit("\n".join((part.title, project_of(part), part.agent, part.session_id))))
+    return search.matches(Unit(_name(part)))
 
 
 def _plain(tree: Tree) -> Sequence[Word] | None:

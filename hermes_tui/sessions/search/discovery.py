@@ -15,12 +15,12 @@ from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.excerpt import bookends, name_of, snippet, text_of, window_around
 from hermes_tui.sessions.search.gather import Conversation, Gathering
 from hermes_tui.sessions.search.hunt import Hunt
-from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions
+from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions, facts_of
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
 
-__all__ = ["RANKED", "details", "discover", "keeper", "narrowed"]
+__all__ = ["RANKED", "details", "discover", "glimpse", "keeper", "narrowed"]
 
 RANKED = 300
 """Conversations whose texts are compared; the newest."""
@@ -141,7 +141,7 @@ def details(
     parts = stores.conversation(summary)
     first = messages if parts[0] == summary else _messages(stores, parts[0], problems)
     last = messages if parts[-1] == summary else _messages(stores, parts[-1], problems)
-    fields = {name: getattr(summary, name) for name in SessionSummary.__struct_fields__ if name != "unified_id"}
+    fields = facts_of(summary)
     fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
     at = _place(messages, match) if match is not None else None
     shown, marks = snippet(search, summary.title)
@@ -165,6 +165,22 @@ def details(
         window=window_around(messages, at, WINDOW) if at is not None else None,
         end=bookends(last)[1],
     )
+
+
+def glimpse(stores: CatalogueStores, query: Query, conversation: Conversation) -> Result:
+    """A conversation with its snippet alone: only its texts are read, up to the match. Raises what adapters do."""
+    part = conversation.best
+    summary, match = part.summary, part.anchor
+    search = query.for_session(summary)
+    shown, marks = snippet(search if match is not None else None, summary.title or summary.preview or "")
+    if match is not None and match.field != "title":
+        source = stores.by_session[summary.unified_id].source
+        texts = stores.adapter(summary.agent).texts(source, lambda problem: None, summary.session_id)
+        for place, text in enumerate(texts):
+            if (text.message_id == match.message_id) if match.message_id else place == match.place:
+                shown, marks = snippet(search, text.prose if match.field == "prose" else text.tool, text.role)
+                break
+    return Result(**facts_of(summary), match_count=conversation.total, snippet=shown, marks=marks)
 
 
 def _messages(stores: CatalogueStores, summary: SessionSummary, problems: list[Problem]) -> Sequence[Message]:

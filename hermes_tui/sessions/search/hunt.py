@@ -60,7 +60,7 @@ class Stores(Protocol):
         """Every source with its sessions, the newest first."""
 
     @property
-    def titles(self) -> Titles:
+    def titles(self) -> Titles[SessionSummary]:
         """All titles, as they are searched."""
 
     @property

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.query import Query, parse
-from hermes_tui.sessions.search.discovery import RANKED, details
+from hermes_tui.sessions.search.discovery import RANKED, details, glimpse
 from hermes_tui.sessions.search.gather import Conversation, Gathering
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import Coverage, Match, Result
@@ -105,12 +105,19 @@ class LiveSearch:
     def preview(self, unified_id: str) -> Result | None:
         """What there is to see of a conversation in the latest snapshot, read from its store: snippet, window,
         beginning and end. None where it is not in it any more."""
+        found = self._conversation(unified_id)
+        return details(*found, 0.0, []) if found is not None else None
+
+    def glimpse(self, unified_id: str) -> Result | None:
+        """As `preview`, with the snippet alone, which takes less reading. Raises what reading does."""
+        found = self._conversation(unified_id)
+        return glimpse(*found) if found is not None else None
+
+    def _conversation(self, unified_id: str) -> tuple[CatalogueStores, Query, Conversation] | None:
         with self._condition:
             current, query = self._conversations, self.snapshot.query
         conversation = current[1].get(unified_id) if current else None
-        if current is None or conversation is None:
-            return None
-        return details(current[0], query, conversation, 0.0, [])
+        return (current[0], query, conversation) if current and conversation is not None else None
 
     def close(self) -> None:
         """Give up and end the thread."""

@@ -12,7 +12,19 @@ from msgspec import Struct, field
 from hermes_tui.errors import ValidationError
 from session_adapters.model import Problem, Role, SessionSummary
 
-__all__ = ["Coverage", "Field", "Found", "Line", "Match", "Outcome", "Result", "SearchOptions", "SortBy", "Window"]
+__all__ = [
+    "Coverage",
+    "Field",
+    "Found",
+    "Line",
+    "Match",
+    "Outcome",
+    "Result",
+    "SearchOptions",
+    "SortBy",
+    "Window",
+    "facts_of",
+]
 
 SortBy = Literal["relevance", "date", "cost"]
 Field = Literal["title", "prose", "tool"]
@@ -142,6 +154,11 @@ class Result(SessionSummary, frozen=True):
     """The match and the five messages before and after it."""
     end: tuple[Line, ...] = ()
     """Its last three messages of user and assistant."""
+
+
+def facts_of(summary: SessionSummary) -> dict[str, Any]:
+    """What a list knows of a session, as arguments of `Result`."""
+    return {name: getattr(summary, name) for name in SessionSummary.__struct_fields__ if name != "unified_id"}
 
 
 class Coverage(Struct, frozen=True, kw_only=True):

@@ -49,9 +49,9 @@ class CatalogueStores:
         return self._shelves
 
     @cached_property
-    def titles(self) -> Titles:
+    def titles(self) -> Titles[SessionSummary]:
         """See `Stores.titles`."""
-        return Titles(self.sessions)
+        return Titles((one, one.title) for one in self.sessions)
 
     @cached_property
     def by_place(self) -> Mapping[Place, SessionSummary]:

@@ -42,6 +42,22 @@ def test_a_reset_takes_effect_at_the_next_message(world: World) -> None:
     assert [one.state for one in world.operations.log()] == ["done"]
 
 
+@pytest.mark.parametrize("kind", ["reset", "suspend", "resume"])
+def test_the_index_of_a_running_gateway_is_never_written(world: World, kind: str) -> None:
+    """Neither the table nor the mirror: what it has in memory goes over both at its next save."""
+    wanted = world.talk()
+    world.talk(force_new=True)
+    mirror = world.home / "sessions" / "sessions.json"
+    everything = "SELECT * FROM gateway_routing"
+    before = (world.sql(everything), mirror.read_bytes(), mirror.stat().st_ino, mirror.stat().st_mtime_ns)
+    plan = world.plan(kind, **({"target": wanted} if kind == "resume" else {}))
+    assert (plan.refusal, plan.changes.table, plan.changes.file) == ("", (), ())
+    outcome = world.operations.apply(plan)
+    assert outcome.state == "pending"
+    world.operations.apply(world.operations.undo(outcome.operation))
+    assert (world.sql(everything), mirror.read_bytes(), mirror.stat().st_ino, mirror.stat().st_mtime_ns) == before
+
+
 def test_to_end_the_current_session_alone_resurrects_an_older_one(world: World) -> None:
     """The trap that the plan is there for."""
     older = world.talk()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -290,3 +292,39 @@ def test_an_expired_lane_is_finalized(open_store: Callable[..., SessionStore], t
     assert row["end_reason"] == "session_reset"
     assert store.lookup_by_session_id(entry.session_id) is not None
     assert store.list_sessions(active_minutes=10) == []
+
+
+def test_a_restart_drops_a_lane_whose_own_session_was_ended_by_accident(hermes: Oracle, tmp_path: Path) -> None:
+    """Nothing else is to be brought back, so the lane leaves the index, as in Hermes; its next message finds the
+    very same session again."""
+    asked = {"platform": "telegram", "chat_id": "1", "user_id": "1", "chat_name": "Ana"}
+    end = "UPDATE sessions SET ended_at = 1, end_reason = 'agent_close'"
+    real, ours = tmp_path / "real", tmp_path / "ours"
+    hermes.home_is(real)
+    hermes.open(now=datetime(2026, 7, 21, 12))
+    hermes.close_store()
+    shutil.copytree(real, ours)
+
+    hermes.open(now=datetime(2026, 7, 21, 12))
+    theirs = hermes.get(asked)["session_id"]
+    hermes.db("append_message", theirs, role="user", content="hello")
+    hermes.close_store()
+    connection = sqlite3.connect(real / "state.db")
+    with connection:
+        connection.execute(end)
+    connection.close()
+    hermes.open(now=datetime(2026, 7, 21, 13))
+    assert hermes.store("list_sessions") == []
+    assert hermes.get(asked)["session_id"] == theirs
+    hermes.close_store()
+
+    config = GatewayConfig()
+    with SessionDB(ours / "state.db") as db:
+        entry = SessionStore(ours / "sessions", config, db=db).get_or_create_session(ANA)
+        db.append_message(entry.session_id, "user", "hello")
+        with db.transaction():
+            db.execute(end, ())
+        again = SessionStore(ours / "sessions", config, db=db)
+        assert again.list_sessions() == []
+        assert json.loads((ours / "sessions" / "sessions.json").read_text()).keys() == {"_README"}
+        assert again.get_or_create_session(ANA).session_id == entry.session_id

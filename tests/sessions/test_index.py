@@ -8,7 +8,7 @@ import os
 import random
 import shutil
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from claude_lines import ClaudeHome
+from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index import indexer as indexing
 from hermes_tui.sessions.index import writer
@@ -32,7 +33,7 @@ from hermes_tui.sessions.words import tokens
 from indexing import build, contents, homes_sources
 from session_adapters.base import Environment, Report, Source
 from session_adapters.files import METER
-from session_adapters.searchable import Text
+from session_adapters.searchable import SessionTexts, Text
 from support import STORES
 
 Unit = tuple[str, str, str]
@@ -468,21 +469,56 @@ def test_what_takes_long_to_read_again_is_left_alone_for_a_while(
     adapters = Adapters(lambda: environment)
     adapter = adapters.get("hermes")
     asked: list[str] = []
-    whole = adapter.texts
+    whole = adapter.new_texts
 
-    def counting(source: Source, report: Report, *, prose_only: bool = False) -> Iterator[Text]:
+    def counting(source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
         asked.append(source.path)
-        return whole(source, report, prose_only=prose_only)
+        return whole(source, report, marks)
 
-    monkeypatch.setattr(adapter, "texts", counting)
-    monkeypatch.setattr("hermes_tui.sessions.index.indexer.monotonic", iter(range(0, 10_000, 10)).__next__)
+    monkeypatch.setattr(adapter, "new_texts", counting)
+    monkeypatch.setattr("hermes_tui.sessions.index.indexer.time", iter(range(0, 10_000, 10)).__next__)
     path = max((Path(one.path) for one in homes_sources(environment)), key=lambda path: path.stat().st_size)
     connection = open_writer(tmp_path / "i.db")
-    indexer = Indexer(connection, adapters)
-    indexer.run()
+    Indexer(connection, adapters).run()
     before = asked.count(str(path))
     for minutes in range(5):
         os.utime(path, (minutes, minutes + 1_000_000_000))
-        indexer.run()
+        Indexer(connection, adapters).run()  # another process knows it, too
     assert asked.count(str(path)) - before == 1
     connection.close()
+
+
+def test_of_a_database_only_what_is_new_is_written(tmp_path: Path) -> None:
+    """Also by an indexer that was just started; and the index equals one that is made anew."""
+    store = Store(tmp_path)
+    for session in ("a", "b"):
+        store.session(session)
+        for number in range(60):
+            store.say(session, "user", f"{session} said number{number}")
+    environment = Environment(home=tmp_path)
+    path = tmp_path / "cache" / "i.db"
+    assert build(environment, path)
+
+    def changes() -> int:
+        connection = open_writer(path)
+        before = connection.total_changes()
+        assert Indexer(connection, Adapters(lambda: environment)).run()
+        done = connection.total_changes() - before
+        connection.close()
+        build(environment, tmp_path / "fresh" / "i.db")
+        assert contents(path) == contents(tmp_path / "fresh" / "i.db")
+        shutil.rmtree(tmp_path / "fresh")
+        return done
+
+    store.say("b", "assistant", "one more")
+    assert changes() < 40
+    store.connection.execute("UPDATE messages SET active = 0 WHERE id IN (3, 4)")
+    assert changes() < 40
+    store.connection.execute("DELETE FROM messages WHERE session_id = 'a'")
+    store.connection.execute("DELETE FROM sessions WHERE id = 'a'")
+    changes()
+    index = Index(path)
+    coverage = index.coverage(homes_sources(environment))
+    assert {hit.session_id for hit in found(index, Word(("said",)), coverage)} == {"b"}
+    index.close()
+    store.connection.close()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from operator import attrgetter
-from time import monotonic
+from time import process_time, time
 from typing import NamedTuple, TypeVar
 
 import apsw
@@ -16,7 +17,7 @@ from hermes_tui.sessions.index.sink import Sink
 from hermes_tui.sessions.index.writer import Level, Report, Writer, key_of, stamp_text
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
-from session_adapters.searchable import TextReader
+from session_adapters.searchable import SessionTexts, Text, TextReader
 
 __all__ = ["Indexer"]
 
@@ -24,8 +25,13 @@ T = TypeVar("T")
 Key = tuple[str, str, str]
 
 _SHARE = 20
-"""A source that took a second to be read again, all of it, is left alone for so many: a large database that is
-written to all the time must not keep a processor busy. Until then it is not covered."""
+"""A source that took a second to be looked through again is left alone for so many: a large database that is written
+to all the time must not keep a processor busy. Until then it is not covered."""
+_TOO_LONG = 86_400
+"""Seconds; to be left alone for longer than this is a mistake of the clock."""
+_KEPT = 20
+"""An indexer that would need a second to know again what it knows is kept for so many, doing nothing."""
+_LONGEST = 120.0
 _WARM = 16
 """Sources that were written to lately, whose readers are kept."""
 
@@ -42,11 +48,14 @@ class _Known(NamedTuple):
     number: int
     stamp: str
     level: Level
+    again: int
 
 
 class _Warm(NamedTuple):
     reader: TextReader
     sink: Sink
+    cost: float
+    """Processor seconds that making it took."""
 
 
 class Indexer:
@@ -68,8 +77,13 @@ class Indexer:
         self._said: Report | None = None
         self._failed: dict[Key, str] = {}
         self._warm: OrderedDict[Key, _Warm] = OrderedDict()
-        self._rest: dict[Key, float] = {}
-        """Until when sources are left alone, by the monotonic clock."""
+        self._resting: dict[Key, int] = {}
+        """Up to which second, since the epoch, sources are left alone."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds for which it is worth to be kept: coming back, it would have to read again what it knows now."""
+        return min(_LONGEST, _KEPT * sum(warm.cost for warm in self._warm.values()))
 
     def run(self) -> bool:
         """Look at every store and take in what is new; whether it got to the end. Raises `apsw.Error`."""
@@ -90,7 +104,10 @@ class Indexer:
             raise _Stopped
 
     def _run(self) -> None:
-        known = {key: _Known(number, stamp, level) for number, key, stamp, level in self._writer.sources()}
+        known = {
+            key: _Known(number, stamp, level, again) for number, key, stamp, level, again in self._writer.sources()
+        }
+        self._resting = {key: one.again for key, one in known.items() if one.again}
         listed, unsure = self._list()
         there = {key_of(source) for source in listed}
         for key, one in known.items():
@@ -163,12 +180,22 @@ class Indexer:
 
     def _take(self, adapter: Adapter, source: Source, level: Level) -> None:
         problems: list[Problem] = []
-        sink = Sink(self._writer, source, prose_only=level == Level.PROSE)
         prose_only = level == Level.PROSE
-        sink.take(_guarded(lambda: adapter.texts(source, problems.append, prose_only=prose_only)))
+        sink = Sink(self._writer, source, prose_only=prose_only)
+        if prose_only or not self._renew(adapter, source, sink):
+            sink.take(_guarded(lambda: adapter.texts(source, problems.append, prose_only=prose_only)))
         if problems and not sink.taken:
             raise _AdapterFailed  # not readable now is not the same as empty
         sink.finish(level, stamp_text(source.stamp))
+
+    def _renew(self, adapter: Adapter, source: Source, sink: Sink) -> bool:
+        """Take in what is new in a source of many sessions, if it can be read so."""
+        marks = self._writer.marks(sink.number)
+        found = next(_guarded(lambda: (adapter.new_texts(source, lambda problem: None, marks),)))
+        if found is None:
+            return False
+        sink.renew(_each_guarded(found))
+        return True
 
     def _change(self, adapter: Adapter, source: Source) -> None:
         """What is different in a source that was written to: who was written to once is written to again, so its
@@ -181,25 +208,27 @@ class Indexer:
         except _AdapterFailed:
             warm = None
         if warm is None:
+            began = process_time()
             reader = next(_guarded(lambda: (adapter.text_reader(source),)))
             if reader is None:
                 self._again(adapter, source)
                 return
-            warm = _Warm(reader, Sink(self._writer, source))
-            warm.sink.take(text for _, text in _guarded(reader.read))
+            sink = Sink(self._writer, source)
+            sink.take(text for _, text in _guarded(reader.read))
+            warm = _Warm(reader, sink, process_time() - began)
         warm.sink.finish(Level.ALL, stamp_text(source.stamp))
         self._warm[key] = warm
         if len(self._warm) > _WARM:
             self._warm.popitem(last=False)
 
     def _again(self, adapter: Adapter, source: Source) -> None:
-        """All of a source for which there is no better way, now and then."""
-        key, began = key_of(source), monotonic()
-        if began < self._rest.get(key, 0.0):
+        """A source for which there is no better way, now and then."""
+        began = time()
+        if began < self._resting.get(key_of(source), 0) <= began + _TOO_LONG:
             return
         self._all(adapter, source)
-        now = monotonic()
-        self._rest[key] = now + _SHARE * (now - began)
+        now = time()
+        self._writer.rest(self._writer.source(source), int(now + _SHARE * (now - began)))
 
     def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
         """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""
@@ -211,6 +240,17 @@ class Indexer:
             step(self._adapters.get(source.agent), source)
         except (_AdapterFailed, AdapterBroken):
             self._failed[key] = stamp
+            self._writer.mark(self._writer.source(source), stamp, Level.NOTHING)
+
+
+def _each_guarded(found: Iterable[SessionTexts]) -> Iterator[SessionTexts]:
+    """The same, with what reading the texts raises told apart, too."""
+    for one in _guarded(lambda: found):
+        yield one._replace(texts=_guarded(partial(_same, one.texts)))
+
+
+def _same(texts: Iterable[Text]) -> Iterable[Text]:
+    return texts
 
 
 def _guarded(read: Callable[[], Iterable[T]]) -> Iterator[T]:

@@ -40,7 +40,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 1
+FORMAT = 2
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
@@ -59,8 +59,10 @@ _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE source(
     id INTEGER PRIMARY KEY, agent TEXT NOT NULL, path TEXT NOT NULL, native TEXT NOT NULL,
-    stamp TEXT NOT NULL, level INTEGER NOT NULL, UNIQUE(agent, path, native));
-CREATE TABLE session(id INTEGER PRIMARY KEY, source INTEGER NOT NULL, native TEXT NOT NULL, UNIQUE(source, native));
+    stamp TEXT NOT NULL, level INTEGER NOT NULL, again INTEGER NOT NULL DEFAULT 0, UNIQUE(agent, path, native));
+CREATE TABLE session(
+    id INTEGER PRIMARY KEY, source INTEGER NOT NULL, native TEXT NOT NULL, mark TEXT NOT NULL DEFAULT '',
+    UNIQUE(source, native));
 CREATE TABLE message(
     id INTEGER PRIMARY KEY, session INTEGER NOT NULL, key TEXT NOT NULL, at INTEGER, role TEXT NOT NULL,
     visibility INTEGER NOT NULL, prose INTEGER, short INTEGER, tool INTEGER);
@@ -103,7 +105,7 @@ def open_writer(path: Path) -> apsw.Connection:
         if fresh:
             connection.execute("PRAGMA page_size=8192")
         connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY")
-        connection.execute("PRAGMA cache_size=-16384; PRAGMA journal_size_limit=16777216")
+        connection.execute("PRAGMA cache_size=-4096; PRAGMA journal_size_limit=16777216")
         if fresh or not _pragma(connection, "application_id"):
             with connection:
                 _create(connection)

@@ -9,7 +9,7 @@ from hermes_tui.sessions.index.schema import LONG, SECOND
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Row, Writer
 from hermes_tui.sessions.words import spaced
 from session_adapters.base import Source
-from session_adapters.searchable import Text
+from session_adapters.searchable import SessionTexts, Text
 from session_adapters.text import scrub
 
 __all__ = ["Sink"]
@@ -23,7 +23,8 @@ class Sink:
     def __init__(self, writer: Writer, source: Source, *, prose_only: bool = False) -> None:
         self._writer = writer
         self._source = source
-        self._number = writer.source(source)
+        self.number = writer.source(source)
+        """Of the source."""
         self._prose_only = prose_only
         self._sessions: dict[str, int] = {}
         self._native: str | None = None
@@ -50,9 +51,31 @@ class Sink:
             self._writer.commit_when_full()
         self._leave()
         if not self._prose_only:
-            for session, native in self._writer.sessions(self._number):
-                if native not in self._sessions:
-                    self._writer.forget_session(session)
+            self._forget_others()
+
+    def renew(self, found: Iterable[SessionTexts]) -> None:
+        """Every session of the source, with what is new in it."""
+        for one in found:
+            self.taken += 1
+            session = self._session(one.session_id)
+            if one.whole:
+                self._enter(one.session_id)
+            for text in one.texts:
+                if text.session_id != self._native:
+                    self._enter(text.session_id)
+                self._seen.add(text.message_id)
+                self._put(text.message_id, text)
+                self._writer.commit_when_full()
+            if one.whole:
+                self._leave()
+            self._writer.remark(session, one.mark)
+        self._forget_others()
+
+    def _forget_others(self) -> None:
+        """Take the sessions out that were not met."""
+        for session, native in self._writer.sessions(self.number):
+            if native not in self._sessions:
+                self._writer.forget_session(session)
 
     def follow(self, texts: Iterable[tuple[int, Text]]) -> None:
         """Those that are new or different since; see `TextReader.read`."""
@@ -64,14 +87,18 @@ class Sink:
 
     def finish(self, level: Level, stamp: str) -> None:
         """Say that the source is in the index."""
-        self._writer.mark(self._number, stamp, level)
+        self._writer.mark(self.number, stamp, level)
 
     def _enter(self, native: str) -> None:
-        session = self._sessions.get(native)
-        if session is None:
-            session = self._sessions[native] = self._writer.session(self._number, native)
+        session = self._session(native)
         self._native, self._rows, self._seen = native, self._writer.rows(session), set()
         self._second = int(self._source.modified)
+
+    def _session(self, native: str) -> int:
+        session = self._sessions.get(native)
+        if session is None:
+            session = self._sessions[native] = self._writer.session(self.number, native)
+        return session
 
     def _leave(self) -> None:
         if self._native is None or self._prose_only:

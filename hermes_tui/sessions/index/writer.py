@@ -121,12 +121,12 @@ class Writer:
 
     # Sources -----------------------------------------------------------------------------------------------
 
-    def sources(self) -> Iterator[tuple[int, tuple[str, str, str], str, Level]]:
-        """Every source there is: number, key, stamp, level."""
-        for number, agent, path, native, stamp, level in self._connection.execute(
-            "SELECT id, agent, path, native, stamp, level FROM source"
+    def sources(self) -> Iterator[tuple[int, tuple[str, str, str], str, Level, int]]:
+        """Every source there is: number, key, stamp, level, and the second before which it is left alone."""
+        for number, agent, path, native, stamp, level, again in self._connection.execute(
+            "SELECT id, agent, path, native, stamp, level, again FROM source"
         ):
-            yield number, (agent, path, native), stamp, Level(level)
+            yield number, (agent, path, native), stamp, Level(level), again
 
     def source(self, source: Source) -> int:
         """The number of a source, which is put in where it is not there yet."""
@@ -142,6 +142,10 @@ class Writer:
         """Say up to where a source is in the index."""
         self.run("UPDATE source SET stamp=?, level=? WHERE id=?", (stamp, int(level), number))
 
+    def rest(self, number: int, until: int) -> None:
+        """Say up to which second, since the epoch, a source is to be left alone."""
+        self.run("UPDATE source SET again=? WHERE id=?", (until, number))
+
     def forget(self, number: int) -> None:
         """Take a source and all its messages out."""
         for session, _ in self.sessions(number):
@@ -151,6 +155,14 @@ class Writer:
     def sessions(self, source: int) -> list[tuple[int, str]]:
         """Number and native id of the sessions of a source."""
         return list(self.run("SELECT id, native FROM session WHERE source=?", (source,)))
+
+    def marks(self, source: int) -> dict[str, str]:
+        """Native id → `SessionTexts.mark`, of the sessions that have one."""
+        return dict(self.run("SELECT native, mark FROM session WHERE source=? AND mark <> ''", (source,)))
+
+    def remark(self, session: int, mark: str) -> None:
+        """Say up to where a session is in the index."""
+        self.run("UPDATE session SET mark=? WHERE id=?", (mark, session))
 
     def session(self, source: int, native: str) -> int:
         """The number of a session, which is put in where it is not there yet."""

@@ -84,4 +84,6 @@ def test_the_adapter_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.Monk
     one = manager.get("parrot", "one")
     assert [message.role for message in one.messages] == ["user", "assistant"]
     assert one.warnings == 1
+    (problem,) = manager.catalogue.snapshot.problems
+    assert (Path(problem.path).name, problem.place) == ("one.jsonl", f"byte {2 * len(line) + 5}")
     assert one.updated_at == datetime(2026, 11, 21, 10, tzinfo=UTC)

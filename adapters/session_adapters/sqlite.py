@@ -33,6 +33,7 @@ from urllib.parse import quote
 import apsw
 
 from session_adapters.base import Source
+from session_adapters.text import one_line
 
 __all__ = [
     "COPY_LIMIT",
@@ -323,10 +324,11 @@ _REASONS: tuple[tuple[type[apsw.Error], str], ...] = (
 
 
 def _reason(error: apsw.Error) -> str:
+    said = one_line(str(error), 300)  # it may quote names out of a damaged schema
     for kind, text in _REASONS:
         if isinstance(error, kind):
-            return text if kind is not apsw.CorruptError else f"{text} ({error})"
-    return f"SQLite says: {error}"
+            return text if kind is not apsw.CorruptError else f"{text} ({said})"
+    return f"SQLite says: {said}"
 
 
 # The copy ----------------------------------------------------------------------------------------------------

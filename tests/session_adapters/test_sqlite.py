@@ -501,3 +501,16 @@ def test_a_column_whose_name_is_no_text_hides_no_other(tmp_path: Path) -> None:
         connection.execute("CREATE TABLE t (n, spoilt)")
     path.write_bytes(path.read_bytes().replace(b"spoilt", b"sp\xffilt"))
     assert read_database(path, lambda connection: columns(connection, "t")) == {"n", "sp\ufffdilt"}
+
+
+def test_a_reason_is_one_line_whatever_the_schema_is_called(tmp_path: Path) -> None:
+    path = tmp_path / "odd.db"
+    connection = apsw.Connection(str(path))
+    connection.execute('CREATE TABLE "evil\n\x1b[2Jname" (a)')
+    connection.execute("PRAGMA writable_schema = 1")
+    connection.execute("UPDATE sqlite_master SET sql = 'CREATE TABLE broken('")
+    connection.close()
+    with pytest.raises(DatabaseUnreadable) as caught:
+        read_database(path, lambda connection: connection.execute("SELECT * FROM sqlite_master").fetchall())
+    assert "evil" in str(caught.value)
+    assert str(caught.value).isprintable()

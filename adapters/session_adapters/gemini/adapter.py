@@ -167,9 +167,21 @@ class GeminiAdapter(Adapter):
             raise SessionMissing(f"gemini session {session_id}: {source.path} is not there any more") from error
         except OSError as error:
             raise SessionUnreadable(f"cannot read {source.path}: {error.strerror or error}") from error
+        if not source.session_id and not self._is_of(source, session_id):
+            raise SessionMissing(f"gemini session {session_id} is not in {source.path}")
         if document:
             return DocumentTranscript(session_id, source.path)
         return LogTranscript(session_id, source.path, page=page)
+
+    def _is_of(self, source: Source, session_id: str) -> bool:
+        """Whether a file whose name does not tell may hold the session; reading says what else is wrong with it."""
+        try:
+            found = survey(source.path, head=self.head, tail=self.tail, exact=False)
+        except OSError:
+            return True
+        summary = self._summary(source, found)
+        lost = not found.builder.facts.records or summary.raw.get("idIsLost")
+        return bool(lost) or summary.session_id == session_id
 
     # Native commands ---------------------------------------------------------------------------------------
 

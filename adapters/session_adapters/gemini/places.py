@@ -145,6 +145,9 @@ def _problem(path: str, reason: str) -> Problem:
     return Problem(agent="gemini", path=scrub(path), reason=reason)
 
 
+_ROOT = ".project_root"
+
+
 class _Registry(Struct):
     """`projects.json`."""
 
@@ -159,11 +162,21 @@ class Projects:
 
     def __init__(self) -> None:
         self._known: tuple[object, Mapping[str, str]] = (None, {})
+        self._roots: dict[str, tuple[tuple[int, ...], str | None]] = {}
+        """Folder → stamp of its `.project_root` and what stands in it: thousands of sessions share one."""
 
     def directory(self, home: Path, folder: Path) -> str | None:
         """By `.project_root`, else by `projects.json`, else, for a folder named by a hash, by hashing the directories
         that are known from these."""
-        return _project_root(folder) or self._names(home).get(folder.name)
+        return self._root(folder) or self._names(home).get(folder.name)
+
+    def _root(self, folder: Path) -> str | None:
+        stamp = _stamp(folder / _ROOT)
+        known, root = self._roots.get(str(folder), ((), None))
+        if stamp and known != stamp:
+            root = _project_root(folder)
+            self._roots[str(folder)] = (stamp, root)
+        return root if stamp else None
 
     def _names(self, home: Path) -> Mapping[str, str]:
         """Slug or hash → directory; made again when a project was added."""
@@ -192,7 +205,7 @@ def _read_names(home: Path) -> dict[str, str]:
 
 def _project_root(folder: Path) -> str | None:
     try:
-        text = read_small(folder / ".project_root", _SMALL).decode("utf-8", "replace").strip()
+        text = read_small(folder / _ROOT, _SMALL).decode("utf-8", "replace").strip()
     except OSError:
         return None
     return text if text.startswith("/") and "\n" not in text and "\0" not in text else None

@@ -180,6 +180,10 @@ class OpenClawAdapter(Adapter):
         }
         if source.layout not in stores:
             raise SessionMissing(f"{path} has no conversations, only their keys")
+        if source.layout != DATABASE and session_id != source.session_id:
+            known = self.find(session_id)  # by a key, which an index translates
+            if known is None or known.path != path:
+                raise SessionMissing(f"openclaw session {session_id} is not in {path}")
         return ClawTranscript(session_id, path, stores[source.layout], page=page)
 
     def session(self, source: Source, session_id: str) -> Session:

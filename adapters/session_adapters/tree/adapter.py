@@ -145,9 +145,11 @@ class TreeAdapter(Adapter):
 
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`. A name that does not tell the id makes it look at the first lines of files."""
+        if not session_id:
+            return None
         listed = list(self.sources(lambda problem: None))
         for source in listed:
-            if session_id and session_id in (source.session_id, Path(source.path).stem):
+            if session_id in (source.session_id, Path(source.path).stem):
                 return source
         for source in listed:
             if any(self._header_id(path) == session_id for path in self._paths(source)):

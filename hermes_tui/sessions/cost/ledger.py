@@ -6,6 +6,7 @@ Any thread may call any method; one works at a time.
 from __future__ import annotations
 
 import hashlib
+import marshal
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -152,8 +153,7 @@ class Ledger:
         digest.update(repr((self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
         digest.update(repr(sorted(self._index[0].items())).encode())
         stamps = [(one.source.agent, one.source.path, one.source.session_id, one.source.stamp) for one in entries]
-        digest.update(repr(stamps).encode("utf-8", "surrogatepass"))
-        digest.update(repr(len(sessions)).encode())
+        digest.update(marshal.dumps((len(sessions), stamps), 2))  # faster than `repr`; 2 knows no references
         return digest.digest()
 
     def _read(self, entries: Sequence[Entry]) -> tuple[list[SourceCalls], list[Problem]]:

@@ -1,7 +1,7 @@
 """Has the search index kept up to date, and says how far it is while it is being made: one daemon thread.
 
-It looks at most once a second, and only while an indexer has something left to do; else it sleeps until sessions
-change.
+It looks once a second while an index is being made, else seldom, and when nothing is left to be done it sleeps until
+sessions change.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 __all__ = ["IndexWatch", "progress_words"]
 
 _PAUSE = 1.0
-_AGAIN = 6.0
-"""Seconds after the latest change at which the index is brought up to date once more: a wake-up that follows another
-one closely is passed over."""
 
 
 class IndexWatch:
@@ -51,17 +48,13 @@ class IndexWatch:
         while not self._over.is_set():
             self._changed.wait()
             self._changed.clear()
-            if self._over.is_set():
-                return
-            service.poke()
-            left = _AGAIN
-            while (self._is_busy(service) or left > 0) and not self._over.wait(_PAUSE):
-                left -= _PAUSE
-                if self._changed.is_set():
-                    self._changed.clear()
-                    left = _AGAIN
-                elif -_PAUSE < left <= 0:
-                    service.poke()
+            while not self._over.is_set():
+                again = service.poke()
+                if self._is_busy(service):
+                    again = _PAUSE
+                elif again is None:
+                    break
+                self._over.wait(again)
 
     def _is_busy(self, service: IndexService) -> bool:
         progress = service.progress()

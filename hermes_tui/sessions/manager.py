@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.index.reader import Index
     from hermes_tui.sessions.index.service import IndexService
     from hermes_tui.sessions.native import Start
-    from hermes_tui.sessions.search.desk import SearchDesk
+    from hermes_tui.sessions.search.desk import Costs, SearchDesk
     from hermes_tui.sessions.search.model import Outcome, Result, SearchOptions, Window
 
 __all__ = ["NativeId", "SessionManager"]
@@ -118,8 +118,11 @@ class SessionManager:
         path = index_file(environment, self._cache_dir or paths.cache_dir())
         current = self._index
         if current is None or current.path != path:
-            current = self._index = IndexService(path, environment, on=self._indexed)
+            current = self._index = IndexService(path, environment, on=self._indexed, sources=self._sources)
         return current
+
+    def _sources(self) -> list[Source]:
+        return [entry.source for entry in self.catalogue.entries()]
 
     # Lists ---------------------------------------------------------------------------------------------------
 
@@ -329,13 +332,15 @@ class SessionManager:
         service = self.index
         return service.index if service.on else None
 
-    def _dressed(self, sessions: Sequence[SessionSummary], with_costs: bool) -> Sequence[SessionSummary]:
-        """With tags of their own, and on request what each cost, as a list has them."""
+    def _dressed(self, sessions: Sequence[SessionSummary], wanted: Costs) -> tuple[Sequence[SessionSummary], int]:
+        """With tags of their own, and on request what each cost; of how many that is not known yet."""
         costs = self._costs_if_readable()
         if costs is None:
-            return sessions
+            return sessions, 0
         tagged = costs.tagged(sessions)
-        return costs.all_priced(tagged) if with_costs else tagged
+        if wanted == "shown":
+            return costs.shown(tagged), len(costs.pending(tagged))
+        return (costs.all_priced(tagged) if wanted == "exact" else tagged), 0
 
     def _known(self, agent: str, session_id: str) -> SessionSummary | None:
         return self._catalogue[1].summary(agent, session_id) if self._catalogue else None

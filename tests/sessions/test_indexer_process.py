@@ -20,14 +20,18 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from claude_lines import ClaudeHome
+from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index import lock
+from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.service import IndexService, index_file
 from hermes_tui.sessions.index.worker import Outcome
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query.tree import Word
 from indexing import build, contents, homes_sources
-from session_adapters.base import Environment
+from session_adapters.base import Environment, Report, Source
+from session_adapters.searchable import Text
 from support import REPOSITORY, STORES
 
 PATHS = os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))
@@ -208,24 +212,86 @@ def test_it_runs_once_and_ends(service: IndexService) -> None:
     assert not progress.trouble
 
 
-def test_it_follows_and_ends_with_its_parent(
+def ended(service: IndexService) -> bool:
+    """Whether there is no process any more."""
+    with service._lock:
+        return not service._alive()
+
+
+def test_it_leaves_when_it_is_through_and_comes_back(
     service: IndexService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.sessions.index.service._PAUSE", 0.0)
-    home = tmp_path / "home"
-    service.poke()
-    until(lambda: service.progress().state == "complete")
-    process = service._process
-    assert process is not None
-    made = next((home / ".claude" / "projects").rglob("*.jsonl"))
+    monkeypatch.setattr("hermes_tui.sessions.index.service._REST", 0.0)
+    made = next((tmp_path / "home" / ".claude" / "projects").rglob("*.jsonl"))
+    assert service.poke() is not None
+    first = service._process
+    until(lambda: ended(service))
+    assert first is not None
+    assert first.returncode == Outcome.DONE
+    assert service.progress().state == "complete"
     made.write_bytes(made.read_bytes().replace(b"findable", b"changeable"))
     service.poke()
-    until(lambda: bool(sessions_with(service.path, home, "changeable")))
-    assert service._process is process
+    until(lambda: bool(sessions_with(service.path, tmp_path / "home", "changeable")))
+    until(lambda: ended(service))
+
+
+def test_it_ends_with_its_parent(several: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        command(tmp_path / "c" / "i.db", "--follow"), env=variables(several), stdin=subprocess.PIPE
+    )
     assert process.stdin is not None
     process.stdin.close()
     assert process.wait(60) == Outcome.DONE
-    assert not service.progress().running
+    assert run(several, tmp_path / "c" / "i.db") == Outcome.DONE
+
+
+def test_it_is_not_started_while_nothing_is_to_be_done(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path / "home")
+    path = made.session("findable")
+    environment = Environment(home=tmp_path / "home")
+    service = IndexService(tmp_path / "cache" / "i.db", environment, sources=lambda: homes_sources(environment))
+    build(environment, service.path)
+    assert service.poke() is None
+    assert service._process is None
+    made.say(path, "user", "one more")
+    assert service.poke() is not None
+    assert service._process is not None
+    until(lambda: ended(service))
+    assert service.poke() is None
+    made.say(path, "user", "and one more")
+    wait = service.poke()
+    assert wait is not None
+    assert 30 < wait <= 60
+    assert service._process is None
+    service.close()
+
+
+def test_a_source_that_cannot_be_read_does_not_start_it_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = ClaudeHome(tmp_path / "home")
+    made.session("good")
+    bad = made.session("bad")
+    environment = Environment(home=tmp_path / "home")
+    adapters = Adapters(lambda: environment)
+    adapter = adapters.get("claude")
+    whole = adapter.texts
+
+    def failing(source: Source, report: Report, *, prose_only: bool = False) -> Iterator[Text]:
+        if source.path == str(bad):
+            raise RuntimeError("a mistake")
+        return whole(source, report, prose_only=prose_only)
+
+    monkeypatch.setattr(adapter, "texts", failing)
+    service = IndexService(tmp_path / "i.db", environment, sources=lambda: homes_sources(environment))
+    connection = open_writer(service.path)
+    assert Indexer(connection, adapters).run()
+    connection.close()
+    assert service.index.coverage(homes_sources(environment)).levels.keys() != set()
+    assert service.poke() is None
+    made.say(bad, "user", "once more")
+    assert service.poke() is not None
+    service.close()
 
 
 def test_it_runs_behind_everything_else(service: IndexService) -> None:

@@ -12,7 +12,8 @@ __all__ = ["Coverage", "Field", "Figures", "Hit", "Key", "Known", "Ranked"]
 
 Field = Literal["prose", "tool"]
 Key = tuple[str, str, str]
-Known = dict[Key, tuple[int, tuple[int, ...], Level]]
+Known = dict[Key, tuple[int, tuple[int, ...], Level, int]]
+"""Number of the source, its stamp, its level, and the second up to which it is left alone."""
 
 
 class Hit(NamedTuple):

@@ -70,6 +70,22 @@ class Index:
                 levels[key] = numbers[found[0]] = found[2]
         return Coverage(generation, levels, numbers, set(levels.values()) == {Level.ALL})
 
+    def lacks(self, sources: Iterable[Source], now: float) -> bool:
+        """Whether an indexer would find something to do: a source of which not everything is there as it is now,
+        unless it could not be read as it is, or is left alone for a while."""
+        try:
+            _, known = self._ask(self._sources)
+        except IndexUnusable:
+            return True
+        for source in sources:
+            found = known.get(key_of(source))
+            if found is None:
+                return True
+            _, stamp, level, again = found
+            if (stamp != source.stamp or level == Level.PROSE) and now >= again:
+                return True
+        return False
+
     def _sources(self, connection: apsw.Connection) -> tuple[str, Known]:
         generation = _generation(connection)
         # Changes with every commit, whichever connection made it.
@@ -80,10 +96,10 @@ class Index:
         with self._lock:
             if self._known is not None and self._known[0] == state:
                 return generation, self._known[1]
-        rows = connection.execute("SELECT agent, path, native, id, stamp, level FROM source")
+        rows = connection.execute("SELECT agent, path, native, id, stamp, level, again FROM source")
         known = {
-            (agent, path, native): (number, tuple(map(int, stamp.split())), Level(level))
-            for agent, path, native, number, stamp, level in rows
+            (agent, path, native): (number, tuple(map(int, stamp.split())), Level(level), again)
+            for agent, path, native, number, stamp, level, again in rows
         }
         with self._lock:
             self._known = (state, known)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -24,14 +25,16 @@ from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.index import lock
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import STORES, remove
-from session_adapters.base import Environment
+from session_adapters.base import Environment, Source
 
 __all__ = ["IndexService", "Progress", "index_file"]
 
-_PAUSE = 5.0
-"""Seconds between two wake-ups of the indexer at least: what was written since is searched in the stores."""
-_AGAIN = 60.0
-"""Seconds after which one that ended in trouble is started again."""
+_PAUSE = 15.0
+"""Seconds between two wake-ups of an indexer at least: what was written since is searched in the stores."""
+_REST = 60.0
+"""Seconds between the end of an indexer and the start of the next at least."""
+_STEP = 5.0
+"""Seconds after which it is worth to look again whether an indexer has ended."""
 _TROUBLE = {
     1: "the indexer failed; the log says where",
     4: "the index cannot be written: the disk is full, or the cache directory is read-only",
@@ -71,33 +74,51 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class IndexService:
     """One index, and its indexer. Safe for several threads."""
 
-    def __init__(self, path: Path, environment: Environment, *, on: bool = True) -> None:
-        """`on` False: as if there were none, and none is made."""
+    def __init__(
+        self,
+        path: Path,
+        environment: Environment,
+        *,
+        on: bool = True,
+        sources: Callable[[], Iterable[Source]] | None = None,
+    ) -> None:
+        """`on` False: as if there were none, and none is made. `sources` gives those that this process knows: while
+        the index has all of them no indexer is started."""
         self.path = path
         self.on = on
         self.index = Index(path if on else path.with_suffix(".off"))
         self._environment = environment
+        self._sources = sources
         self._process: subprocess.Popen[bytes] | None = None
         self._lock = threading.Lock()
         self._detached = False
-        self._asked = 0.0
-        self._ended = 0.0
+        self._asked: float | None = None
+        self._ended: float | None = None
         self._trouble = ""
 
     # The indexer -------------------------------------------------------------------------------------------
 
-    def poke(self, *, follow: bool = True) -> None:
-        """Something may have changed: have the index brought up to date, by a process of its own that ends with this
-        one, or (`follow` False) when it is through. Returns at once; called too often it does nothing."""
-        now = time.monotonic()
+    def poke(self, *, follow: bool = True) -> float | None:
+        """Something may have changed: have the index brought up to date, if it is not, by a process of its own that
+        ends when it is through, and with this one if `follow`. Returns at once, after how many seconds to ask again;
+        None when nothing is left to be done."""
+        if not self.on:
+            return None
+        lacking = self._sources is None or self.index.lacks(self._sources(), time.time())
         with self._lock:
-            if not self.on or (self._asked and now - self._asked < _PAUSE):
-                return
-            self._asked = now
+            now = time.monotonic()
             if self._alive():
-                self._wake()
-            elif not self._trouble or now - self._ended > _AGAIN:
-                self._start(follow=follow)
+                if lacking and (self._asked is None or now - self._asked >= _PAUSE):
+                    self._asked = now
+                    self._wake()
+                return _STEP
+            if not lacking:
+                return None
+            if self._ended is not None and now - self._ended < _REST:
+                return _REST - (now - self._ended)
+            self._asked = now
+            self._start(follow=follow)
+            return _STEP
 
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until an indexer that was started with `follow` False is through; whether it is."""

@@ -1,8 +1,8 @@
 """The indexer's process: `python -m hermes_tui.sessions.index.worker FILE [--follow]`, niced, one per index.
 
-It reads the stores of the home in its environment. With `--follow` it waits, once it is through, for a line on its
-standard input, looks again after each, and ends when there is none for a while or when the other end is closed: its
-parent is gone then. It may be killed at any moment.
+It reads the stores of the home in its environment, and ends when it is through. With `--follow` it looks once more if
+there was a line on its standard input meanwhile, stays for that a little where it knows what would take long to find
+out again, and ends when the other end is closed: its parent is gone then. It may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ from session_adapters.base import Environment
 __all__ = ["Outcome", "main", "work"]
 
 _NICE = 10
-_IDLE = 120.0
-"""Seconds without anything to do after which the process ends."""
 
 
 class Outcome(IntEnum):
@@ -67,12 +65,12 @@ class _Parent:
             self._read(0)
         return self._gone
 
-    def wait(self) -> bool:
-        """Wait to be asked to look again; False when it is time to end."""
+    def wait(self, seconds: float) -> bool:
+        """Wait so long to be asked to look again; False when it is time to end."""
         if not self._follow:
             return False
         if not self._asked and not self._gone:
-            self._read(_IDLE)
+            self._read(seconds)
         asked, self._asked = self._asked, False
         return asked and not self._gone
 
@@ -116,7 +114,7 @@ def _index(path: Path, parent: _Parent) -> Outcome:
         break_seal(path)
         _check(connection, program)
         indexer = Indexer(connection, adapters, pid=os.getpid(), stop=parent.gone)
-        while indexer.run() and parent.wait():
+        while indexer.run() and parent.wait(indexer.patience):
             pass
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:

@@ -1,7 +1,8 @@
 """`make bench`: measures speed and memory and prints one table. Not part of the tests: figures are for people.
 
     PYTHONPATH=tests python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
-                                          [--runs 5] [--idle 300] [--only start,list,search,typing,agents,big,idle]
+                                          [--runs 5] [--idle 300] [--ccusage PATH]
+                                          [--only start,list,search,typing,costs,agents,big,idle]
 
 The corpora need the folder `shared` beside the checkout (or HERMES_TUI_SHARED). fast-resume is put beside ours when
 its command `fr` is found: `python3 -m venv V && V/bin/pip install fast-resume==2.14.0`, `--fast-resume V/bin/fr`.
@@ -17,6 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.corpora import Corpora
+from benchmarks.costs import spending
 from benchmarks.keystrokes import keystrokes
 from benchmarks.many import listings
 from benchmarks.measures import Row, Tool, big_file, listing, start_and_keys, waiting
@@ -27,11 +29,12 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks", description="Measure speed and memory; print one table.")
     parser.add_argument("--corpus", type=Path, help="where to make and keep the corpora (2.3 GB)")
     parser.add_argument("--fast-resume", default=shutil.which("fr"), help="the command fr, to be put beside ours")
+    parser.add_argument("--ccusage", default=shutil.which("ccusage"), help="ccusage 20 or later, for the costs")
     parser.add_argument("--size", default="M", help="corpus for screens and idling")
     parser.add_argument("--large", default="L", help="corpus for the listing")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--idle", type=float, default=300.0, help="seconds to be left alone")
-    parser.add_argument("--only", default="", help="start, list, search, typing, agents, big or idle")
+    parser.add_argument("--only", default="", help="start, list, search, typing, costs, agents, big or idle")
     return parser.parse_args()
 
 
@@ -46,7 +49,8 @@ def _tools(scratch: Path, fast_resume: str | None) -> tuple[Tool, Tool | None]:
 
 def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Iterator[Row]:
     ours, theirs = _tools(scratch, given.fast_resume)
-    wanted = given.only.split(",") if given.only else ["start", "list", "search", "typing", "agents", "big", "idle"]
+    every = ("start", "list", "search", "typing", "costs", "agents", "big", "idle")
+    wanted = given.only.split(",") if given.only else every
     for tool in (ours, theirs):
         if tool is not None:
             tool.forget()
@@ -60,6 +64,8 @@ def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Ite
         yield from searching(ours, theirs, corpora.sized(given.size), corpora.sized(given.large), given.runs)
     if "typing" in wanted:
         yield from keystrokes(ours, corpora.sized(given.size))
+    if "costs" in wanted:
+        yield from spending(ours, given.ccusage, corpora.sized(given.size), given.runs)
     if "agents" in wanted:
         yield from listings(ours, corpora.folder)
     if "big" in wanted:

@@ -199,10 +199,9 @@ class LaneWatch:
         if kept is not None and kept[0] == one.outcome:
             return kept[1]
         live = one.begun.mode == "live"
+        outcome = operations.outcome_of(one, keep=not self._read_only)
         if self._read_only and settled is None:
-            outcome = next(found for found in operations.pending() if found.operation == one.id)
             return Notice(outcome, live)
-        outcome = operations.outcome(one.id)
         if settled is None and outcome.final:
             settled = self._clock.now()  # it stands in the log from this moment on
         notice = Notice(outcome, live, settled)

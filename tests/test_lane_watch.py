@@ -12,7 +12,7 @@ import pytest
 from hermes_tui.clock import Clock
 from hermes_tui.lane_watch import LaneNews, LaneWatch
 from hermes_tui.lifecycle import lanes
-from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations import Audit, Operation, Operations, Request
 from lane_homes import NOW, HermesDemo
 from session_adapters.base import Environment
 
@@ -140,3 +140,24 @@ def test_the_thread_ends_when_it_is_told_to(demo: HermesDemo) -> None:
         if thread.name == "lanes":
             thread.join(10)
             assert not thread.is_alive()
+
+
+def test_a_long_log_is_read_once_for_a_look(demo: HermesDemo, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many operations it has; else the first look at hundreds takes many seconds."""
+    demo.end_gateway()
+    operations = Operations(demo.environment, clock=lambda: NOW)
+    for kind in ("suspend", "reset", "mark", "clear") * 3:
+        operations.apply(operations.plan(Request(kind=kind, key=DISCORD)))
+    real, times = Audit.operations, []
+
+    def counted(self: Audit) -> list[Operation]:
+        times.append(self.path)
+        return real(self)
+
+    monkeypatch.setattr(Audit, "operations", counted)
+    told: list[LaneNews] = []
+    for read_only in (False, True):
+        times.clear()
+        watch_of(demo.environment, told, read_only=read_only).look()
+        assert told[-1].notices[("default", DISCORD)].outcome.request.kind == "clear"
+        assert len(times) == 1

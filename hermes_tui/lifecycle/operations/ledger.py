@@ -32,7 +32,12 @@ class Ledger:
     def outcome(self, operation_id: str) -> Outcome:
         """What became of an operation: to be asked again while it is pending. Reads the store; what it finds for
         good goes into the log. Raises `ValidationError` for an unknown id, `StoreError`."""
-        return self._settled(self._known(operation_id), self._outcome)
+        return self.outcome_of(self._known(operation_id))
+
+    def outcome_of(self, operation: Operation, *, keep: bool = True) -> Outcome:
+        """The same of an operation as the log has it, without reading that once more; `keep` False writes nothing.
+        Raises `StoreError`."""
+        return self._settled(operation, self._outcome) if keep else self._outcome(operation)
 
     def _settled(self, operation: Operation, look: Callable[[Operation], Outcome]) -> Outcome:
         """What `look` finds, written down where that is for good."""

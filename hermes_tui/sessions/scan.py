@@ -6,12 +6,13 @@ left is read through the adapter, a session at a time.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import All, Any, Tree, Unit, Word
+from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Tree, Unit, Word
 from hermes_tui.sessions.search.model import Field, Found, Match
 from hermes_tui.sessions.search.relevance import of_unit
 from hermes_tui.sessions.words import is_han
@@ -24,6 +25,8 @@ __all__ = ["MOST_MATCHES", "Wanted", "needles", "scan"]
 
 MOST_MATCHES = 200
 """Places that are kept of one session: the newest."""
+
+_PIECES = re.compile("[a-z0-9]+")
 
 Stop = Callable[[], bool]
 
@@ -45,6 +48,10 @@ def needles(tree: Tree) -> frozenset[bytes] | None:
                 return frozenset({max(runs, key=len).encode()})
             han = next((word for word in tokens if is_han(word)), None)
             return frozenset({han.encode(), b"\\u%04x" % ord(han)}) if han else None
+        case MessageFilter(field, value) if field != "role":
+            # Names of tools and files are words of a text, or parts of such words.
+            pieces = _PIECES.findall(value)
+            return frozenset({max(pieces, key=len).encode()}) if pieces else None
         case All(parts):
             found = [one for part in parts if (one := needles(part)) is not None]
             return max(found, key=lambda one: min(map(len, one)), default=None)

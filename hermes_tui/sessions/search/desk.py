@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from typing import Literal
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.adapters import Adapters
@@ -20,7 +21,10 @@ from session_adapters.model import Session, SessionSummary
 
 __all__ = ["SearchDesk"]
 
-Dress = Callable[[Sequence[SessionSummary], bool], Sequence[SessionSummary]]
+Costs = Literal["none", "shown", "exact"]
+"""Whether costs are filled in: as they were last added up, without reading anything, or as they are."""
+Dress = Callable[[Sequence[SessionSummary], Costs], tuple[Sequence[SessionSummary], int]]
+"""The sessions with what a list of them does not know itself; and of how many the cost is not added up yet."""
 
 
 class SearchDesk:
@@ -32,10 +36,10 @@ class SearchDesk:
         adapters: Adapters,
         home: str,
         index: Callable[[], Index | None],
-        dress: Dress = lambda sessions, costs: sessions,
+        dress: Dress = lambda sessions, costs: (sessions, 0),
     ) -> None:
-        """`home` is what `~` stands for. `index` gives the index to ask, or None. `dress` fills in what the list of
-        sessions does not know itself: tags, and costs where they are asked for."""
+        """`home` is what `~` stands for. `index` gives the index to ask, or None. `dress` fills in tags, and costs
+        where they are asked for."""
         self._catalogue = catalogue
         self._adapters = adapters
         self._home = home
@@ -57,13 +61,15 @@ class SearchDesk:
     def stores(
         self, query: Query, options: SearchOptions, agents: Sequence[str] | None = None, *, refresh: bool = True
     ) -> CatalogueStores:
-        """The sessions with all that the query or the options ask of them. Without `refresh` as last looked at."""
+        """The sessions with all that the query or the options ask of them. Without `refresh` as last looked at, and
+        no session is read for its cost."""
         fields = query.fields
         snapshot = self._catalogue.refresh(agents) if refresh else self._catalogue.snapshot
         exact = options.model is not None or options.sort == "cost" or fields & {"model", "cost", "tokens", "turns"}
         if refresh and exact and snapshot.partial:
             self._catalogue.complete(lambda: False, agents)
-        costs = options.sort == "cost" or "cost" in fields
+        priced = options.sort == "cost" or "cost" in fields
+        costs: Costs = "none" if not priced else "exact" if refresh else "shown"
         return CatalogueStores(self._catalogue, self._adapters, agents, lambda sessions: self._dress(sessions, costs))
 
     def live(self) -> LiveSearch:
@@ -72,8 +78,9 @@ class SearchDesk:
 
         def stores(query: Query) -> CatalogueStores:
             """Made anew only when the list changed."""
-            state = (self._catalogue.snapshot.version, "cost" in query.fields)
-            if not known or known[0][:2] != state:
+            priced = "cost" in query.fields
+            state = (self._catalogue.snapshot.version, priced)
+            if priced or not known or known[0][:2] != state:  # costs come in while the list stays
                 known[:] = [(*state, self.stores(query, SearchOptions(), refresh=False))]
             return known[0][2]
 
@@ -95,7 +102,7 @@ class SearchDesk:
             case "source":
                 values = [one.source or "" for one in sessions]
             case "tag":
-                values = [tag for one in self._dress(sessions, False) for tag in one.tags]
+                values = [tag for one in self._dress(sessions, "none")[0] for tag in one.tags]
             case _:
                 values = []
         return list(dict.fromkeys(values))

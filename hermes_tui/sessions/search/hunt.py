@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
@@ -97,9 +98,9 @@ class Hunt:
         most: int | None = None,
         before_reading: Callable[[], None] = lambda: None,
     ) -> None:
-        """`keep` says which sessions are searched at all. After `most` sessions the index is asked no further: it
-        gives the newest first. `before_reading` is called when what is quick to know was given and stores have to be
-        read."""
+        """`keep` says which sessions are searched at all. After `most` sessions the index is asked no further, and
+        nothing more is read: the newest come first. `before_reading` is called when what is quick to know was given
+        and stores have to be read."""
         self._stores = stores
         self._query = query
         self._index = index
@@ -113,7 +114,7 @@ class Hunt:
         self._messages = query.needs_messages
         self._most = most
         self.more = False
-        """The index knows more sessions than were asked for."""
+        """There may be more sessions than were asked for."""
         self.complete = False
         """Everything was searched that was to be."""
         self._searched: _Searched
@@ -122,6 +123,8 @@ class Hunt:
         """There are sessions that are found unless something is in their texts."""
         self._excluded: dict[str, SessionSummary] = {}
         """Those, as far as nothing was."""
+        self._times: dict[str, datetime] = {}
+        """Unified id of a session that was read and found → when it was last active."""
         self._suspects: set[Place] = set()
         self._sure: set[Place] = set()
 
@@ -149,6 +152,8 @@ class Hunt:
         if self._index is not None:
             left, suspects = yield from self._indexed(self._index, searches, todo)
         reading = [*((shelf, self._suspects) for shelf in suspects), *((shelf, None) for shelf in left)]
+        if suspects and left:
+            reading.sort(key=lambda pair: max(one.updated_at for one in pair[0].sessions), reverse=True)
         if reading:
             self._before_reading()
         if not self.more:
@@ -156,11 +161,26 @@ class Hunt:
         for number, (shelf, only) in enumerate(reading, 1):
             if self._stop():
                 return
-            yield from self._sift(self._scan(shelf, self._wanted(shelf, only)))
+            if self._enough(shelf):
+                self.more = True
+                break
+            yield from self._noted(self._sift(self._scan(shelf, self._wanted(shelf, only))))
             self._coverage = replace(self._coverage, scanned=number)
         if not self._stop():
             self.complete = True
             yield from (Found(summary) for summary in self._excluded.values())
+
+    def _noted(self, found: Iterable[Found]) -> Iterator[Found]:
+        for one in found:
+            self._times[one.summary.unified_id] = one.summary.updated_at
+            yield one
+
+    def _enough(self, shelf: Shelf) -> bool:
+        """As many sessions as were asked for are newer than all on the shelf, and so on those behind it."""
+        if self._most is None or self._forbids or len(self._times) < self._most:
+            return False
+        newest = max(one.updated_at for one in shelf.sessions)
+        return sum(time > newest for time in self._times.values()) >= self._most
 
     # What needs no texts -----------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.query import Query, parse
@@ -196,7 +197,7 @@ class LiveSearch:
             more=hunt.more,
             ranked=ranked,
             done=done,
-            coverage=hunt.coverage,
+            coverage=replace(hunt.coverage, unpriced=stores.unpriced),
             problems=hunt.problems,
         )
         by_id = {part.summary.unified_id: one for one in chosen for part in one.parts.values()}

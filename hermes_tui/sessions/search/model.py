@@ -170,6 +170,8 @@ class Coverage(Struct, frozen=True, kw_only=True):
     """Answered for by the index."""
     scanned: int = 0
     """Read."""
+    unpriced: int = 0
+    """Sessions whose cost is asked for and not added up yet: none of them is found by it."""
     trouble: str = ""
     """Why the index was not asked, where it should have been."""
 
@@ -180,6 +182,10 @@ class Coverage(Struct, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         """`indexed 94 %, rest scanned`."""
+        said = self._searched()
+        return f"{said}, {self.unpriced:,} costs not added up yet" if self.unpriced else said
+
+    def _searched(self) -> str:
         if not self.sources:
             return "nothing to search"
         share = 100 * self.indexed // self.sources

@@ -27,7 +27,7 @@ class CatalogueStores:
         catalogue: Catalogue,
         adapters: Adapters,
         agents: Sequence[str] | None = None,
-        dress: Callable[[Sequence[SessionSummary]], Sequence[SessionSummary]] = lambda sessions: sessions,
+        dress: Callable[[Sequence[SessionSummary]], tuple[Sequence[SessionSummary], int]] = lambda all_: (all_, 0),
     ) -> None:
         """What the catalogue knows by now of `agents` (None: all), with what `dress` fills in. Bring it up to date
         before."""
@@ -36,7 +36,8 @@ class CatalogueStores:
         there = [
             one for one in catalogue.snapshot.sessions if not one.gone and (wanted is None or one.agent in wanted)
         ]
-        self.sessions = tuple(dress(there))
+        dressed, self.unpriced = dress(there)
+        self.sessions = tuple(dressed)
         """Newest first."""
         self._shelves = tuple(sorted(_shelves(self.sessions, catalogue.entries()), key=_newest_first))
         self.sources = tuple(shelf.source for shelf in self._shelves)

@@ -42,8 +42,13 @@ class Ledger:
     def _settled(self, operation: Operation, look: Callable[[Operation], Outcome]) -> Outcome:
         """What `look` finds, written down where that is for good."""
         found = look(operation)
-        if found.final and operation.outcome is None:
-            self._close(operation.id, found.state, found.text)
+        if not found.final or operation.outcome is not None:
+            return found
+        if operation.applied is None:  # its process may have ended it since the log was read, and knows best
+            now = self._known(operation.id)
+            if now.outcome is not None:
+                return self._judged(now)
+        self._close(operation.id, found.state, found.text)
         return found
 
     def _outcome(self, operation: Operation) -> Outcome:
@@ -65,7 +70,8 @@ class Ledger:
         """The latest operations on this machine's homes, newest first, each with what became of it; with `profile`
         only those on that one. Raises `ValidationError` for a profile that there is not, `StoreError`."""
         home = str(self._home(profile).path) if profile is not None else None
-        return [self._outcome(one) for one in self._ours()[::-1] if home in (None, one.begun.home)][:limit]
+        found = [one for one in self._ours()[::-1] if home in (None, one.begun.home)]
+        return [self._outcome(one) for one in found[:limit]]
 
     def pending(self) -> list[Outcome]:
         """Those of which it is not known yet what became of them. Raises `StoreError`."""

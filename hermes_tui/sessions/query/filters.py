@@ -9,7 +9,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from hermes_tui.sessions.query.period import period
+from hermes_tui.sessions.period import period
 from session_adapters.model import SessionSummary
 
 __all__ = ["FILTERS", "MESSAGE_FILTERS", "STATES", "SessionFilter", "session_filter"]

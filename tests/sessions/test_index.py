@@ -25,6 +25,7 @@ from hermes_tui.sessions.index import indexer as indexing
 from hermes_tui.sessions.index import writer
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.indexer import Indexer
+from hermes_tui.sessions.index.numbers import Numbers
 from hermes_tui.sessions.index.reader import Coverage, Hit, Index
 from hermes_tui.sessions.index.schema import IndexUnusable, open_writer
 from hermes_tui.sessions.index.writer import Level
@@ -225,6 +226,24 @@ def test_newest_first_and_between_times(tmp_path: Path) -> None:
     assert index.count(Word(("word",)), coverage) == 240
     assert index.count(Word(("word",)), coverage, limit=100) == 100
     index.close()
+
+
+def test_each_message_has_a_number_of_its_own(tmp_path: Path) -> None:
+    """More messages than a second has numbers for go on in the next ones, also by another indexer."""
+    connection = open_writer(tmp_path / "i.db")
+    given: list[int] = []
+    for seconds in ([7] * 900 + [8, 5, 6, 7], [7, 8, 9, 5] * 300, [-3, 1 << 60]):
+        numbers = Numbers(connection)
+        for second in seconds:
+            number = numbers.next(second)
+            assert number >> 8 >= min(max(second, 0), 1 << 37)
+            given.append(number)
+        facts = ((number, 1, str(number), None, "user", 0) for number in given[-len(seconds) :])
+        columns = "id, session, key, at, role, visibility"
+        connection.executemany(f"INSERT INTO message({columns}) VALUES(?,?,?,?,?,?)", facts)
+    assert len(set(given)) == len(given)
+    assert max(given[:900]) >> 8 == 10
+    connection.close()
 
 
 def test_cjk_is_found_by_any_part(tmp_path: Path) -> None:

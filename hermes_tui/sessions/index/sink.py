@@ -27,6 +27,8 @@ class Sink:
         """Of the source."""
         self._prose_only = prose_only
         self._sessions: dict[str, int] = {}
+        self._fresh: set[int] = set()
+        """Those of which there is nothing yet."""
         self._native: str | None = None
         self._rows: dict[str, Row] = {}
         self._seen: set[str] = set()
@@ -91,13 +93,18 @@ class Sink:
 
     def _enter(self, native: str) -> None:
         session = self._session(native)
-        self._native, self._rows, self._seen = native, self._writer.rows(session), set()
+        self._native, self._seen = native, set()
+        self._rows = {} if session in self._fresh else self._writer.rows(session)
+        self._fresh.discard(session)
         self._second = int(self._source.modified)
 
     def _session(self, native: str) -> int:
         session = self._sessions.get(native)
         if session is None:
-            session = self._sessions[native] = self._writer.session(self.number, native)
+            session, fresh = self._writer.session(self.number, native)
+            self._sessions[native] = session
+            if fresh:
+                self._fresh.add(session)
         return session
 
     def _leave(self) -> None:

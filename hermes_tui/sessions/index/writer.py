@@ -9,7 +9,8 @@ from typing import Any
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.schema import SECOND, TABLES
+from hermes_tui.sessions.index.numbers import Numbers
+from hermes_tui.sessions.index.schema import TABLES
 from session_adapters.base import Source
 
 __all__ = ["VISIBILITY", "Level", "Report", "Row", "Writer", "key_of", "stamp_text"]
@@ -17,8 +18,6 @@ __all__ = ["VISIBILITY", "Level", "Report", "Row", "Writer", "key_of", "stamp_te
 _FIRST_BATCH = 1 << 20
 _BATCH = 8 << 20
 """Characters that are collected before they are written: sorted, they make one segment of each FTS5 table."""
-_LATEST = 1 << 37
-"""Seconds; a later time is a mistake."""
 VISIBILITY = ("live", "rewound", "compacted")
 """As the index numbers them."""
 
@@ -70,7 +69,9 @@ class Writer:
         self._dead: dict[str, set[int]] = {table: set() for table in TABLES}
         self._held = 0
         self._limit = _FIRST_BATCH
-        self._next: dict[int, int] = {}
+        self._numbers = Numbers(connection)
+        self._messages: list[tuple[Any, ...]] = []
+        """Rows of `message` that are still to be put in."""
         self._open = False
 
     # Transactions ------------------------------------------------------------------------------------------
@@ -86,6 +87,7 @@ class Writer:
         """Write what was collected, and let readers see it."""
         if not self._open:
             return
+        self._flush()
         for table in TABLES:
             dead, put = self._dead[table], self._put[table]
             if dead:
@@ -114,7 +116,8 @@ class Writer:
             self._put[table].clear()
             self._dead[table].clear()
         self._held = 0
-        self._next.clear()
+        self._messages.clear()
+        self._numbers.forget()
         if self._open:
             self._open = False
             self._connection.execute("ROLLBACK")
@@ -164,13 +167,13 @@ class Writer:
         """Say up to where a session is in the index."""
         self.run("UPDATE session SET mark=? WHERE id=?", (mark, session))
 
-    def session(self, source: int, native: str) -> int:
-        """The number of a session, which is put in where it is not there yet."""
+    def session(self, source: int, native: str) -> tuple[int, bool]:
+        """The number of a session, and whether it was put in because it was not there yet."""
         found = self.run("SELECT id FROM session WHERE source=? AND native=?", (source, native)).get
-        if found is None:
-            self.run("INSERT INTO session(source, native) VALUES(?,?)", (source, native))
-            found = self._connection.last_insert_rowid()
-        return int(found)
+        if found is not None:
+            return int(found), False
+        self.run("INSERT INTO session(source, native) VALUES(?,?)", (source, native))
+        return self._connection.last_insert_rowid(), True
 
     def forget_session(self, session: int) -> None:
         """Take a session out."""
@@ -182,33 +185,34 @@ class Writer:
 
     def rows(self, session: int) -> dict[str, Row]:
         """What there is of a session, by the messages' keys."""
+        self._flush()
         sql = "SELECT key, id, at, visibility, prose, short, tool FROM message WHERE session=?"
         return {key: Row(*rest) for key, *rest in self.run(sql, (session,))}
 
     def add(self, session: int, key: str, second: int, role: str, row: Row) -> None:
         """Put in a row, which gets its number here."""
-        base = min(max(second, 0), _LATEST) << SECOND
-        number = self._next.get(base, base)
-        sql = "INSERT OR IGNORE INTO message(id, session, key, at, role, visibility, prose, short, tool)"
-        rest = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool)
-        while True:
-            self.run(f"{sql} VALUES(?,?,?,?,?,?,?,?,?)", (number, *rest))
-            if self._connection.changes():
-                break
-            number += 1
-        self._next[base] = number + 1
-        row.id = number
+        row.id = self._numbers.next(second)
+        facts = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool)
+        self._messages.append((row.id, *facts))
 
     def change(self, row: Row) -> None:
         """Write down what became of a row."""
+        self._flush()
         sql = "UPDATE message SET visibility=?, prose=?, short=?, tool=? WHERE id=?"
         self.run(sql, (row.visibility, row.prose, row.short, row.tool, row.id))
 
     def remove(self, row: Row) -> None:
         """Take a message out."""
+        self._flush()
         for table, mark in (("prose", row.prose), ("short", row.short), ("tool", row.tool), ("long", row.tool)):
             self.words(table, row.id, "", mark)
         self.run("DELETE FROM message WHERE id=?", (row.id,))
+
+    def _flush(self) -> None:
+        if self._messages:
+            self.run("SELECT 1")
+            self._connection.executemany("INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?)", self._messages)
+            self._messages.clear()
 
     def words(self, table: str, row: int, text: str, before: int | None) -> None:
         """The words of a row in a table, which had others if there is a mark of what was there `before`."""

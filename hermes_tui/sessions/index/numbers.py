@@ -1,0 +1,53 @@
+"""Numbers of rows: their order is that of the messages' times."""
+
+from __future__ import annotations
+
+import apsw
+
+from hermes_tui.sessions.index.schema import SECOND
+
+__all__ = ["Numbers"]
+
+_LATEST = 1 << 37
+"""Seconds; a later time is a mistake."""
+
+
+class Numbers:
+    """Hands out row numbers that no message has: those of a second begin with it."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._next: dict[int, int] = {}
+        self._full: dict[int, int] = {}
+        """Second → a later one, where there are no more numbers in it."""
+        self._fresh: bool | None = None
+        """There was no message when the first number was asked for."""
+
+    def next(self, second: int) -> int:
+        """One of `second`, or if it has no more of the seconds that follow."""
+        second = min(max(second, 0), _LATEST)
+        at = self._full.get(second, second)
+        while (number := self._first(at)) >= (at + 1) << SECOND:
+            at = self._full.get(at + 1, at + 1)
+            self._full[second] = at
+        self._next[at] = number + 1
+        return number
+
+    def forget(self) -> None:
+        """Those that were handed out may not have been used."""
+        self._next.clear()
+        self._full.clear()
+        self._fresh = None
+
+    def _first(self, second: int) -> int:
+        number = self._next.get(second)
+        if number is not None:
+            return number
+        if self._fresh is None:
+            self._fresh = not self._connection.execute("SELECT EXISTS(SELECT 1 FROM message)").get
+        base = second << SECOND
+        if self._fresh:
+            return base
+        between = (base, base + (1 << SECOND))
+        found = self._connection.execute("SELECT max(id) FROM message WHERE id >= ? AND id < ?", between).get
+        return base if found is None else int(found) + 1

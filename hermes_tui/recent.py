@@ -10,11 +10,15 @@ from pathlib import Path
 from hermes_tui import paths
 from hermes_tui.replacing import replacing
 
-__all__ = ["MOST", "Recent"]
+__all__ = ["MOST", "Recent", "RecentUnreadable"]
 
 MOST = 100
 _LONGEST = 1_000
 """Characters of a query that is kept."""
+
+
+class RecentUnreadable(OSError):
+    """There is a file, and what is in it cannot be known: it is left as it is. The text is one sentence."""
 
 
 class Recent:
@@ -32,25 +36,48 @@ class Recent:
 
     @property
     def queries(self) -> list[str]:
-        """The newest first; none where the file cannot be read."""
+        """The newest first. Raises `RecentUnreadable` as long as none could be read or remembered."""
         if self._queries is None:
-            try:
-                text = self.path.read_text(encoding="utf-8", errors="replace")
-            except OSError:
-                text = ""
-            known = [line.strip()[:_LONGEST] for line in text.splitlines() if line.strip()]
-            self._queries = list(dict.fromkeys(reversed(known)))[:MOST]
+            self._queries = self._read()
         return list(self._queries)
 
     def add(self, query: str) -> None:
         """Remember a query as the newest, and write the file. Raises `OSError`; it is remembered all the same."""
         query = " ".join(query.split())
-        if not query or len(query) > _LONGEST or self.queries[:1] == [query]:
+        if not query or len(query) > _LONGEST or (self._queries or [])[:1] == [query]:
             return
-        self._queries = [query, *(one for one in self.queries if one != query)][:MOST]
+        self._queries = _with(query, self._queries or [])
+        # What another program has written since is kept, and what cannot be read is not replaced.
+        self._queries = _with(query, self._read())
         self._write(self._queries)
+
+    def _read(self) -> list[str]:
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            reason = error.strerror or str(error)
+            raise RecentUnreadable(
+                f"Recent searches cannot be read from {self.path} ({reason}), so none is added to them;"
+                " make the file readable or move it away."
+            ) from error
+        text = data.decode("utf-8", "surrogateescape")  # what is no UTF-8 is written back as it was
+        known = [line.strip()[:_LONGEST] for line in text.splitlines() if line.strip()]
+        return list(dict.fromkeys(reversed(known)))[:MOST]
 
     def _write(self, queries: list[str]) -> None:
         paths.private_dir(self.path.parent)
         with replacing(self.path) as file:
-            file.writelines(f"{one}\n".encode("utf-8", "replace") for one in reversed(queries))
+            file.writelines(_line(one) for one in reversed(queries))
+
+
+def _with(query: str, others: list[str]) -> list[str]:
+    return [query, *(one for one in others if one != query)][:MOST]
+
+
+def _line(query: str) -> bytes:
+    try:
+        return f"{query}\n".encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character that was typed
+        return f"{query}\n".encode("utf-8", "replace")

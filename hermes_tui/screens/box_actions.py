@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 from textual.screen import Screen
 
 from hermes_tui.display import safe
+from hermes_tui.recent import RecentUnreadable
 from hermes_tui.widgets.line import Part
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class BoxActions(Screen[None]):
     _recalled = ""
     """The recent search that was put into the box; moving on goes to the next one."""
     _recalled_at = -1
+    _told = ""
+    """What was said of a file of recent searches that cannot be read."""
     _cycle: tuple[str, int, tuple[Completion, ...], str] = ("", 0, (), "")
     """What completing made of the box, which of the ways that is, all of them, and what the box was before."""
 
@@ -77,7 +80,7 @@ class BoxActions(Screen[None]):
     def _recall(self, step: int) -> bool:
         """Put the search before (-1) or after (1) into the box; False where there is none."""
         box = self._screen.box
-        queries = self._screen.recent.queries
+        queries = self._recent_queries()
         at = -1 if not box.value else self._recalled_at
         wanted = at - step
         if not queries or (wanted < 0 and not box.value):
@@ -87,6 +90,19 @@ class BoxActions(Screen[None]):
         self._recalled = queries[wanted] if wanted >= 0 else ""
         self.fill_box(self._recalled)
         return True
+
+    def _recent_queries(self) -> list[str]:
+        try:
+            return self._screen.recent.queries
+        except RecentUnreadable as error:
+            self.say_unreadable(error)
+            return []
+
+    def say_unreadable(self, error: RecentUnreadable) -> None:
+        """Tell it once: the keys that ask for recent searches are pressed often."""
+        if str(error) != self._told:
+            self._told = str(error)
+            self.notify(self._told, severity="warning", markup=False)
 
     def fill_box(self, text: str) -> None:
         """Put a query into the box, to be changed there."""
@@ -100,7 +116,7 @@ class BoxActions(Screen[None]):
 
         offered: dict[str, str] = {}
         choices: list[Choice] = []
-        for key, query in zip("123456789"[:_RECENT], self._screen.recent.queries, strict=False):
+        for key, query in zip("123456789"[:_RECENT], self._recent_queries(), strict=False):
             offered[key] = query
             choices.append(Choice(key, safe(query)))
         saved = self._screen.program.config.searches

@@ -11,12 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
+import pytest
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui import paths
 from hermes_tui.app import HermesApp
-from hermes_tui.recent import MOST, Recent
+from hermes_tui.recent import MOST, Recent, RecentUnreadable
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.screens.menu import MenuScreen
 from hermes_tui.widgets.search_box import SearchBox
@@ -263,6 +264,46 @@ def test_recent_searches_are_the_owners_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(recent.path.stat().st_mode) == 0o600
     assert list(recent.path.parent.iterdir()) == [recent.path]
     assert Recent().path == paths.state_dir() / "searches"
+
+
+def test_recent_searches_that_cannot_be_read_are_left_as_they_are(tmp_path: Path) -> None:
+    recent = Recent(tmp_path / "searches")
+    assert recent.queries == []  # not there is not unreadable
+    recent.path.mkdir()  # for root, too, nothing that can be read
+    (recent.path / "kept").write_text("old\n")
+    again = Recent(recent.path)
+    with pytest.raises(RecentUnreadable, match=r"cannot be read from .*searches \(Is a directory\).*move it away\.$"):
+        _ = again.queries
+    with pytest.raises(RecentUnreadable):
+        again.add("docker")
+    assert again.queries == ["docker"]  # for as long as the program runs
+    assert (recent.path / "kept").read_text() == "old\n"
+
+
+def test_recent_searches_of_two_programs_and_bytes_of_any_kind_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "searches"
+    path.write_bytes(b"caf\xe9\nplain\n")
+    one, other = Recent(path), Recent(path)
+    assert one.queries[0] == other.queries[0] == "plain"
+    one.add("first")
+    other.add("second \ud800")
+    assert path.read_bytes() == b"caf\xe9\nplain\nfirst\nsecond ?\n"
+
+
+async def test_an_unreadable_history_is_said_once(program: Program, claude_home: ClaudeHome) -> None:
+    talk(claude_home)
+    async with program(claude_home.home, size=(120, 30)) as pilot:
+        main = main_of(pilot)
+        main.recent.path.mkdir(parents=True)
+        for text in ("jetty", "weir"):
+            await search(pilot, text)
+            main.action_keep()
+            await pilot.press("escape")
+        await pilot.press("slash", "ctrl+r")
+        await pilot.pause()
+        said = [one.message for one in pilot.app._notifications]
+        assert sum("cannot be read" in one for one in said) == 1
+        assert main.recent.path.is_dir()
 
 
 async def test_two_thousand_odd_strings(program: Program, claude_home: ClaudeHome) -> None:

@@ -38,13 +38,20 @@ def tree(folder: Path) -> Tree:
 
 
 def run_python(
-    code: str, *arguments: str | Path, user: int | None = None, expect: int = 0, adapter: str = "hermes"
+    code: str,
+    *arguments: str | Path,
+    user: int | None = None,
+    expect: int = 0,
+    adapter: str = "hermes",
+    imports: str = "yaml",
 ) -> subprocess.CompletedProcess[str]:
     """Run `code` in a fresh interpreter that finds the adapters; fail with its words when it fails. It becomes
-    `user` only after importing the one named `adapter`: that user may not be allowed to read this checkout."""
+    `user` only after importing the one named `adapter` and the module `imports`: that user may not be allowed to read
+    this checkout."""
     if user is not None:
         code = (
-            f"import os, session_adapters.{adapter}\nos.setgroups([]); os.setgid({user}); os.setuid({user})\n{code}"
+            f"import os, session_adapters.{adapter}, {imports}\n"
+            f"os.setgroups([]); os.setgid({user}); os.setuid({user})\n{code}"
         )
     environment = {
         "PATH": os.environ["PATH"],

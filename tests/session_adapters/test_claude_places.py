@@ -241,22 +241,6 @@ def fingerprint(home: Path) -> dict[str, tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.parametrize("parts", [("home",), ("older", "home"), ("spec-layout", "home")])
-def test_reading_touches_nothing(store: Callable[..., Path], parts: tuple[str, ...]) -> None:
-    home = store("claude", *parts)
-    before = fingerprint(home)
-    reader = adapter(home)
-    for exact in (False, True):
-        listed(reader, exact=exact)
-    reader.live()
-    for source in reader.sources(never):
-        transcript = reader.open(source, source.session_id)
-        transcript.earlier()
-        transcript.refresh()
-        reader.session(source, source.session_id)
-    assert fingerprint(home) == before
-
-
 def test_a_session_copied_elsewhere_reads_the_same(store: Callable[..., Path], tmp_path: Path) -> None:
     home = store("claude", "home")
     shutil.move(home / ".claude", tmp_path / "moved")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from plain_codex import FORK_ID, HOMES, ROOT_ID, STORE, adapter, both, meta, no_report, turn, uuid, write
+from plain_codex import FORK_ID, ROOT_ID, STORE, adapter, both, meta, no_report, turn, uuid, write
 from session_adapters.base import Adapter, NativeCommand, SessionMissing
 from session_adapters.codex.adapter import CodexAdapter
 from session_adapters.files import METER
@@ -130,31 +130,6 @@ def tree(folder: Path) -> str:
         if path.is_file():
             digest.update(path.read_bytes())
     return digest.hexdigest()
-
-
-@pytest.mark.parametrize("home", HOMES)
-@pytest.mark.parametrize("writable", [True, False])
-def test_nothing_is_touched(home: str, writable: bool, store: Callable[..., Path]) -> None:
-    copy = store("codex", *home.split("/"))
-    folders = [copy, *(path for path in copy.rglob("*") if path.is_dir())]
-    if not writable:
-        for folder in folders:
-            folder.chmod(0o555)
-    before = tree(copy)
-    reader = adapter(copy)
-    for source in reader.sources(no_report):
-        for exact in (False, True):
-            summaries = reader.summaries(source, no_report, exact=exact)
-            reader.relate(summaries)
-        session = reader.session(source, summaries[0].session_id)
-        transcript = reader.open(source, session.session_id)
-        transcript.earlier()
-        transcript.refresh()
-        reader.resume_command(session)
-    reader.live()
-    assert tree(copy) == before
-    for folder in folders:
-        folder.chmod(0o755)
 
 
 HAS_PROC = sys.platform == "linux"

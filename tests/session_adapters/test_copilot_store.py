@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 import yaml
 
-from databases import run_python, shared_folder, tree, unprivileged
+from databases import run_python
 from plain_copilot import (
     DOCUMENTS,
     FORK_ID,
@@ -28,11 +28,9 @@ from plain_copilot import (
     uuid,
 )
 from session_adapters.base import NativeCommand
-from session_adapters.copilot import CopilotAdapter
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.locks import Lock, flocks, open_files
 from session_adapters.model import Problem, SessionSummary
-from support import REPOSITORY
 
 # Places ----------------------------------------------------------------------------------------------------------
 
@@ -182,69 +180,6 @@ def test_a_damaged_workspace_is_said_and_no_more(tmp_path: Path, text: str) -> N
     assert summary.title == "the prompt"
     assert all(one.path.endswith("workspace.yaml") and one.reason for one in found)
     assert found
-
-
-# Read-only -------------------------------------------------------------------------------------------------------
-
-
-def use(reader: CopilotAdapter) -> int:
-    """Do everything an adapter can do; how many sessions there were."""
-    found: list[SessionSummary] = []
-    for source in reader.sources(no_report):
-        for exact in (False, True):
-            summaries = reader.summaries(source, no_report, exact=exact)
-        for one in summaries:
-            assert reader.find(one.session_id) == source
-            session = reader.session(source, one.session_id)
-            transcript = reader.open(source, one.session_id)
-            transcript.earlier()
-            transcript.refresh()
-            reader.resume_command(session)
-            reader.fork_command(session)
-        found += summaries
-    reader.live()
-    return len(reader.relate(found))
-
-
-@pytest.mark.parametrize(("parts", "count"), [(("home",), len(IDS) + 1), (("spec-layout", "home"), 2)])
-def test_nothing_is_touched(parts: tuple[str, ...], count: int, store: Callable[..., Path]) -> None:
-    home = store("copilot", *parts)
-    before = tree(home)
-    assert use(adapter(home)) == count
-    assert tree(home) == before
-
-
-def test_a_folder_that_is_not_writable() -> None:
-    """Read by a user who may change nothing in it."""
-    code = f"""
-import sys
-sys.path.append({str(REPOSITORY / "tests" / "session_adapters")!r})
-from pathlib import Path
-from session_adapters.base import Environment
-from session_adapters.copilot import CopilotAdapter
-reader = CopilotAdapter(Environment(home=Path(sys.argv[1])))
-def report(problem): raise AssertionError(problem)
-count = 0
-for source in reader.sources(report):
-    for one in reader.summaries(source, report, exact=True):
-        reader.session(source, one.session_id)
-        reader.open(source, one.session_id).refresh()
-        count += 1
-assert count == 7, count
-"""
-    with shared_folder() as folder:
-        for path in sorted((HOME / ".copilot").rglob("*")):
-            target = folder / path.relative_to(HOME)
-            if path.is_file():
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(path.read_bytes())
-                target.chmod(0o444)
-        for path in (*folder.rglob("*"), folder):
-            if path.is_dir():
-                path.chmod(0o555)
-        before = tree(folder)
-        run_python(code, folder, user=unprivileged(), adapter="copilot")
-        assert tree(folder) == before
 
 
 # Live ------------------------------------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ from cursor_store import (
     get,
     listed,
 )
-from databases import tree
 from plain_cursor import Plain, plain_home, rows
 from session_adapters.base import Source
 from session_adapters.cursor import CursorAdapter
@@ -219,21 +218,6 @@ def test_pages_put_together_are_the_whole(home: Path, page: int) -> None:
         assert transcript.refresh() == Change()
         assert transcript.problems == []
     assert cut or page == 7
-
-
-def test_nothing_in_the_store_is_touched(home: Path) -> None:
-    before = tree(home)
-    adapter = adapter_for(home)
-    for exact in (True, False):
-        for source, summary in everything(adapter, exact=exact):
-            adapter.session(source, summary.session_id)
-            transcript = adapter.open(source, summary.session_id)
-            transcript.refresh()
-            transcript.earlier()
-            adapter.find(summary.session_id)
-    adapter.find("nowhere")
-    adapter.live()
-    assert tree(home) == before
 
 
 # What the samples are there for ------------------------------------------------------------------------------

@@ -3,12 +3,15 @@ documents' layouts."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from session_adapters.base import Adapter, Environment, SessionMissing, Source
+from databases import run_python, shared_folder, tree, unprivileged
+from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.registry import BUILT_IN, adapter_class
 from support import STORES
@@ -90,3 +93,58 @@ def test_commands_are_what_the_capabilities_promise(adapter: Adapter) -> None:
             assert all(word and "\0" not in word for word in command.argv)
             assert "/" not in command.argv[0] and " " not in command.argv[0]
             assert command.cwd is None or command.cwd == one.cwd or command.cwd.startswith("/")
+
+
+def test_whatever_is_done_leaves_no_trace(adapter: Adapter) -> None:
+    home = adapter.environment.home
+    before = tree(home)
+    for source in adapter.sources(quiet):
+        found = [*adapter.summaries(source, quiet), *adapter.summaries(source, quiet, exact=True)]
+        list(adapter.usage(source, quiet))
+        list(adapter.texts(source, quiet))
+        for one in adapter.relate(found):
+            adapter.find(one.session_id)
+            with suppress(SessionUnreadable, SessionMissing):  # a copy that another source stands for
+                adapter.session(source, one.session_id)
+                transcript = adapter.open(source, one.session_id)
+                transcript.earlier()
+                for branch in transcript.branches:
+                    transcript.switch(branch.leaf_id)
+                transcript.refresh()
+            adapter.resume_command(one)
+            adapter.fork_command(one)
+            adapter.memory(one)
+    adapter.roots()
+    adapter.find("nowhere")
+    adapter.live()
+    assert tree(home) == before
+
+
+_READ = """
+import sys
+from pathlib import Path
+from session_adapters.base import Environment
+from session_adapters.registry import adapter_class
+adapter = adapter_class(sys.argv[1])(Environment(home=Path(sys.argv[2]), proc=Path("/nowhere")))
+problems = []
+found = [one for source in adapter.sources(problems.append) for one in adapter.summaries(source, problems.append)]
+for one in adapter.relate(found):
+    session = adapter.session(adapter.find(one.session_id), one.session_id)
+    print(ascii((one.session_id, one.title, one.turn_count, one.tokens, len(session.messages))))
+print(len(problems))
+"""
+
+
+def test_where_nothing_may_be_written_everything_is_read(adapter: Adapter) -> None:
+    """By a user who owns nothing of it, in directories and files that nobody may write to."""
+    with shared_folder() as folder:
+        home = folder / "home"
+        shutil.copytree(adapter.environment.home, home, symlinks=True)
+        expected = run_python(_READ, adapter.name, home, adapter=adapter.name).stdout
+        assert len(expected.splitlines()) > 1
+        for path in (home, *home.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o555 if path.is_dir() else 0o444)
+        before = tree(home)
+        assert run_python(_READ, adapter.name, home, user=unprivileged(), adapter=adapter.name).stdout == expected
+        assert tree(home) == before

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 import time
@@ -13,7 +12,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import asdict
 
-from databases import run_python, shared_folder, unprivileged
 from gemini_samples import (
     EVERY,
     SAMPLES,
@@ -30,7 +28,6 @@ from gemini_samples import (
 )
 from session_adapters.gemini import GeminiAdapter
 from session_adapters.transcript import Change, Transcript
-from tiny_home import tree_hash
 
 ID = "11111111-aaaa"
 COUNTS = {
@@ -221,32 +218,3 @@ def test_a_session_that_gemini_deletes_while_it_is_shown(tmp_path: Path) -> None
     path.unlink()
     assert transcript.refresh() == Change(gone=True)
     assert transcript.messages == before
-
-
-READ = """
-import sys
-from pathlib import Path
-from session_adapters.base import Environment
-from session_adapters.gemini import GeminiAdapter
-reader = GeminiAdapter(Environment(home=Path(sys.argv[1])))
-problems = []
-for source in reader.sources(problems.append):
-    for exact in (False, True):
-        for summary in reader.summaries(source, problems.append, exact=exact):
-            print(summary.session_id, len(reader.session(source, summary.session_id).messages))
-assert not problems, problems
-"""
-
-
-def test_in_folders_that_may_not_be_written(store: Callable[..., Path]) -> None:
-    with shared_folder() as folder:
-        home = folder / "home"
-        shutil.move(store("gemini", "home"), home)
-        for path in (home, *home.rglob("*")):
-            path.chmod(0o555 if path.is_dir() else 0o444)
-        before = tree_hash(home)
-        done = run_python(READ, home, user=unprivileged(), adapter="gemini")
-        assert len(done.stdout.split()) == 2 * 2 * 7
-        assert tree_hash(home) == before
-        for path in (home, *home.rglob("*")):
-            path.chmod(0o755)

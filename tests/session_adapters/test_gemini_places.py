@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +29,6 @@ from gemini_samples import (
 from session_adapters.base import SessionMissing
 from session_adapters.files import METER
 from session_adapters.model import Problem
-from tiny_home import tree_hash
 
 ID = "11111111-aaaa"
 TALK = (line(**user("u", "Q")), line(**gemini("g", "A")))
@@ -272,24 +270,6 @@ def test_reading_one_session_reads_no_other(monkeypatch: pytest.MonkeyPatch) -> 
     assert source is not None
     reader.session(source, "6e351249-9fd4-4432-986d-bed2ba2a932c")
     assert {path for path in opened if path.endswith(".jsonl")} == {source.path}
-
-
-@pytest.mark.parametrize("sample", [("home",), ("older", "home"), ("spec-layout", "home")])
-def test_nothing_is_touched(sample: tuple[str, ...], store: Callable[..., Path]) -> None:
-    home = store("gemini", *sample)
-    before = tree_hash(home)
-    reader = adapter(home)
-    for exact in (False, True):
-        summaries = listed(reader, exact=exact)
-    for session_id, summary in summaries.items():
-        got(reader, session_id)
-        source = reader.find(session_id)
-        assert source is not None
-        transcript = reader.open(source, session_id)
-        transcript.earlier()
-        transcript.refresh()
-        reader.resume_command(summary)
-    assert tree_hash(home) == before
 
 
 def test_a_closed_folder_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from databases import tree
 from hector_store import FACTS, V1, V2, everything, get, listed, parted, rows, sample_adapter
 from session_adapters.base import SessionMissing
 from session_adapters.hector import HectorAdapter
@@ -379,14 +378,3 @@ def test_hector_cannot_be_told_to_go_on(sample: HectorAdapter) -> None:
         assert sample.resume_command(summary) is None
         assert sample.fork_command(summary) is None
     assert sample.live() == {}
-
-
-def test_nothing_in_the_store_is_touched(home: Path, sample: HectorAdapter) -> None:
-    before = tree(home)
-    for source, summary in everything(sample):
-        sample.find(summary.session_id)
-        sample.summaries(source, lambda problem: None, exact=True)
-        sample.session(source, summary.session_id)
-        sample.open(source, summary.session_id).refresh()
-    sample.roots()
-    assert tree(home) == before

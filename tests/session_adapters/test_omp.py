@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from plain_trees import active_path, fingerprint, plain_text, records, usage_of
+from plain_trees import active_path, plain_text, records, usage_of
 from session_adapters.base import Environment, Source
 from session_adapters.files import METER
 from session_adapters.model import Problem, Session, SessionSummary
@@ -302,18 +302,6 @@ def test_credentials_and_left_over_files_are_never_opened(store: Callable[..., P
     assert {Path(source.path).suffix for source in sources} == {".jsonl"}
     hard = list(_adapter("home-hard").sources(lambda problem: None))
     assert not [source for source in hard if source.path.endswith(".tmp")]
-
-
-@pytest.mark.parametrize("home", ["home", "home-hard", "home-spec"])
-def test_nothing_is_touched(home: str, store: Callable[..., Path]) -> None:
-    root = store("omp", home)
-    before = fingerprint(root)
-    adapter = OmpAdapter(Environment(home=root))
-    for source, summary in _summaries(adapter):
-        adapter.session(source, summary.session_id)
-        adapter.open(source, summary.session_id).refresh()
-    adapter.live()
-    assert fingerprint(root) == before
 
 
 # Running -----------------------------------------------------------------------------------------------------

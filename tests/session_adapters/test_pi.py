@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from plain_trees import active_path, fingerprint, plain_text, records, usage_of
+from plain_trees import active_path, plain_text, records, usage_of
 from session_adapters.base import Environment, SessionMissing, Source
 from session_adapters.files import METER
 from session_adapters.model import Problem, Session, SessionSummary
@@ -534,22 +534,6 @@ def test_one_session_is_read_without_the_others(store: Callable[..., Path]) -> N
     session = adapter.session(source, "custom-id-7")
     assert len(session.messages) == 3
     assert METER.bytes < 6 * kept.stat().st_size
-
-
-@pytest.mark.parametrize("home", ["home", "home-hard", "home-spec"])
-def test_nothing_is_touched(home: str, store: Callable[..., Path]) -> None:
-    root = store("pi", home)
-    before = fingerprint(root)
-    adapter = PiAdapter(Environment(home=root))
-    for source, summary in _summaries(adapter):
-        adapter.summaries(source, lambda problem: None, exact=True)
-        adapter.session(source, summary.session_id)
-        transcript = adapter.open(source, summary.session_id)
-        for branch in transcript.branches:
-            transcript.switch(branch.leaf_id)
-        transcript.refresh()
-    adapter.live()
-    assert fingerprint(root) == before
 
 
 # Places ------------------------------------------------------------------------------------------------------

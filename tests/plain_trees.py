@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["active_path", "fingerprint", "plain_text", "records", "usage_of"]
+__all__ = ["active_path", "plain_text", "records", "usage_of"]
 
 
 def records(path: Path) -> list[dict[str, Any]]:
@@ -50,14 +49,3 @@ def plain_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n\n".join(block["text"] for block in content if block["type"] == "text" and block["text"])
-
-
-def fingerprint(root: Path) -> str:
-    """Changes with any byte, name, mode or time of modification below `root`."""
-    digest = hashlib.sha256()
-    for path in sorted(root.rglob("*")):
-        status = path.lstat()
-        digest.update(f"{path} {status.st_mode} {status.st_size} {status.st_mtime_ns}".encode())
-        if path.is_file():
-            digest.update(path.read_bytes())
-    return digest.hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -225,20 +224,6 @@ def test_a_session_of_another_root_is_resumed_there(tmp_path: Path) -> None:
         command = reader.resume_command(summary)
         assert command is not None
         assert command.env == {"CLAUDE_CONFIG_DIR": str(tmp_path / root)}
-
-
-def fingerprint(home: Path) -> dict[str, tuple[Any, ...]]:
-    def content(path: Path) -> str:
-        if path.is_symlink() or not path.is_file():
-            return ""
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-
-    found = {}
-    for path in (home, *sorted(home.rglob("*"))):
-        digest = content(path)
-        status = path.lstat()
-        found[str(path)] = (status.st_mode, status.st_mtime_ns, status.st_ino, status.st_size, digest)
-    return found
 
 
 def test_a_session_copied_elsewhere_reads_the_same(store: Callable[..., Path], tmp_path: Path) -> None:

@@ -1,0 +1,102 @@
+"""Checklist R-5 and R-6 for what is done with a session: exit codes, what goes where, no colours in a pipe."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tiny_home import TinyHome
+
+Ran = subprocess.CompletedProcess[bytes]
+Spawn = Callable[..., Ran]
+
+DATA = (
+    ("cost", "report"),
+    ("sessions", "export", "tiny:one"),
+    ("sessions", "export", "tiny:one", "--format", "html"),
+    ("sessions", "diff", "tiny:one", "tiny:two"),
+)
+JSON = (
+    ("cost", "report", "--json"),
+    ("sessions", "export", "tiny:one", "--format", "json"),
+    ("sessions", "diff", "tiny:one", "tiny:two", "--json"),
+)
+ERRORS = {
+    ("cost", "report", "--group-by", "mood"): 2,
+    ("sessions", "export", "tiny:one", "--format", "yaml"): 2,
+    ("sessions", "export", "nobody", "one"): 3,
+    ("sessions", "diff", "tiny:one", "nobody:one"): 3,
+    ("sessions", "resume", "tiny", "one"): 6,
+    ("sessions", "fork", "tiny", "one"): 6,
+    ("sessions", "export", "tiny", "three"): 8,
+    ("sessions", "diff", "tiny:one", "tiny:three"): 8,
+    ("sessions", "resume", "tiny", "three"): 8,
+}
+
+
+@pytest.fixture
+def home(tiny_home: TinyHome) -> str:
+    tiny_home.add("one", turns=3, usd=0.5)
+    tiny_home.add("two", turns=4, title="\x1b[31mred")
+    return str(tiny_home.home)
+
+
+@pytest.mark.parametrize("arguments", DATA, ids=" ".join)
+def test_r_5_data_goes_to_standard_output_and_nothing_else_does(
+    arguments: tuple[str, ...], home: str, spawn: Spawn
+) -> None:
+    ran = spawn("--home", home, *arguments, FORCE_COLOR="1", TERM="xterm-256color")
+    assert ran.returncode == 0
+    assert ran.stdout.strip()
+    assert b"hermes-tui: " not in ran.stdout
+    assert b"\x1b" not in ran.stdout + ran.stderr
+    assert all(line.startswith(b"hermes-tui: ") for line in ran.stderr.splitlines())
+    assert spawn("--home", home, *arguments, NO_COLOR="1", TERM="dumb").stdout == ran.stdout
+
+
+@pytest.mark.parametrize("arguments", JSON, ids=" ".join)
+def test_r_5_json_is_one_document(arguments: tuple[str, ...], home: str, spawn: Spawn) -> None:
+    ran = spawn("--home", home, *arguments)
+    assert ran.returncode == 0
+    assert isinstance(json.loads(ran.stdout), dict)
+    assert b"\x1b" not in ran.stdout
+
+
+@pytest.mark.parametrize("arguments", ERRORS, ids=" ".join)
+def test_r_5_and_r_6_errors_have_their_exit_codes_and_one_sentence(
+    arguments: tuple[str, ...], home: str, spawn: Spawn
+) -> None:
+    ran = spawn("--home", home, *arguments)
+    assert ran.returncode == ERRORS[arguments]
+    assert ran.stdout == b""
+    (line,) = ran.stderr.splitlines()
+    assert line.startswith(b"hermes-tui: ")
+
+
+def test_r_5_errors_are_told_as_json_where_json_was_asked_for(home: str, spawn: Spawn) -> None:
+    ran = spawn("--home", home, "sessions", "diff", "tiny:one", "tiny:three", "--json")
+    assert ran.returncode == 8
+    assert json.loads(ran.stdout)["error"]["code"] == "SESSION_NOT_FOUND"
+
+
+@pytest.mark.parametrize("arguments", DATA[1:3], ids=" ".join)
+def test_r_5_a_reader_that_goes_away_is_no_error_to_talk_about(
+    arguments: tuple[str, ...], tiny_home: TinyHome, process_environment: dict[str, str]
+) -> None:
+    tiny_home.add("one", turns=20_000)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "hermes_tui", "--home", str(tiny_home.home), *arguments],
+        env=process_environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    with process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141

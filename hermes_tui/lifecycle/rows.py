@@ -151,7 +151,7 @@ class Rows:
                 found[row.id] = row
         return found
 
-    def of_lane(self, key: str, limit: int = 50) -> list[SessionRow]:
+    def of_lane(self, key: str, limit: int = 1000) -> list[SessionRow]:
         """The sessions that were last recorded as the lane's, newest first."""
         if "session_key" not in self.columns:
             return []

@@ -99,6 +99,20 @@ def test_where_a_compressed_session_goes_on_is_nothing_earlier(home: Path) -> No
     assert lane.last_reset != "compression"
 
 
+def test_a_lane_that_was_reset_every_day_for_a_year_has_all_of_them(home: Path) -> None:
+    key = "agent:main:discord:dm:70000197"
+    before = len(found(home)[key].earlier)
+    connection = sqlite3.connect(home / ".hermes" / "state.db")
+    with connection:
+        connection.executemany(
+            "INSERT INTO sessions (id, source, session_key, started_at, ended_at, end_reason)"
+            " VALUES (?, 'discord', ?, ?, 2, 'daily')",
+            [(f"day-{day}", key, day) for day in range(365)],
+        )
+    connection.close()
+    assert len(found(home)[key].earlier) == before + 365
+
+
 def test_why_the_last_reset_happened(home: Path) -> None:
     shown = found(home)
     assert shown["agent:main:discord:channel:70000199:77"].last_reset == "idle"

@@ -7,6 +7,7 @@ words, too. Nothing here looks at a store.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.query.tree import Tree, Word
     from hermes_tui.sessions.search.live import LiveResult, LiveSnapshot
     from hermes_tui.sessions.search.model import Result
+    from hermes_tui.sessions.search.titles import Titles
 
 __all__ = ["Listed", "Names", "answer_of", "finder", "listed", "nothing_rows", "snippet_of"]
 
@@ -40,11 +42,15 @@ class Names:
     """What the conversations of a forest are called: titles, projects, agents, ids."""
 
     def __init__(self, forest: Forest) -> None:
+        self.forest = forest
+
+    @cached_property
+    def _texts(self) -> Titles[Conversation]:
+        """Made at the first question."""
         from hermes_tui.sessions.search.titles import Titles
 
-        self.forest = forest
-        every = dict.fromkeys(forest.by_session.values())
-        self._texts = Titles((one, "\n".join(_name(part) for part in one.parts)) for one in every)
+        every = dict.fromkeys(self.forest.by_session.values())
+        return Titles((one, "\n".join(_name(part) for part in one.parts)) for one in every)
 
     def fitting(self, query: Query) -> list[Conversation]:
         """The conversations whose title, project, agent or id fits a query: parts of words where there is nothing

@@ -53,10 +53,13 @@ class Reader:
         self._request: SessionSummary | None = None
         self._transcript: Transcript | None = None
         self._over = False
+        self._started = False
 
     def start(self) -> None:
-        """Begin to serve requests."""
-        threading.Thread(target=self._run, name="reader", daemon=True).start()
+        """Begin to serve requests, if that was not done yet."""
+        if not self._started:
+            self._started = True
+            threading.Thread(target=self._run, name="reader", daemon=True).start()
 
     def request(self, summary: SessionSummary) -> None:
         """Open this session. A request that was not served yet is forgotten."""

@@ -38,6 +38,9 @@ nothing could wake before its time."""
 class Catalogue(Protocol):
     """What is watched; `hermes_tui.sessions.catalogue.Catalogue`."""
 
+    def glance(self) -> Snapshot:
+        """Where nothing is known yet: read only what changed last."""
+
     def refresh(self) -> Snapshot:
         """Look at every store."""
 
@@ -115,6 +118,7 @@ class Watch:
     def _run(self) -> None:
         watcher: Iterator[bool] | None = None
         watched: tuple[Path, ...] = ()
+        self._begin()
         while not self._over.is_set():
             self._wanted.clear()
             began = time.monotonic()
@@ -135,6 +139,16 @@ class Watch:
                 watcher, watched = self._notifications(places), places
             if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST), unfinished):
                 watcher = None
+
+    def _begin(self) -> None:
+        """Show the beginning of the list before all of it is read."""
+        try:
+            first = self._catalogue.glance()
+        except Exception as error:
+            self._failed(_bug(error))
+        else:
+            if first.sessions:
+                self._offer(first)
 
     def _offer(self, snapshot: Snapshot) -> None:
         if snapshot.version != self._version and not self._over.is_set():

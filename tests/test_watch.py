@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.snapshot import Place, Snapshot
 from hermes_tui.watch import Slot, Watch, _directories
 from session_adapters.base import Environment, Root
-from session_adapters.model import Problem
+from session_adapters.model import Problem, SessionSummary
 
 
 def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
@@ -39,6 +40,9 @@ class Looked:
         self.processes = 0
         self.error: Exception | None = None
         self.root = root
+
+    def glance(self) -> Snapshot:
+        return Snapshot()
 
     def refresh(self) -> Snapshot:
         self.count += 1
@@ -176,6 +180,30 @@ def test_a_bug_is_told_and_the_watch_goes_on() -> None:
     before = looked.count
     watch.look_now()
     wait(lambda: looked.count > before)
+    watch.stop()
+
+
+def test_what_changed_last_is_shown_before_all_is_read() -> None:
+    moment = datetime(2026, 3, 1, tzinfo=UTC)
+    newest, older = (
+        SessionSummary(agent="a", session_id=name, created_at=moment, updated_at=moment) for name in ("new", "old")
+    )
+    first, everything = Snapshot(version=1, sessions=(newest,)), Snapshot(version=2, sessions=(newest, older))
+    published: list[Snapshot] = []
+    done = threading.Event()
+
+    class Long(Looked):
+        def glance(self) -> Snapshot:
+            return first
+
+        def refresh(self) -> Snapshot:
+            assert published == [first]
+            done.set()
+            return everything
+
+    watch = Watch(Long(), published.append, nothing)
+    watch.start()
+    assert done.wait(30)
     watch.stop()
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from heapq import nlargest
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -18,10 +19,14 @@ from hermes_tui.sessions import cache
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.agent import AgentSessions, Key, read
 from hermes_tui.sessions.snapshot import Snapshot, newest_first
+from session_adapters.base import Source
 from session_adapters.model import Problem, SessionSummary, unified_id
 
 __all__ = ["Catalogue"]
 
+_GLANCE = 60
+"""Sources that are read first on a machine where nothing is known: more than there are lines on a screen, for some
+hold none and some lie below others."""
 _SAVE_EVERY = 60.0
 """Seconds between two writes of the cache file while sessions keep changing."""
 
@@ -66,6 +71,22 @@ class Catalogue:
         """Agent name → label and badge as last saved, for the first picture."""
         with self._work:
             return self._old_picture().labels
+
+    def glance(self) -> Snapshot:
+        """Where nothing is known yet: read only what changed last, whosever it is, so that the beginning of the list
+        can be shown long before all of it is read. Problems are left for `refresh` to tell."""
+        with self._work:
+            self._load()
+            if any(state.entries for state in self._agents.values()):
+                return self._snapshot
+            newest = nlargest(_GLANCE, self._sources(), key=lambda found: found[1].modified)
+            for agent, source in newest:
+                self._agents[agent].restore(read(self._adapters.get(agent), source))
+            for agent in {agent for agent, _ in newest}:
+                self._relate(agent, self._agents[agent])
+            snapshot = self._publish()
+            self._unsaved = bool(newest)  # not before: half a list is not worth keeping
+            return snapshot
 
     def refresh(self, agents: Iterable[str] | None = None) -> Snapshot:
         """Stat every source of `agents` (all if None) and read the ends of those that changed.
@@ -168,6 +189,13 @@ class Catalogue:
             # It is lost, or there was none yet.
             self._unsaved = any(state.entries for state in self._agents.values())
 
+    def _sources(self) -> Iterator[tuple[str, Source]]:
+        """Of every agent, with its name, as far as they can be listed."""
+        for agent in self._agents:
+            with suppress(Exception):  # `refresh` says so
+                for source in self._adapters.get(agent).sources(_unheard):
+                    yield agent, source
+
     def _relate(self, agent: str, state: AgentSessions) -> None:
         try:
             state.relate(self._adapters.get(agent))
@@ -257,3 +285,7 @@ class Catalogue:
         if snapshot != self._snapshot:
             self._snapshot = replace(snapshot, version=snapshot.version + 1)
             self._by_id = {one.unified_id: one for one in snapshot.sessions}
+
+
+def _unheard(problem: Problem) -> None:
+    """It is told again by whoever listens."""

@@ -45,6 +45,36 @@ def test_only_what_changed_is_read_again(tiny_home: TinyHome, manager: SessionMa
     assert again.sessions != changed.sessions  # an old snapshot stays as it was
 
 
+def test_a_glance_reads_what_changed_last_and_nothing_twice(tiny_home: TinyHome, tmp_path: Path) -> None:
+    for number in range(100):
+        path = tiny_home.add(f"s{number}", at=START + timedelta(hours=number))
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    catalogue = tiny_home.manager(tmp_path / "kept").catalogue
+    METER.reset()
+    first = catalogue.glance()
+    glanced = METER.opened
+    assert [one.session_id for one in first.sessions][:60] == [f"s{number}" for number in range(99, 39, -1)]
+    assert len(first.sessions) == glanced == 60
+    assert not (tmp_path / "kept").exists(), "half a list is not worth keeping"
+    everything = catalogue.refresh()
+    assert METER.opened == 100
+    assert everything.sessions[:60] == first.sessions
+    assert len(everything.sessions) == 100
+    METER.reset()
+    again = tiny_home.manager(tmp_path / "kept").catalogue
+    assert len(again.saved().sessions) == 100
+    assert again.glance() == again.saved()
+    assert METER.opened == 0
+
+
+def test_a_short_list_is_kept_although_a_glance_has_read_all_of_it(tiny_home: TinyHome, tmp_path: Path) -> None:
+    tiny_home.add("only")
+    catalogue = tiny_home.manager(tmp_path / "kept").catalogue
+    catalogue.glance()
+    catalogue.refresh()
+    assert [one.session_id for one in tiny_home.manager(tmp_path / "kept").catalogue.saved().sessions] == ["only"]
+
+
 def test_where_nothing_changed_no_file_is_opened_and_nothing_is_made_anew(
     tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import date, datetime
 from functools import partial
@@ -37,7 +37,9 @@ from hermes_tui.widgets.transcript.style import get_ready as ready_to_show
 if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
+    from textual.strip import Strip
 
+    from hermes_tui.early.curtain import Curtain
     from hermes_tui.sessions.cost.overview import Overview, Rank
     from session_adapters.base import Environment
     from session_adapters.model import Problem
@@ -64,10 +66,11 @@ class HermesApp(App[None], inherit_bindings=False):
         clock: Clock | None = None,
         painted: Callable[[], None] | None = None,
         indexing: bool = False,
+        curtain: Curtain | None = None,
     ) -> None:
         """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
         toast says what they are. `painted` is called once, when the first frame is there. `indexing`: have the search
-        index made and kept up to date."""
+        index made and kept up to date. `curtain`: what is on the terminal until then."""
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
         super().__init__(ansi_color=True if self.no_colour else None)
@@ -82,7 +85,10 @@ class HermesApp(App[None], inherit_bindings=False):
         self.theme = self._theme_read = theme_for(config.theme, no_colour=self.no_colour)
         self.stylesheet.set_variables(self.get_css_variables())
         self._painted = painted
+        self.curtain = curtain
+        self._kept = curtain is None
         self._leaving = False
+        self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread, _get_ready)
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
@@ -117,26 +123,47 @@ class HermesApp(App[None], inherit_bindings=False):
     def get_default_screen(self) -> Screen[Any]:
         """The main screen, with what the last run knew in its first frame."""
         saved = self.manager.catalogue.saved()
-        screen = MainScreen(self.clock, self._badges, self.reader, str(self.manager.environment.home))
-        screen.begin_with(saved, Forest(saved.sessions), self.size)
+        screen = MainScreen(self.clock, self._badges, self.reader, str(self.manager.environment.home), self.size)
+        screen.begin_with(saved, Forest(saved.sessions))
         self._main_screen = screen
         return screen
 
     def on_mount(self) -> None:
         """What is wrong with the user's keys is said at once; reading begins when the first picture is painted."""
         self._running_loop = asyncio.get_running_loop()
+        if self._left_early is not None:
+            self.exit(return_code=self._left_early)
         if self._keymap_errors:
             self.notify("\n".join(self._keymap_errors), severity="error", markup=False, timeout=20)
         elif self.user_keymap:
             self.set_keymap(self.user_keymap)
 
     @on(MainScreen.Painted)
-    def _begin(self) -> None:
+    def _begin(self, event: MainScreen.Painted) -> None:
         if self._painted is not None:
             self._painted()
-        self.reader.start()
+        self._keep(event.frame)
         self.watch_thread.start()
+        if self.main.snapshot.sessions:
+            self.reader.start()
         self.lane_watch.start()
+
+    def _keep(self, frame: Sequence[Sequence[Strip]]) -> None:
+        """What the frame shows besides sessions, for the next start; once, from the first with sessions."""
+        curtain, self._kept = self.curtain, True
+        if curtain is None or self._keymap_errors:
+            return
+        if not frame or not self.main.snapshot.sessions:
+            self._kept = False
+        elif curtain.size == tuple(self.size):
+            from hermes_tui.screens.backdrop import keep_backdrop
+
+            keep_backdrop(self.main, frame, curtain.key)
+
+    def _keep_late(self) -> None:
+        """On a machine where nothing was known at the start."""
+        if not self._kept and self.main.is_as_it_began:
+            self._keep(self.main.frame())
 
     def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave. The watch ends while the screen is taken down, so that nobody waits for it."""
@@ -156,6 +183,7 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def leave_soon(self, code: int) -> None:
         """End in order with exit code `code`; from any thread or signal handler."""
+        self._left_early = code
         self._soon(lambda: self.exit(return_code=code))
 
     def refresh_css(self, animate: bool = True) -> None:
@@ -191,9 +219,10 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def _publish(self, snapshot: Snapshot) -> None:
         self._badges.update((name, label.badge) for name, label in self.manager.labels.items())
-        if not snapshot.partial and not self.clock.is_fixed:
+        whole = snapshot.places and not snapshot.partial
+        if whole and not self.clock.is_fixed:
             self._bookkeeper.look()
-        if not snapshot.partial and self._indexing:
+        if whole and self._indexing:
             self._index_watch.look()
         self._hand_over(snapshot)
 
@@ -231,6 +260,9 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def _apply(self, pair: tuple[Snapshot, Forest]) -> None:
         self.main.apply(*pair)
+        self.reader.start()  # not before: what it imports would be in the way of the first sessions
+        if not self._kept:
+            self.main.call_after_refresh(self._keep_late)
 
     def notify(
         self,
@@ -348,25 +380,36 @@ def _get_ready() -> None:
     import hermes_tui.sessions.search.within  # noqa: F401
 
 
-def run_app(config: Config, *, environment: Environment | None = None, static_now: datetime | None = None) -> int:
+def run_app(
+    config: Config,
+    *,
+    environment: Environment | None = None,
+    static_now: datetime | None = None,
+    manager: SessionManager | None = None,
+    curtain: Curtain | None = None,
+) -> int:
     """Run the program as `config` says until it is left; its exit code.
 
-    `environment` None: this process's own. `static_now` (aware) makes time stand still there. Without a wish of the
-    user's, a terminal of few colours shows its own. Raises `ValidationError` for colours that there are not.
+    `environment` None: this process's own. `static_now` (aware) makes time stand still there. `manager` None: one for
+    that environment. `curtain`: what stands on the terminal meanwhile. Without a wish of the user's, a terminal of
+    few colours shows its own. Raises `ValidationError` for colours that there are not.
     """
     _check_colours(config.theme)
     if config.theme is None and has_few_colours():
         config = replace(config, theme=PLAIN_THEME)
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
-    manager = SessionManager(environment, indexed=config.index)
+    manager = manager or SessionManager(environment, indexed=config.index)
     app = HermesApp(
         manager,
         config,
         clock=Clock(static_now),
         painted=collector.settle,
         indexing=config.index and static_now is None,
+        curtain=curtain,
     )
-    guard = Guard(app.leave_soon)
+    guard = Guard(app.leave_soon, mode=curtain.mode if curtain else None)
+    if curtain is not None:
+        curtain.give_back_signals()
     guard.install()
     try:
         app.run(mouse=config.mouse)

@@ -20,6 +20,8 @@ from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XT
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
+from hermes_tui.early.curtain import ALTERNATE_SCREEN
+
 __all__ = ["PasteFilter", "TerminalDriver"]
 
 _READ = 4096
@@ -82,12 +84,24 @@ class TerminalDriver(LinuxDriver):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._doorbell, self._button = os.pipe()
+        self._skipped = ""
 
     def start_application_mode(self) -> None:
         """Begin, or go on after another program had the terminal: `close` came before that."""
         if self._button < 0:
             self._doorbell, self._button = os.pipe()
+        curtain = getattr(self._app, "curtain", None)
+        if curtain is not None and curtain.is_up:
+            # It is on the other screen: to go there again would clear it.
+            self._skipped = ALTERNATE_SCREEN
+            curtain.give_back_mode()
         super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._skipped = ""
+
+    def write(self, data: str) -> None:
+        """To the terminal, all but what is there already."""
+        if data != self._skipped:
+            super().write(data)
 
     def disable_input(self) -> None:
         """Wake the thread, so that it sees that it is to end."""

@@ -32,19 +32,20 @@ class Guard:
     seconds later it is ended, with the terminal's mode put back.
     """
 
-    def __init__(self, leave: Callable[[int], None], *, fd: int = 0) -> None:
+    def __init__(self, leave: Callable[[int], None], *, fd: int = 0, mode: list[Any] | None = None) -> None:
+        """`mode`: the terminal's usual one; None: the one it has when the guard is installed."""
         self._leave = leave
         self._fd = fd
         self._over = threading.Event()
         self._asked = False
-        self._mode: list[Any] | None = None
+        self._mode = mode
         self._before: dict[signal.Signals, Any] = {}
 
     def install(self) -> None:
         """Take the signals; from the main thread only. An ignored SIGHUP (nohup) is taken as well: without a
         terminal there is nothing to go on for."""
         try:
-            self._mode = termios.tcgetattr(self._fd)
+            self._mode = self._mode or termios.tcgetattr(self._fd)
         except (termios.error, OSError):
             self._mode = None
         for number in (signal.SIGTERM, signal.SIGHUP):

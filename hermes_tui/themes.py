@@ -11,6 +11,8 @@ from collections.abc import Mapping
 
 from textual.theme import Theme
 
+from hermes_tui.agent_colours import AGENT_COLOURS, agent_colour
+
 __all__ = [
     "AGENT_COLOURS",
     "DEFAULT_THEME",
@@ -27,30 +29,9 @@ DEFAULT_THEME = "hermes-dark"
 PLAIN_THEME = "ansi"
 """For terminals of few colours: their own."""
 NO_COLOUR_THEME = "no-colour"
-AGENT_COLOURS = 8
-"""How many colours there are for agents: `$agent-0` to `$agent-7`."""
 
 _MANY_COLOURS = ("truecolor", "24bit")
 _MORE_COLOURS = ("256color", "kitty")
-_KNOWN = {
-    "claude": 0,
-    "hermes": 1,
-    "codex": 2,
-    "gemini": 3,
-    "opencode": 4,
-    "copilot": 5,
-    "cursor": 6,
-    "pi": 7,
-    "hector": 3,
-    "omp": 5,
-    "openclaw": 6,
-}
-
-
-def agent_colour(agent: str) -> int:
-    """Which of the agent colours an agent has; the same on every machine and in every run."""
-    known = _KNOWN.get(agent)
-    return known if known is not None else sum(agent.encode()) % AGENT_COLOURS
 
 
 def has_no_colour(variables: Mapping[str, str] | None = None) -> bool:

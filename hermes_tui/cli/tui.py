@@ -7,7 +7,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hermes_tui.cli.machine import environment_of
+from hermes_tui.cli.machine import manager_of
+from hermes_tui.early import raise_curtain
 from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
@@ -15,22 +16,26 @@ if TYPE_CHECKING:
 
 __all__ = ["open_tui", "require_terminal"]
 
-_FRAMES = "120"
+_FRAMES = "500"
 """A second, at most. Textual reads this when it is imported, and waits so long for more changes before it paints: at
-its own 60, half of what a key takes."""
+its own 60, most of what a key takes."""
 
 
 def open_tui(settings: Settings) -> int:
     """Run the terminal program until the user leaves it; its exit code. Raises `ValidationError` without a
     terminal."""
     require_terminal()
-    environment = environment_of(settings.home)
     config = settings.config()
-    _import_lightly()
-    os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
-    from hermes_tui.app import run_app
+    manager = manager_of(settings.home, indexed=config.index)
+    curtain = raise_curtain(manager, config)
+    try:
+        _import_lightly()
+        os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
+        from hermes_tui.app import run_app
 
-    return run_app(config, environment=environment)
+        return run_app(config, manager=manager, curtain=curtain)
+    finally:
+        curtain.drop()
 
 
 def _import_lightly() -> None:

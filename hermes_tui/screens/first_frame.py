@@ -8,8 +8,12 @@ is painted as often as before, and nothing else changes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual import events
+from textual._compositor import LayoutUpdate
 from textual.screen import Screen
+from textual.strip import Strip
 
 __all__ = ["FirstFrame"]
 
@@ -51,11 +55,24 @@ class FirstFrame(Screen[None]):
         self._held = False
         self._repaint_required = False
         self._dirty_widgets.clear()
-        self._compositor_refresh()
-        self.painted()
+        app = self.app
+        if self is not app.screen:
+            self._compositor_refresh()
+            self.painted(())
+            return
+        update = self._compositor.render_update(full=True, screen_stack=app._background_screens)
+        app._display(self, update)
+        app._update_mouse_over(self)
+        self.painted([list(line) for line in update.strips] if isinstance(update, LayoutUpdate) else ())
 
-    def painted(self) -> None:
-        """Called once, when the first frame is on its way to the terminal."""
+    def frame(self) -> Sequence[Sequence[Strip]]:
+        """What the whole screen shows now, line by line."""
+        update = self._compositor.render_update(full=True, screen_stack=self.app._background_screens)
+        return [list(line) for line in update.strips] if isinstance(update, LayoutUpdate) else ()
+
+    def painted(self, frame: Sequence[Sequence[Strip]]) -> None:
+        """Called once, when the first frame is on its way to the terminal; `frame` has its lines, or none where
+        another screen lies over this one."""
 
     def _compositor_refresh(self) -> None:
         # What is to be painted stays marked in the compositor until it is.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from textual import events, on
@@ -10,6 +10,7 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.geometry import Size
 from textual.message import Message
+from textual.strip import Strip
 from textual.timer import Timer
 
 from hermes_tui.clock import Clock
@@ -62,10 +63,17 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
     VERTICAL_BREAKPOINTS = [(0, "-short"), (_TALL, "-tall")]  # noqa: RUF012  (as Screen declares it)
 
     class Painted(Message):
-        """The first frame is on the terminal."""
+        """The first frame is on the terminal; line by line."""
 
-    def __init__(self, clock: Clock, badges: Mapping[str, str], reader: Reader, home: str) -> None:
-        super().__init__()
+        def __init__(self, frame: Sequence[Sequence[Strip]]) -> None:
+            super().__init__()
+            self.frame = frame
+
+    def __init__(self, clock: Clock, badges: Mapping[str, str], reader: Reader, home: str, size: Size) -> None:
+        """`size` is that of the first frame: its classes are known before it is composed, so that it is styled and
+        laid out once."""
+        wide = "-wide" if size.width >= _WIDE else "-narrow"
+        super().__init__(classes=f"{wide} {'-tall' if size.height >= _TALL else '-short'}")
         self._begin_searching()
         self._clock = clock
         self._badges = badges
@@ -81,11 +89,9 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
         self.lanes: LaneNews | None = None
         """What is known of Hermes' gateway; None before the first look."""
 
-    def begin_with(self, snapshot: Snapshot, forest: Forest, size: Size) -> None:
-        """What the first frame shows, and on how large a screen: what is known before it is composed is laid out,
-        styled and painted once."""
+    def begin_with(self, snapshot: Snapshot, forest: Forest) -> None:
+        """What the first frame shows."""
         self.snapshot, self._first = snapshot, forest
-        self.add_class("-wide" if size.width >= _WIDE else "-narrow", "-tall" if size.height >= _TALL else "-short")
 
     def compose(self) -> ComposeResult:
         """Header, the two panes, details, hints."""
@@ -110,9 +116,9 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
         if not self._clock.is_fixed:
             self.set_interval(_MINUTE, self._tick)
 
-    def painted(self) -> None:
+    def painted(self, frame: Sequence[Sequence[Strip]]) -> None:
         """Tell the program."""
-        self.post_message(self.Painted())
+        self.post_message(self.Painted(frame))
 
     # Parts -------------------------------------------------------------------------------------------------
 
@@ -120,6 +126,11 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
     def is_whole(self) -> bool:
         """Its parts are there: it was composed, and is not being taken down."""
         return len(self.query("#sessions, #detail, #hints")) == 3
+
+    @property
+    def is_as_it_began(self) -> bool:
+        """It shows the beginning of the whole list, and the keys go there."""
+        return self.is_current and self.focused is self.sessions and not (self.sessions.scroll_y or self.is_searching)
 
     @property
     def sessions(self) -> SessionList:

@@ -1,4 +1,5 @@
-"""How one row of the session list is drawn: which columns fit, and what stands in them."""
+"""What stands in one row of the session list: which columns fit, and the text of each with its purpose. How a purpose
+looks is decided elsewhere, so that nothing here needs a screen."""
 
 from __future__ import annotations
 
@@ -6,17 +7,13 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from rich.segment import Segment
-from rich.style import Style
-from textual.strip import Strip
-
+from hermes_tui.agent_colours import agent_colour
 from hermes_tui.display import age, safe
-from hermes_tui.themes import agent_colour
 from hermes_tui.widgets.cells import fit, pad, width_of
 from hermes_tui.widgets.session_rows import Conversation, Row, Snippet, project_of
 from hermes_tui.widgets.states import State, narrow_money, state_of
 
-__all__ = ["Columns", "Painter", "columns_for", "containing", "lit_parts", "merged"]
+__all__ = ["Columns", "Writer", "columns_for", "containing", "lit_parts", "merged"]
 
 _AGE = 3
 _RELATION = {"fork": "fork ", "subagent": "sub "}
@@ -63,47 +60,33 @@ def _in_words(state: State, width: int) -> str:
     return said
 
 
-class Painter(NamedTuple):
-    """Everything that a row's looks depend on besides the row itself."""
+class Writer(NamedTuple):
+    """Everything that the text of a row depends on besides the row itself."""
 
     width: int
     columns: Columns
     now: datetime
     badges: Mapping[str, str]
     """Agent name → its two letters."""
-    find: Callable[[str], Sequence[tuple[int, int]]]
+    find: Callable[[str], Sequence[tuple[int, int]]] = lambda text: ()
     """The characters of a text that are to be lit; in order, merged."""
-    base: Style
-    style: Callable[[str], Style]
-    """Purpose → style to lay over the base."""
     lanes: Callable[[Conversation], State | None] = lambda conversation: None
     """The state of the lane that is in a conversation, where there is something to be said of it."""
     marked: Collection[str] = ()
     """Keys of the conversations that are marked."""
 
-    def strip(self, row: Row, cursor: Style | None) -> Strip:
-        """The row as a line; `cursor` is laid under everything where the cursor is."""
-        base = self.base if cursor is None else self.base + cursor
+    def parts(self, row: Row, *, on_cursor: bool = False) -> list[tuple[str, str]]:
+        """Texts and their purposes, at most `width` columns in all; what is faint elsewhere is read where the cursor
+        is."""
         if row.conversation is not None:
             parts = self._parts(row, row.conversation)
         elif row.snippet is not None:
             parts = self._snippet(row.snippet)
         else:
-            return self._strip([(f" {row.heading}", "heading")], base, plain=False)
-        if cursor is not None:
-            # What is faint elsewhere is read here.
-            parts = [(text, "" if purpose in ("faint", "title", "rule") else purpose) for text, purpose in parts]
-        # Reversed colours would turn every colour of the text into a patch.
-        plain = cursor is not None and bool(cursor.reverse)
-        return self._strip(parts, base, plain=plain)
-
-    def _strip(self, parts: Sequence[tuple[str, str]], base: Style, *, plain: bool) -> Strip:
-        segments = [
-            Segment(text, base if plain or not purpose else base + self.style(purpose))
-            for text, purpose in parts
-            if text
-        ]
-        return Strip(segments).adjust_cell_length(self.width, base).simplify()
+            return [(f" {row.heading}", "heading")]
+        if on_cursor:
+            return [(text, "" if purpose in ("faint", "title", "rule") else purpose) for text, purpose in parts]
+        return parts
 
     def _parts(self, row: Row, conversation: Conversation) -> list[tuple[str, str]]:
         tip = conversation.tip

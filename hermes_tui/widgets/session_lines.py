@@ -12,7 +12,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from hermes_tui.clock import Clock
-from hermes_tui.widgets.session_line import Painter, columns_for, containing
+from hermes_tui.widgets.row_painter import Painter
+from hermes_tui.widgets.session_line import Writer, columns_for, containing
 from hermes_tui.widgets.session_rows import Conversation, Forest, Row, Wanted
 from hermes_tui.widgets.states import State
 
@@ -262,7 +263,15 @@ class SessionLines(ScrollView):
             find = self._answer.find
         else:
             find = containing([word for word in self._words if isinstance(word, str)])
-        return Painter(width, columns, now, self._badges, find, base, self._purpose, self.lane_state, self._marked)
+        writer = Writer(width, columns, now, self._badges, find, self.lane_state, self._marked)
+        return Painter(writer, base, self._purpose)
+
+    def looks(self, *, on_cursor: bool) -> Mapping[str, Style]:
+        """How text of each purpose looks, on the row under the cursor or on another."""
+        painter = self._painter()
+        cursor = self._purpose("cursor") if on_cursor else None
+        names = [name.removeprefix("session-list--") for name in self.COMPONENT_CLASSES]
+        return {name: painter.style_of(name, cursor) for name in ("", *names) if name not in ("cursor", "resting")}
 
     def _purpose(self, name: str) -> Style:
         style = self._styles.get(name)
@@ -272,7 +281,7 @@ class SessionLines(ScrollView):
 
     def _strip(self, index: int, painter: Painter) -> Strip:
         if not 0 <= index < len(self._rows):
-            return Strip.blank(painter.width, painter.base)
+            return Strip.blank(painter.writer.width, painter.base)
         cursor = None
         if index == self._cursor or (index - 1 == self._cursor and self._rows[index].snippet is not None):
             cursor = self._purpose("cursor" if self.has_focus else "resting")

@@ -1,0 +1,92 @@
+"""The terminal between the first look at it and the moment when the program takes it over."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import termios
+from types import FrameType
+from typing import Any
+
+__all__ = ["ALTERNATE_SCREEN", "Curtain"]
+
+ALTERNATE_SCREEN = "\x1b[?1049h"
+_HIDE = ALTERNATE_SCREEN + "\x1b[?25l\x1b[?7l"
+_SHOW = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+
+
+class Curtain:
+    """A picture on the terminal's other screen, where what is typed is kept and not shown.
+
+    Whoever takes over calls `give_back_signals` and `give_back_mode` first; `drop` puts everything back as it was, if
+    that never happened.
+    """
+
+    def __init__(self, key: str = "", size: tuple[int, int] = (0, 0), fd: int = 0) -> None:
+        self.key = key
+        """Of the backdrop for this terminal, whether or not there is one."""
+        self.size = size
+        """Columns and rows that it is for."""
+        self._fd = fd
+        self.mode: list[Any] | None = None
+        """The terminal's mode as it was found."""
+        self._before: dict[signal.Signals, Any] = {}
+        self.is_up = False
+        """The picture is there, and nobody has taken over."""
+
+    def show(self, picture: str) -> None:
+        """Put it up; from the main thread only. Raises nothing: without it the program starts as well."""
+        if sys.__stderr__ is None:
+            return
+        try:
+            self.mode = termios.tcgetattr(self._fd)
+            mode = termios.tcgetattr(self._fd)
+            mode[0] &= ~(termios.IXON | termios.IXOFF | termios.ICRNL | termios.INLCR | termios.IGNCR)
+            mode[3] &= ~(termios.ECHO | termios.ICANON)
+            mode[6][termios.VSUSP] = b"\x00"  # not now: the shell would have this screen
+            termios.tcsetattr(self._fd, termios.TCSANOW, mode)
+        except (termios.error, OSError):
+            self.mode = None
+            return
+        self.is_up = True
+        for number in _SIGNALS:
+            self._before[number] = signal.signal(number, self._end)
+        self._write(_HIDE + picture)
+
+    def give_back_signals(self) -> None:
+        """They are somebody else's now."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before.clear()
+
+    def give_back_mode(self) -> None:
+        """The terminal's mode is as it was; the picture stays, for whoever takes over."""
+        if self.is_up and self.mode is not None:
+            self.is_up = False
+            termios.tcsetattr(self._fd, termios.TCSANOW, self.mode)
+
+    def drop(self) -> None:
+        """Nobody took over: everything as it was."""
+        self.give_back_signals()
+        if self.is_up:
+            self._write(_SHOW)
+            self.give_back_mode()
+
+    def _end(self, number: int, frame: FrameType | None) -> None:
+        try:
+            self.drop()
+        except (termios.error, OSError):
+            pass  # a terminal that is gone has no mode, and nobody to be told
+        finally:
+            os._exit(128 + number)
+
+    def _write(self, text: str) -> None:
+        """Where Textual writes, too."""
+        if sys.__stderr__ is not None:
+            try:
+                sys.__stderr__.write(text)
+                sys.__stderr__.flush()
+            except OSError:
+                pass  # the terminal is gone; the program notices and ends

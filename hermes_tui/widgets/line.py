@@ -41,6 +41,7 @@ class Line(Widget):
         super().__init__(id=id)
         self._left: tuple[Part, ...] = ()
         self._right: tuple[Part, ...] = ()
+        self._styles_of: dict[str, Style] = {}
 
     @property
     def parts(self) -> tuple[Parts, Parts]:
@@ -68,7 +69,7 @@ class Line(Widget):
     def render_line(self, y: int) -> Strip:
         """The line; there is only one."""
         width = self.size.width
-        base = self.rich_style
+        base = self._style("")
         if y:
             return Strip.blank(width, base)
         right_text = "".join(text for text, _ in self._right)
@@ -92,6 +93,17 @@ class Line(Widget):
             left_over -= width_of(shown)
         return Strip(segments).adjust_cell_length(width, base).simplify()
 
+    def notify_style_update(self) -> None:
+        """Forget looked-up styles: the theme changed, or a class."""
+        self._styles_of.clear()
+        super().notify_style_update()
+
     def _style(self, purpose: str) -> Style:
-        base = self.rich_style
-        return base + self.get_component_rich_style(f"line--{purpose}", partial=True) if purpose else base
+        style = self._styles_of.get(purpose)
+        if style is None:
+            if purpose:
+                style = self._style("") + self.get_component_rich_style(f"line--{purpose}", partial=True)
+            else:
+                style = self.rich_style  # asks all ancestors
+            self._styles_of[purpose] = style
+        return style

@@ -17,7 +17,6 @@ from rich.style import Style
 from textual.strip import Strip
 
 from hermes_tui.aside import aside
-from hermes_tui.sessions.words import Span
 from hermes_tui.widgets.transcript.blocks import ALL, OPEN
 from hermes_tui.widgets.transcript.loading import TranscriptLoading
 from hermes_tui.widgets.transcript.pieces import Rendered
@@ -187,7 +186,7 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
         found: list[Strip] = []
         at = 0
         for strip, text in zip(strips, texts, strict=True):
-            here = [Span(max(0, a - at), min(len(text), b - at)) for a, b in spans if a < at + len(text) and b > at]
+            here = [(max(0, a - at), min(len(text), b - at)) for a, b in spans if a < at + len(text) and b > at]
             found.append(lit(strip, here, style))
             at += len(text) + 1
         return found

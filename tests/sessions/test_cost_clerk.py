@@ -44,6 +44,21 @@ def test_another_process_adds_up(spender: Spender) -> None:
     assert done.stdout.splitlines() == ["None", "Figure(usd=1.0, estimated=True, unpriced=False)", "1.0", "set()"]
 
 
+def test_nothing_in_the_directory_we_were_started_in_is_run(
+    spender: Spender, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "a checkout of somebody's"
+    checkout.mkdir()
+    for name in ("msgspec", "hermes_tui", "subprocess"):
+        (checkout / f"{name}.py").write_text("open('run', 'w')\nraise SystemExit(1)\n")
+    monkeypatch.chdir(checkout)
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    task = clerk.Task(manager.environment, tmp_path / "cache", ("claude",), {})
+    assert clerk.send(task)
+    assert not (checkout / "run").exists()
+
+
 def test_where_no_process_can_be_had_it_is_done_here(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     manager = spender.manager()

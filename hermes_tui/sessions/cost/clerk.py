@@ -35,7 +35,8 @@ def send(task: Task) -> bool:
     """Have it done; waits. False when it could not be done that way."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "hermes_tui.sessions.cost.clerk"],
+            # -P: nothing that lies in the directory we were started in is taken for our code.
+            [sys.executable, "-P", "-m", "hermes_tui.sessions.cost.clerk"],
             input=msgspec.json.encode(task, enc_hook=str),  # paths
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

@@ -249,9 +249,13 @@ class Adapter(ABC):
         `marks` (native id → mark; all of it where there is none). None where a source cannot be read so."""
         return None
 
-    def full_text(self, source: Source, expression: str) -> Sequence[Text] | None:
-        """The messages that the store's own FTS5 index finds for an expression, newest first and without their
-        texts; None where it has no such index or that cannot be read. What the store does not index is not found."""
+    def full_text(
+        self, source: Source, expression: str, runs: Sequence[str] = (), *, thorough: bool = True
+    ) -> Sequence[Text] | None:
+        """The messages that the store's own FTS5 indexes find for an expression (empty: any), newest first and
+        without their texts, and which hold each of `runs`: texts of Han, Kana or Hangul, without blanks. None where
+        there is no such index or it cannot be read, and, unless `thorough`, where messages would have to be read for
+        a run. What the store does not index is not found."""
         return None
 
     def _ids(self, source: Source, report: Report) -> Sequence[str]:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-__all__ = ["TOKENIZER", "Passage", "Span", "Token", "is_han", "located", "spaced", "tokens"]
+__all__ = ["TOKENIZER", "Passage", "Span", "Token", "is_dense", "is_han", "located", "spaced", "tokens"]
 
 TOKENIZER = ("unicode61", "remove_diacritics", "2")
 """As FTS5 is told."""
@@ -50,6 +50,11 @@ class Token(NamedTuple):
 def is_han(text: str) -> bool:
     """Whether it is nothing but Chinese characters of the usual block, which no folding touches."""
     return bool(text) and all("\u4e00" <= char <= "\u9fff" for char in text)
+
+
+def is_dense(words: Sequence[str]) -> bool:
+    """Whether they are single Han, Kana or Hangul characters: of a run that has no blanks to tell its words apart."""
+    return all(len(word) == 1 and _CJK.fullmatch(word) for word in words)
 
 
 def spaced(text: str) -> str:

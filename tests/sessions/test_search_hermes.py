@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import SearchOptions
 from lifecycle.oracle import Oracle
 from session_adapters.base import Environment
+from session_adapters.hermes import HermesAdapter
 from support import STORES
 
 SAMPLE = STORES / "hermes" / "home"
@@ -25,8 +27,23 @@ VALID = (
     *("user_id", "café", "cafe", "terminal OR docker OR path", '"docker" proxy', "function", "arguments"),
 )
 """What its sanitiser leaves as it is meant. Left out, because it means something else there: brackets (dropped),
-`a NOT b c` (not (b and c)), Chinese and Japanese of any length (trigrams or LIKE, every word optional), and whatever
-it answers with nothing because SQLite refuses it."""
+`a NOT b c` (not (b and c)), several Chinese words (below), and whatever it answers with nothing because SQLite
+refuses it."""
+DENSE = (
+    "大别山",
+    "大别山项目",
+    "版本升级后",
+    "日本語のテキスト",
+    "한국어",
+    "메시지",
+    "부탁합니다",
+    "怎么样",
+    "大别",
+    "桂林",
+    "日志",
+)
+"""Runs without blanks: the real one asks its trigrams for three characters and more, and reads every row for fewer.
+Exceptions: of fewer it also finds what was rewound, and of several words any one will do; ours means all of them."""
 EVERYDAY = ("can't", "user@example.com", "100%", "src/main.py", "isn't it?", "CPU in", "in src/main.py, isn't")
 """Texts in a message of the sample; half of them the real one answers with nothing."""
 
@@ -70,6 +87,60 @@ def test_what_the_real_one_finds_is_found(home: Path, real: Oracle, text: str) -
             " codex_reasoning_items, codex_message_items, '') <> ''"
         ).fetchall()
     assert ours - theirs <= {str(id_) for (id_,) in more}
+
+
+@pytest.mark.parametrize("text", DENSE)
+def test_runs_without_blanks_are_found_as_the_real_one_finds_them(home: Path, real: Oracle, text: str) -> None:
+    theirs = {str(row["id"]) for row in real.db("search_messages", text, limit=10_000)}
+    assert theirs
+    with closing(sqlite3.connect(home / ".hermes" / "state.db")) as connection:
+        rewound = {
+            str(id_) for (id_,) in connection.execute("SELECT id FROM messages WHERE active=0 AND compacted=0")
+        }
+    assert found(home, text) == theirs - rewound
+
+
+@pytest.mark.parametrize("tables", ["both", "words alone", "none"])
+@pytest.mark.parametrize(
+    ("expression", "runs"),
+    [("", ["大别山"]), ("", ["桂林"]), ('"deploy"', []), ('"terminal"', ["大别山"]), ("", ["桂林", "怎么样"])],
+)
+def test_every_kind_of_index_is_asked(
+    home: Path, tmp_path: Path, tables: str, expression: str, runs: list[str]
+) -> None:
+    """By their own answers; what they should be is worked out by reading every row."""
+    copy = tmp_path / "home"
+    shutil.copytree(home, copy)
+    path = copy / ".hermes" / "state.db"
+    with closing(sqlite3.connect(path)) as connection:
+        rows = connection.execute(
+            "SELECT id, content, coalesce(tool_name, '') FROM messages WHERE active = 1 OR compacted = 1"
+        ).fetchall()
+        for name in {"both": (), "words alone": ("_trigram",), "none": ("", "_trigram")}[tables]:
+            for (trigger,) in connection.execute(
+                "SELECT name FROM sqlite_master WHERE type='trigger' AND sql LIKE ?", (f"%messages_fts{name}%",)
+            ).fetchall():
+                connection.execute(f"DROP TRIGGER {trigger}")
+            connection.execute(f"DROP TABLE messages_fts{name}")
+        connection.commit()
+    word = expression.strip('"')
+    wanted = {
+        str(id_)
+        for id_, content, tool in rows
+        if all(run in (content or "") for run in runs)
+        and (not word or word in re.findall("[a-z0-9]+", f"{content} {tool}".lower()))
+    }
+    adapter = HermesAdapter(Environment(home=copy))
+    (source,) = [one for one in adapter.sources(lambda problem: None) if one.path == str(path)]
+
+    def ids(*, thorough: bool) -> set[str] | None:
+        answer = adapter.full_text(source, expression, runs, thorough=thorough)
+        return None if answer is None else {one.message_id for one in answer if one.visibility != "rewound"}
+
+    known = tables == "both" and all(len(run) >= 3 for run in runs)
+    unknown = expression and tables == "none"
+    assert ids(thorough=True) == (None if unknown else wanted)
+    assert ids(thorough=False) == (None if unknown or (runs and not known) else wanted)
 
 
 @pytest.mark.parametrize("text", EVERYDAY)

@@ -297,12 +297,16 @@ class HermesAdapter(Adapter):
         except (DatabaseUnreadable, OSError):
             return None  # reading it session by session reports it
 
-    def full_text(self, source: Source, expression: str) -> Sequence[Text] | None:
-        """See `Adapter.full_text`: `messages_fts`, in every form that Hermes gave it (facts: hermes.md 2.6)."""
+    def full_text(
+        self, source: Source, expression: str, runs: Sequence[str] = (), *, thorough: bool = True
+    ) -> Sequence[Text] | None:
+        """See `Adapter.full_text`: both indexes, in every form that Hermes gave them (facts: hermes.md 2.6)."""
         if source.layout == LAYOUT:
             return None
         try:
-            return read_database(source.path, lambda connection: ask_index(connection, expression))
+            return read_database(
+                source.path, lambda connection: ask_index(connection, expression, runs, thorough=thorough)
+            )
         except (DatabaseMissing, DatabaseUnreadable, OSError):
             return None  # reading the messages themselves reports it
 

@@ -10,11 +10,9 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple, Protocol
 
 from msgspec.structs import replace
 
-from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.reader import Coverage as Covered
 from hermes_tui.sessions.index.reader import Field as Asked
 from hermes_tui.sessions.index.reader import Hit, Index
@@ -25,60 +23,17 @@ from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
 from hermes_tui.sessions.query.tree import Tree, Word, leaves
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.model import Coverage, Field, Found, Match
+from hermes_tui.sessions.search.own_index import own_terms
 from hermes_tui.sessions.search.relevance import of_unit
-from hermes_tui.sessions.search.titles import Titles
-from session_adapters.base import Adapter, Source
+from hermes_tui.sessions.search.shelves import Place, Shelf, Stores
+from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.searchable import Text
 
-__all__ = ["Hunt", "Place", "Shelf", "Stores"]
+__all__ = ["Hunt"]
 
 Stop = Callable[[], bool]
-Place = tuple[str, str, str, str]
-"""Agent, path and native id of a source, native id of a session."""
 _Searched = Callable[[SessionSummary], Search | None]
-
-
-class Shelf(NamedTuple):
-    """A source and the sessions in it."""
-
-    source: Source
-    sessions: tuple[SessionSummary, ...]
-    """As the list shows them: with their relations."""
-    whole: bool
-    """It holds no others."""
-
-
-class Stores(Protocol):
-    """What a hunt needs of the program, as of one moment."""
-
-    sessions: tuple[SessionSummary, ...]
-    """The newest first."""
-    sources: tuple[Source, ...]
-    """Where they are."""
-
-    def shelves(self) -> Sequence[Shelf]:
-        """Every source with its sessions, the newest first."""
-
-    @property
-    def titles(self) -> Titles[SessionSummary]:
-        """All titles, as they are searched."""
-
-    @property
-    def by_place(self) -> Mapping[Place, SessionSummary]:
-        """The session that is in a place."""
-
-    @property
-    def answering(self) -> Sequence[Shelf]:
-        """Those with an index of their own."""
-
-    def uncovered(self, coverage: Covered) -> Sequence[Shelf]:
-        """Those for which our index does not answer in full."""
-
-    def adapter(self, agent: str) -> Adapter:
-        """Raises `AdapterBroken`."""
-
-
 _FIELDS: Sequence[Asked] = ("prose", "tool")
 _NOBODY = SessionSummary(agent="", session_id="")
 
@@ -157,7 +112,7 @@ class Hunt:
         if reading:
             self._before_reading()
         if not self.more:
-            yield from self._own_indexes(searches)
+            yield from self._own_indexes(searches, left)
         for number, (shelf, only) in enumerate(reading, 1):
             if self._stop():
                 return
@@ -317,15 +272,19 @@ class Hunt:
 
     # Indexes of the stores themselves ----------------------------------------------------------------------
 
-    def _own_indexes(self, searches: Iterable[Search]) -> Iterator[Found]:
+    def _own_indexes(self, searches: Iterable[Search], unread: Sequence[Shelf]) -> Iterator[Found]:
         """What a store's own index finds counts, also where the words are in no text that we show."""
+        open_places = {key_of(shelf.source) for shelf in unread}
         for search in searches:
-            if search.forbids or not all(isinstance(leaf, Word) for leaf in leaves(search.tree)):
+            asked = None if search.forbids else own_terms(search.tree)
+            if asked is None:
                 continue
-            expression = match_expression(search.tree)
-            for shelf in self._stores.answering if expression else ():
+            for shelf in self._stores.answering:
                 adapter = self._adapter(shelf)
-                rows = adapter.full_text(shelf.source, expression) if adapter and expression else None
+                if adapter is None:
+                    continue
+                thorough = key_of(shelf.source) in open_places  # else our index has told already
+                rows = adapter.full_text(shelf.source, *asked, thorough=thorough)
                 if rows:
                     yield from self._sift(self._rows(rows, self._wanted(shelf), search.tree))
 

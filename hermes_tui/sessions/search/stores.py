@@ -11,7 +11,7 @@ from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.catalogue import Catalogue
 from hermes_tui.sessions.index.reader import Coverage
 from hermes_tui.sessions.index.writer import Level, key_of
-from hermes_tui.sessions.search.hunt import Place, Shelf
+from hermes_tui.sessions.search.shelves import Place, Shelf
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary

@@ -19,7 +19,7 @@ from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.pi import PiAdapter
 from session_adapters.registry import BUILT_IN, adapter_class
 from session_adapters.transcript import JsonlTranscript
-from session_adapters.tree.adapter import HEAD, TAIL
+from session_adapters.tree.ends import HEAD, TAIL
 from session_adapters.tree.transcript import TreeBuilder, TreeTranscript
 from support import STORES
 

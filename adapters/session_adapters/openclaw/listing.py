@@ -28,7 +28,7 @@ from session_adapters.openclaw.shelves import (
 from session_adapters.sqlite import read_database
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
-from session_adapters.tree.adapter import gather
+from session_adapters.tree.ends import gather
 from session_adapters.tree.records import ENTRIES
 
 __all__ = ["NoSession", "Note", "database_summaries", "file_summary"]

@@ -11,28 +11,18 @@ import re
 import stat
 from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import islice
 from pathlib import Path
 
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
-from session_adapters.files import Line, file_stamp, lines, open_file, read_ends
+from session_adapters.files import file_stamp
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.transcript import PAGE
-from session_adapters.tree.file import is_record
-from session_adapters.tree.records import ENTRIES, SHAPES
+from session_adapters.tree.ends import gather, probe
 from session_adapters.tree.relations import relate_files
 from session_adapters.tree.tally import Tally
 from session_adapters.tree.transcript import TreeTranscript
 
-__all__ = ["DOCUMENT", "FILE", "FOLDER", "HEAD", "REACH", "TAIL", "TreeAdapter", "gather", "is_directory"]
-
-HEAD = TAIL = 16 << 10
-"""Bytes of a large file that a summary reads."""
-REACH = 256 << 10
-"""Bytes at each end beyond which the first prompt and the newest message are not looked for: an entry of settings
-with the whole system prompt may stand before them, or a long result behind."""
-_PROBE = 16 << 10
-"""Bytes that tell whose file it is."""
+__all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter", "is_directory"]
 
 FILE = "file"
 FOLDER = "folder"
@@ -164,7 +154,7 @@ class TreeAdapter(Adapter):
 
     def header_of(self, source: Source) -> tuple[str, str] | None:
         """(id, working directory) by the header of a session file."""
-        tally = _probe(source.path) if source.layout != FOLDER else None
+        tally = probe(source.path) if source.layout != FOLDER else None
         if tally is None or tally.header is None:
             return None
         return tally.header.id or _stem_id(source.path), tally.header.cwd or ""
@@ -172,7 +162,7 @@ class TreeAdapter(Adapter):
     @staticmethod
     def _header_id(path: str) -> str | None:
         """The id that a file's header gives; empty for a file of records without header, None for another."""
-        tally = _probe(path)
+        tally = probe(path)
         if tally is not None and tally.header is not None:
             return tally.header.id or _stem_id(path)
         return "" if tally is not None and tally.is_document else None
@@ -290,75 +280,6 @@ class TreeAdapter(Adapter):
 
 def _only(path: str) -> list[str]:
     return [path]
-
-
-def gather(path: str, tally: Tally, *, exact: bool) -> bool:
-    """Feed a file, or its ends, to the tally; whether that was all of it. Raises `OSError`."""
-    with open_file(path) as fd:
-        size = os.fstat(fd).st_size
-        if exact or size <= HEAD + TAIL:
-            _feed(tally, lines(fd, 0, size))
-            return True
-        start = _feed_head(fd, size, tally)
-        for span in _spans(TAIL):
-            if size - span <= start:
-                _feed(tally, lines(fd, start, size))
-                return True
-            last = read_ends(fd, size, 0, span).tail
-            if span == REACH or any(_is_message(line) for line in last):
-                _feed(tally, iter(last))
-                break
-    return False
-
-
-def _feed_head(fd: int, size: int, tally: Tally) -> int:
-    """Feed the beginning, up to the first prompt at least; where the first line stands that was not fed."""
-    position = 0
-    for span in _spans(HEAD):
-        found = [line for line in lines(fd, position, min(span, size)) if line.complete]
-        _feed(tally, iter(found))
-        if found:
-            position = found[-1].offset + len(found[-1].data) + 1
-        if tally.first_prompt:
-            break
-    return position
-
-
-def _spans(first: int) -> list[int]:
-    spans = [first]
-    while spans[-1] < REACH:
-        spans.append(min(spans[-1] * 4, REACH))
-    return spans
-
-
-def _is_message(line: Line) -> bool:
-    return not line.too_long and any(shape.speaker for shape in SHAPES.all(line.data)[0])
-
-
-def _feed(tally: Tally, found: Iterator[Line]) -> None:
-    for line in found:
-        if line.too_long:
-            tally.warnings += 1
-            continue
-        if not is_record(line):
-            continue
-        entries, lost = ENTRIES.all(line.data)
-        tally.warnings += lost
-        for entry in entries:
-            tally.take(entry)
-
-
-def _probe(path: str) -> Tally | None:
-    """The first lines of a file; None when they cannot be read."""
-    tally = Tally()
-    try:
-        with open_file(path) as fd:
-            _feed(tally, lines(fd, 0, _PROBE))
-            if tally.header is None and not tally.tree:  # the first line is longer
-                _feed(tally, islice(lines(fd), 2))
-    except OSError:
-        return None
-    return tally
 
 
 def _stem_id(path: str) -> str:

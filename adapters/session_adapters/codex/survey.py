@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from session_adapters.codex.document import document_lines
 from session_adapters.codex.messages import CodexBuilder
+from session_adapters.codex.records import Payload
 from session_adapters.codex.rollout import Head, identify, own_start
 from session_adapters.codex.splice import TOO_LONG
 from session_adapters.codex.tally import Tally
 from session_adapters.files import Ends, Line, is_whole, lines, open_file, read_ends
-from session_adapters.model import Message
+from session_adapters.model import Message, ToolCall
 
 __all__ = ["Survey", "survey_document", "survey_rollout"]
 
@@ -20,6 +24,22 @@ _DRAIN = 256
 """Lines after which finished messages are counted and forgotten."""
 _LONG_HEAD = 1 << 20
 """Bytes that are read where the first prompt comes late (after long instructions)."""
+
+
+_CALL = ToolCall(tool_call_id="", tool_name="")
+
+
+class _Glance(CodexBuilder):
+    """Passes over what tools were given and gave, which may be long: a list only counts calls and results."""
+
+    def _call(self, item: Payload, kind: str, when: datetime | None) -> None:
+        index = self._reply(item.id, when)
+        message = self.messages[index]
+        calls = (*message.tool_calls, _CALL)
+        self.change(index, replace(message, tool_calls=calls, timestamp=when or message.timestamp))
+
+    def _output(self, item: Payload, when: datetime | None) -> None:
+        self._say("tool", item_id=item.id, when=when)
 
 
 class Survey:
@@ -45,7 +65,7 @@ class Survey:
 
     def feed(self, run: Iterable[Line], *, own_from: int = 0) -> CodexBuilder:
         """Count a run of lines."""
-        builder = CodexBuilder(self.head.session_id, parent=self.head.copied, own_from=own_from)
+        builder = _Glance(self.head.session_id, parent=self.head.copied, own_from=own_from)
         self.builders.append(builder)
         for number, line in enumerate(run):
             if line.too_long:

@@ -114,9 +114,22 @@ def hermes_said(database: Path) -> dict[str, list[str]]:
             elif columns["tool_calls"]:
                 calls = [call["function"] for call in json.loads(columns["tool_calls"])]
                 said += [text for call in calls for text in strings([call["name"], call["arguments"]], raw=False)]
-            for name in ("tool_name", "reasoning", "reasoning_content", "reasoning_details"):
+            for name in ("tool_name", "reasoning", "reasoning_content"):
                 said += strings(columns.get(name), raw=raw)
+            said += thoughts(json.loads(columns.get("reasoning_details") or "null"))
     return found
+
+
+def thoughts(value: Any) -> Iterator[str]:
+    """What is written under these names in a provider's record of its reasoning; its other words are no text."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for item in value:
+            yield from thoughts(item)
+    elif isinstance(value, dict):
+        for name in ("text", "summary", "thinking", "content"):
+            yield from thoughts(value.get(name))
 
 
 def folded(text: str) -> str:

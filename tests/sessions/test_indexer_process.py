@@ -176,6 +176,44 @@ def test_a_full_disk(several: Path, finished: Path, tmp_path: Path) -> None:
     assert contents(path) == contents(finished)
 
 
+def found_by(manager: SessionManager, word: str) -> set[str]:
+    """The sessions a search gives; it has looked everywhere."""
+    answer = manager.discover(word, limit=None)
+    assert not answer.coverage.left
+    return {result.unified_id for result in answer.results}
+
+
+def test_searching_goes_on_without_room_for_an_index(several: Path, tmp_path: Path) -> None:
+    """A disk that is full, a cache directory that is none, an index that is damaged, and one that another program is
+    just making: everything is found, and what is lacking is said."""
+    environment = Environment(home=several)
+    expected = found_by(SessionManager(environment, cache_dir=tmp_path / "whole", indexed=False), "the")
+    assert expected
+    (tmp_path / "file").write_text("")
+    nowhere = SessionManager(environment, cache_dir=tmp_path / "file" / "cache")
+    nowhere.index.poke(follow=False)
+    assert nowhere.index.wait(60)
+    assert found_by(nowhere, "the") == expected
+    assert "cannot be written" in nowhere.index.progress().trouble
+    full = SessionManager(environment, cache_dir=tmp_path / "full")
+    assert run(several, full.index.path, preexec_fn=_small_files) == Outcome.NO_PLACE
+    assert found_by(full, "the") == expected
+    assert full.discover("the").coverage.scanned
+    held = lock.take(full.index.path.with_suffix(".lock"))
+    assert held is not None
+    full.index.poke(follow=False)
+    assert full.index.wait(60)
+    assert full.index.progress().running
+    assert found_by(full, "the") == expected
+    os.close(held)
+    full.index.path.write_bytes(b"\0" * 20_000)
+    damaged = SessionManager(environment, cache_dir=tmp_path / "full")
+    assert found_by(damaged, "the") == expected
+    assert damaged.discover("the").coverage.trouble
+    for manager in (nowhere, full, damaged):
+        manager.index.close()
+
+
 def test_a_place_that_is_none(several: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     assert run(several, tmp_path / "file" / "i.db") == Outcome.NO_PLACE

@@ -1,19 +1,31 @@
 """Nothing is missed and nothing is found that is not there: every store, with the index full, half made and absent,
-against a plain reader."""
+against a plain reader.
+
+`HERMES_TUI_SAMPLES=200` asks for so many words, paths, identifiers and bits of code and of Chinese of each store.
+"""
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.index import writer
+from hermes_tui.sessions.index.indexer import Indexer
+from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.index.schema import open_writer
+from hermes_tui.sessions.index.writer import Level
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import SearchOptions
+from indexing import homes_sources
 from naive_search import claude_said, codex_said, folded, hermes_said, pieces, strings, who_said
 from session_adapters.base import Environment
 from session_adapters.registry import BUILT_IN
@@ -27,17 +39,17 @@ HOMES = sorted(
     and not any(part.startswith(".") for part in path.relative_to(STORES).parts)
     and (path.name == "home" or path.name.startswith("home-") or path.parent.name == "old_versions")
 )
-SEEDS = (1, 2)
+SAMPLES = int(os.environ.get("HERMES_TUI_SAMPLES", "12"))
+"""Words that are looked for in each store; `pieces` gives fewer where there are no more."""
 
 
 def manager_of(home: Path) -> SessionManager:
     return SessionManager(Environment(home=home), cache_dir=home.parent / f"{home.name}-cache")
 
 
-def found(manager: SessionManager, piece: str, *, use_index: bool) -> set[str]:
+def found(manager: SessionManager, piece: str, index: Index | None) -> set[str]:
     """Every session in which the piece is found, whichever conversation it is part of."""
     query = parse(f'"{piece}"')
-    index = manager.index.index if use_index else None
     hunt = Hunt(manager.searches.stores(query, SearchOptions(), refresh=False), query, index)
     sessions = {one.summary.unified_id for one in hunt.run()}
     assert hunt.complete
@@ -45,12 +57,41 @@ def found(manager: SessionManager, piece: str, *, use_index: bool) -> set[str]:
     return sessions
 
 
-def compare(manager: SessionManager, said: dict[str, list[str]], number: int, *, use_index: bool) -> None:
+def stopped(environment: Environment, path: Path, level: Level, share: float) -> None:
+    """An index whose indexer was stopped when it had that share of the sources at that level."""
+    sources = homes_sources(environment)
+
+    def stop() -> bool:
+        done = connection.execute("SELECT count(*) FROM source WHERE level >= ?", (level,)).get
+        return bool(done >= share * len(sources))
+
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("_FIRST_BATCH", "_BATCH"):
+            patch.setattr(writer, name, max(200, sum(source.size for source in sources) // 500))
+        connection = open_writer(path)
+        Indexer(connection, Adapters(lambda: environment), stop=stop).run()
+        connection.close()
+
+
+def indexes(home: Path, folder: Path) -> Iterator[tuple[str, Index | None]]:
+    """None; one that was stopped while it took in what was said, one while it took in the rest; a full one."""
+    environment = Environment(home=home)
+    yield "absent", None
+    for name, level, share in (("said", Level.PROSE, 0.5), ("rest", Level.ALL, 0.5), ("full", Level.ALL, 2)):
+        stopped(environment, folder / f"{name}.db", level, share)
+        index = Index(folder / f"{name}.db")
+        yield name, index
+        index.close()
+
+
+def compare(home: Path, manager: SessionManager, said: dict[str, list[str]], folder: Path) -> None:
+    """Look for everything in every state of the index."""
     manager.catalogue.refresh()
     plain = {key: [folded(text) for text in texts] for key, texts in said.items()}
-    for seed in SEEDS:
-        for piece in pieces(said, number, seed):
-            assert found(manager, piece, use_index=use_index) == who_said(piece, plain), piece
+    chosen = {piece: who_said(piece, plain) for piece in pieces(said, SAMPLES, seed=1)}
+    for name, index in indexes(home, folder):
+        for piece, expected in chosen.items():
+            assert found(manager, piece, index) == expected, (piece, name)
 
 
 def shown(manager: SessionManager) -> dict[str, list[str]]:
@@ -71,13 +112,14 @@ def shown(manager: SessionManager) -> dict[str, list[str]]:
 
 
 @pytest.mark.parametrize("relative", [one for one in HOMES if one.parts[0] != "hermes"], ids=str)
-def test_every_store(relative: Path, store: Callable[..., Path]) -> None:
-    manager = manager_of(store(*relative.parts))
-    compare(manager, shown(manager), 12, use_index=False)
+def test_every_store(relative: Path, store: Callable[..., Path], tmp_path: Path) -> None:
+    home = store(*relative.parts)
+    manager = manager_of(home)
+    compare(home, manager, shown(manager), tmp_path / "index")
 
 
 @pytest.mark.parametrize("relative", [one for one in HOMES if one.parts[0] == "hermes"], ids=str)
-def test_hermes_by_sql(relative: Path, store: Callable[..., Path]) -> None:
+def test_hermes_by_sql(relative: Path, store: Callable[..., Path], tmp_path: Path) -> None:
     home = store(*relative.parts)
     manager = manager_of(home)
     said: dict[str, list[str]] = {}
@@ -91,7 +133,7 @@ def test_hermes_by_sql(relative: Path, store: Callable[..., Path]) -> None:
     leftovers = {one.unified_id for one in manager.list(limit=None) if not one.path.endswith("state.db")}
     for key in leftovers:
         said[key] = shown(manager)[key]
-    compare(manager, said, 12, use_index=False)
+    compare(home, manager, said, tmp_path / "index")
 
 
 @pytest.fixture(scope="module")
@@ -117,24 +159,41 @@ def corpus_said(corpus: Path) -> dict[str, list[str]]:
 
 
 @pytest.mark.timeout(600)
-def test_the_corpus_without_an_index(corpus: Path, corpus_said: dict[str, list[str]]) -> None:
-    compare(manager_of(corpus), corpus_said, 10, use_index=False)
+def test_the_corpus(corpus: Path, corpus_said: dict[str, list[str]], tmp_path: Path) -> None:
+    compare(corpus, manager_of(corpus), corpus_said, tmp_path / "index")
+
+
+def test_the_states_differ(store: Callable[..., Path], tmp_path: Path) -> None:
+    """What the tests above look through are indexes of different coverage, in which something is missing."""
+    home = store("claude", "home")
+    sources = homes_sources(Environment(home=home))
+    seen: dict[str, list[Level]] = {}
+    for name, index in indexes(home, tmp_path / "index"):
+        if index is not None:
+            coverage = index.coverage(sources)
+            seen[name] = [coverage.level(source) for source in sources]
+    assert {Level.NOTHING, Level.PROSE} == set(seen["said"])
+    assert {Level.PROSE, Level.ALL} == set(seen["rest"])
+    assert {Level.ALL} == set(seen["full"])
 
 
 @pytest.mark.timeout(600)
-def test_the_corpus_with_an_index(corpus: Path, corpus_said: dict[str, list[str]]) -> None:
-    """Full; then with half of the files changed since, so that they have to be read."""
-    manager = manager_of(corpus)
+def test_files_that_changed_since(corpus: Path, corpus_said: dict[str, list[str]], tmp_path: Path) -> None:
+    """Half of them, so that they have to be read."""
+    home = tmp_path / "home"
+    shutil.copytree(corpus, home)
+    manager = manager_of(home)
     manager.index.poke(follow=False)
     assert manager.index.wait(300)
     assert manager.index.progress().state == "complete"
-    compare(manager, corpus_said, 40, use_index=True)
     everything = manager.discover("needlezq1", limit=None)
     assert str(everything.coverage) == "indexed 100 %"
-    for number, path in enumerate(sorted(corpus.rglob("*.jsonl"))):
+    for number, path in enumerate(sorted(home.rglob("*.jsonl"))):
         if number % 2:
             path.write_bytes(path.read_bytes() + b"\n")
     half = manager.discover("needlezq1", limit=None)
     assert 40 < int(str(half.coverage).split()[1]) < 60
-    compare(manager, corpus_said, 5, use_index=True)
+    plain = {key: [folded(text) for text in texts] for key, texts in corpus_said.items()}
+    for piece in pieces(corpus_said, max(5, SAMPLES // 5), seed=2):
+        assert found(manager, piece, manager.index.index) == who_said(piece, plain), piece
     manager.index.close()

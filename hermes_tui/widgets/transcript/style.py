@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["COMPONENTS", "LazyMarkdown", "get_ready", "markdown_for", "palette_for"]
 
+_DARK_CODE = "github-dark"
+
 COMPONENTS = frozenset(
     f"transcript--{name}"
     for name in (
@@ -57,8 +59,10 @@ class LazyMarkdown:
 
 
 def get_ready() -> None:
-    """Import what the first Markdown needs, in a thread that has nothing better to do."""
-    from hermes_tui.widgets.transcript import markdown  # noqa: F401
+    """Import and make what the first Markdown needs, in a thread that has nothing better to do."""
+    from hermes_tui.widgets.transcript.markdown import MarkdownRows
+
+    MarkdownRows({}, _DARK_CODE).render("# Ready\n\n*So* is `this`:\n\n- a list\n", 40)
 
 
 def markdown_for(style: Callable[[str], Style], *, dark: bool, ansi: bool) -> LazyMarkdown:
@@ -88,5 +92,5 @@ def markdown_for(style: Callable[[str], Style], *, dark: bool, ansi: bool) -> La
         "table.border": meta,
         "table.header": bold,
     }
-    theme = ("ansi_dark" if dark else "ansi_light") if ansi else ("github-dark" if dark else "friendly")
+    theme = ("ansi_dark" if dark else "ansi_light") if ansi else (_DARK_CODE if dark else "friendly")
     return LazyMarkdown(styles, theme)

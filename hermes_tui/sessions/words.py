@@ -155,12 +155,11 @@ class Passage:
         if ascii_only and self.plain:
             if any(word not in self.lower for word in words):
                 return
-            if len(words) == 1:
-                try:
-                    yield from list(self._simple(words, prefix))
-                    return
-                except _Unclear:
-                    pass
+            try:
+                yield from list(self._simple(words, prefix))
+                return
+            except _Unclear:
+                pass
         yield from self._by_tokens(words, prefix)
 
     def holds(self, words: Sequence[str], prefix: bool = False) -> bool:
@@ -190,7 +189,7 @@ class Passage:
                 found = pattern.match(lower, at)
                 if found:
                     end = found.end()
-                    if end < len(lower) and not lower[end].isascii():
+                    if not lower[at : end + 1].isascii():
                         raise _Unclear
                     yield Span(at, end)
                     at = end - 1
@@ -216,7 +215,7 @@ class Passage:
 
 
 class _Unclear(Exception):
-    """Whether a word ends here depends on a character that is not ASCII."""
+    """Whether a word begins, ends or stands in between here depends on a character that is not ASCII."""
 
 
 def _phrase(words: Sequence[str], prefix: bool) -> re.Pattern[str]:

@@ -85,6 +85,8 @@ class Conversation:
         self.parts: dict[str, Part] = {}
         self.updated = 0.0
         """When it was last active, as far as it was found; seconds since the epoch."""
+        self.key = ""
+        """A name for a total order: the least of its parts' ids."""
 
     def part(self, summary: SessionSummary) -> Part:
         """That of a session, made when there is none."""
@@ -92,6 +94,7 @@ class Conversation:
         if part is None:
             part = self.parts[summary.session_id] = Part(summary)
             self.updated = max(self.updated, summary.updated_at.timestamp())
+            self.key = min(self.key or summary.unified_id, summary.unified_id)
         return part
 
     @property
@@ -110,11 +113,6 @@ class Conversation:
     def total(self) -> int:
         """Places in all parts."""
         return sum(part.total for part in self.parts.values())
-
-    @property
-    def key(self) -> str:
-        """A name for a total order."""
-        return min(part.summary.unified_id for part in self.parts.values())
 
 
 class Gathering:

@@ -79,7 +79,7 @@ class Hunt:
         self._excluded: dict[str, SessionSummary] = {}
         """Those, as far as nothing was."""
         self._times: dict[str, datetime] = {}
-        """Unified id of a session that was read and found → when it was last active."""
+        """Unified id of a session that texts were found in → when it was last active."""
         self._suspects: set[Place] = set()
         self._sure: set[Place] = set()
 
@@ -267,6 +267,7 @@ class Hunt:
                 return hit.row
             found.add(place)
             self._sure.add(place)
+            self._times[summary.unified_id] = summary.updated_at
             yield Found(summary, (Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility),), 1)
         return None
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -183,9 +183,7 @@ class LiveSearch:
         done: bool,
     ) -> None:
         conversations = gathering.newest_first()
-        # All of them were read, so their order is known without another look.
-        scored = all(not part.unscored for one in conversations[:RANKED] for part in one.parts.values())
-        ranked = done and scored and not hunt.more and 0 < len(conversations) <= RANKED
+        ranked = done and not hunt.more and 0 < len(conversations) <= RANKED and _is_scored(conversations)
         if ranked:
             conversations = gathering.best_first(conversations, len(conversations))
         chosen = conversations[:_SHOWN]
@@ -223,3 +221,8 @@ class LiveSearch:
 def _result(conversation: Conversation) -> LiveResult:
     part = conversation.best
     return LiveResult(part.summary, part.anchor, conversation.total, conversation.score)
+
+
+def _is_scored(conversations: Sequence[Conversation]) -> bool:
+    """All of them were read, so their order is known without another look."""
+    return all(not part.unscored for one in conversations for part in one.parts.values())

@@ -2,7 +2,8 @@
 
     PYTHONPATH=tests python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
                                           [--runs 5] [--idle 300] [--ccusage PATH]
-                                          [--only start,list,search,typing,costs,agents,big,idle]
+                                          [--only start,list,search,typing,queries,costs,agents,big,idle]
+                                          [--queries 10000] [--into README.md]
 
 The corpora need the folder `shared` beside the checkout (or HERMES_TUI_SHARED). fast-resume is put beside ours when
 its command `fr` is found: `python3 -m venv V && V/bin/pip install fast-resume==2.14.0`, `--fast-resume V/bin/fr`.
@@ -23,6 +24,8 @@ from benchmarks.keystrokes import keystrokes
 from benchmarks.many import listings
 from benchmarks.measures import Row, Tool, big_file, listing, start_and_keys, waiting
 from benchmarks.search import searching
+from benchmarks.table import figure, markdown, put
+from benchmarks.typed import typed
 
 
 def _arguments() -> argparse.Namespace:
@@ -34,7 +37,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--large", default="L", help="corpus for the listing")
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--idle", type=float, default=300.0, help="seconds to be left alone")
-    parser.add_argument("--only", default="", help="start, list, search, typing, costs, agents, big or idle")
+    parser.add_argument("--only", default="", help="start, list, search, typing, queries, costs, agents, big or idle")
+    parser.add_argument("--queries", type=int, default=10_000, help="how many are typed")
+    parser.add_argument("--into", type=Path, help="a Markdown document whose table of figures is to be written anew")
     return parser.parse_args()
 
 
@@ -49,7 +54,7 @@ def _tools(scratch: Path, fast_resume: str | None) -> tuple[Tool, Tool | None]:
 
 def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Iterator[Row]:
     ours, theirs = _tools(scratch, given.fast_resume)
-    every = ("start", "list", "search", "typing", "costs", "agents", "big", "idle")
+    every = ("start", "list", "search", "typing", "queries", "costs", "agents", "big", "idle")
     wanted = given.only.split(",") if given.only else every
     for tool in (ours, theirs):
         if tool is not None:
@@ -64,6 +69,8 @@ def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Ite
         yield from searching(ours, theirs, corpora.sized(given.size), corpora.sized(given.large), given.runs)
     if "typing" in wanted:
         yield from keystrokes(ours, corpora.sized(given.size))
+    if "queries" in wanted:
+        yield from typed(corpora.sized(given.size), scratch / "typed", given.queries)
     if "costs" in wanted:
         yield from spending(ours, given.ccusage, corpora.sized(given.size), given.runs)
     if "agents" in wanted:
@@ -74,9 +81,6 @@ def _measured(given: argparse.Namespace, corpora: Corpora, scratch: Path) -> Ite
 
 
 def _shown(row: Row) -> str:
-    def figure(value: float | None) -> str:
-        return "–" if value is None else f"{value:,.{0 if value >= 100 else 2}f}"
-
     ratio = f"{row.ours / row.theirs:.2f}" if row.ours is not None and row.theirs else "–"
     return f"{row.measure:42} {row.unit:>4} {figure(row.ours):>10} {figure(row.theirs):>12} {ratio:>7} {row.aim:>8}"
 
@@ -88,8 +92,12 @@ def main() -> None:
     print(f"screens and idling on {given.size}, listing on {given.large}; medians of {given.runs}")
     print(f"{'measure':42} {'':>4} {'hermes-tui':>10} {'fast-resume':>12} {'ratio':>7} {'aim':>8}")
     with tempfile.TemporaryDirectory(prefix="hermes-tui-bench-scratch-") as scratch:
+        rows: list[Row] = []
         for row in _measured(given, corpora, Path(scratch)):
+            rows.append(row)
             print(_shown(row), flush=True)
+    if given.into is not None:
+        put(given.into, markdown(rows, given.size, given.large, given.runs))
 
 
 if __name__ == "__main__":

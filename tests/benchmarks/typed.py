@@ -1,26 +1,28 @@
 """Ten thousand random and adversarial queries, typed one character at a time into a search on a home.
 
-    python tests/benchmarks/typed.py HOME CACHE [--queries 10000] [--seed 1]
-
-HOME is only read; the index is made in CACHE first, if it is not there. Each query is typed as fast as answers'
-first snapshots come; ends with 1 if anything was raised. Prints the number of questions, and of the times to the
-complete answer the median, the 95th percentile and the slowest with its query.
+The home is only read; the index is made in the cache first, if it is not there. Each character supersedes the
+question before it; of the last one the complete answer is awaited.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
 import statistics
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.measures import Row
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import FILTERS
 from session_adapters.base import Environment
 
+__all__ = ["made", "typed"]
+
+_LONGEST = 120.0
+"""Seconds for one answer."""
 PIECES = (
     *(
         "docker",
@@ -51,47 +53,39 @@ def made(dice: random.Random) -> str:
     return dice.choice((" ", " ", "")).join(dice.choices(PIECES, k=dice.randrange(1, 5)))
 
 
-def main() -> int:
-    """See above."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("home", type=Path)
-    parser.add_argument("cache", type=Path)
-    parser.add_argument("--queries", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--every", action="store_true", help="wait for the complete answer at every character")
-    given = parser.parse_args()
-    manager = SessionManager(Environment(home=given.home), cache_dir=given.cache)
+def typed(home: Path, cache: Path, queries: int = 10_000, seed: int = 1, *, every: bool = False) -> Iterator[Row]:
+    """Type them. With `every` the complete answer is awaited at every character, not only at the last one. Raises
+    `AssertionError` with the query at which something was raised."""
+    manager = SessionManager(Environment(home=home), cache_dir=cache)
     manager.catalogue.refresh()
     manager.index.poke(follow=False)
     manager.index.wait()
     failures: list[threading.ExceptHookArgs] = []
-    threading.excepthook = failures.append
+    hook, threading.excepthook = threading.excepthook, failures.append
     live = manager.searches.live()
-    dice = random.Random(given.seed)
+    dice = random.Random(seed)
     times: list[tuple[float, str]] = []
     asked = 0
-    for _ in range(given.queries):
-        text = made(dice)
-        for end in range(1, len(text) + 1):
-            began = time.perf_counter()
-            live.ask(text[:end])
-            asked += 1
-            if given.every or end == len(text):
-                live.wait(120)
-                times.append((time.perf_counter() - began, text[:end]))
-        if failures:
-            print(f"raised for {text!r}: {failures[0].exc_value!r}", file=sys.stderr)
-            return 1
-    live.close()
-    took = sorted(one for one, _ in times)
+    try:
+        for number in range(queries):
+            text = made(dice)
+            for end in range(1, len(text) + 1):
+                began = time.perf_counter()
+                live.ask(text[:end])
+                asked += 1
+                if every or end == len(text):
+                    assert live.wait(_LONGEST).done, f"no end of {text[:end]!r}"
+                    times.append((time.perf_counter() - began, text[:end]))
+            assert not failures, f"raised for {text!r}: {failures[0].exc_value!r}"
+            if number % 500 == 499:
+                print(f"{number + 1:,} queries, slowest so far {max(times)!r}", file=sys.stderr)
+    finally:
+        live.close()
+        threading.excepthook = hook
+    took = sorted(one * 1000 for one, _ in times)
     slowest = max(times)
-    print(f"{asked} questions, {len(times)} answers awaited; nothing raised")
-    print(
-        f"complete answer: p50 {statistics.median(took) * 1e3:.1f} ms, p95 {took[int(len(took) * 0.95)] * 1e3:.1f} ms"
-    )
-    print(f"slowest {slowest[0] * 1e3:.0f} ms: {slowest[1]!r}")
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    yield Row("queries typed, nothing raised", "", float(queries))
+    yield Row("questions, one a character", "", float(asked))
+    yield Row("the complete answer: p50", "ms", statistics.median(took))
+    yield Row("the complete answer: p95", "ms", took[int(len(took) * 0.95)])
+    yield Row(f"the slowest: {slowest[1]!a}", "ms", slowest[0] * 1000, aim="≤ 100")

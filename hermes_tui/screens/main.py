@@ -96,8 +96,10 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
     def compose(self) -> ComposeResult:
         """Header, the two panes, details, hints."""
         yield Header(id="header")
+        sessions = SessionList(self._clock, self._badges, id="sessions")
+        sessions.at_once = self._show_detail
         with Horizontal(id="panes"):
-            yield SessionList(self._clock, self._badges, id="sessions")
+            yield sessions
             yield SeeingPane(self._clock)
             yield MatchPreview(self._clock)
         yield Page(id="empty")
@@ -312,7 +314,6 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
 
     @on(SessionList.HighlightChanged)
     def _highlight_changed(self, event: SessionList.HighlightChanged) -> None:
-        self._show_detail()
         if self._settle is not None:
             self._settle.stop()
         shown = event.conversation

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Callable
 
 from textual import events
 from textual.message import Message
@@ -40,7 +41,12 @@ class SessionList(SessionLines, can_focus=True):
             super().__init__()
             self.reason = reason
 
+    at_once: Callable[[], None] | None = None
+    """Called before `HighlightChanged` is sent, so that what it shows is painted together with the cursor."""
+
     def _highlight_changed(self) -> None:
+        if self.at_once is not None:
+            self.at_once()
         self.post_message(self.HighlightChanged(self.highlighted))
 
     def action_move(self, step: int) -> None:

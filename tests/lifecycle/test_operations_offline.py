@@ -261,12 +261,70 @@ def test_undo_puts_everything_back(home: Home, kind: str, key: str, more: dict[s
 
 def test_a_session_that_was_used_is_not_removed(home: Home) -> None:
     outcome = home.apply("reset")
+    planned = home.operations.undo(outcome.operation)
+    assert not planned.refusal
     home.sql(
         "INSERT INTO messages (session_id, role, content, timestamp) VALUES (?, 'user', 'x', 1)", outcome.session_id
     )
+    assert (
+        f"the session {outcome.session_id} that it made has been used"
+        in home.operations.undo(outcome.operation).refusal
+    )
     with pytest.raises(OperationRefused, match="has been used"):
-        home.operations.apply(home.operations.undo(outcome.operation))
+        home.operations.apply(planned)
     assert home.sql("SELECT count(*) FROM messages WHERE session_id = ?", outcome.session_id) == [(1,)]
+
+
+@pytest.mark.parametrize("kind", ["reset", "suspend", "mark"])
+def test_what_was_changed_since_is_not_undone(home: Home, kind: str) -> None:
+    """The plan says so, before anybody agrees to it."""
+    outcome = home.apply(kind)
+    home.sql(
+        "UPDATE gateway_routing SET entry_json = json_set(entry_json, '$.last_prompt_tokens', 77)"
+        " WHERE session_key = ?",
+        LIVE,
+    )
+    tree = tree_hash(home.path)
+    plan = home.operations.undo(outcome.operation)
+    assert "the store is no longer as the operation left it" in plan.refusal
+    with pytest.raises(OperationRefused, match="no longer as the operation left it"):
+        home.operations.apply(plan)
+    assert tree_hash(home.path) == tree
+
+
+@pytest.mark.parametrize("kind", ["reset", "suspend", "resume"])
+def test_another_lanes_session_is_left_open(world: World, kind: str) -> None:
+    """Two lanes of one peer, told apart by another name of the person: Hermes might take up either's session."""
+    mine = {"platform": "signal", "chat_id": "", "chat_type": "dm", "user_id": "+49", "user_id_alt": "uuid-1"}
+    other = {**mine, "user_id_alt": "uuid-2"}
+    wanted = world.talk(mine)
+    current = world.talk(mine, force_new=True)
+    theirs = world.talk(other, force_new=True)
+    world.hermes.close_store()
+    if kind == "suspend":  # of a lane whose session is over: only then are any rows closed
+        world.sql("UPDATE sessions SET ended_at = 1, end_reason = 'agent_close' WHERE id = ?", current)
+    before = world.row(theirs)
+    target = {"target": wanted} if kind == "resume" else {}
+    outcome = world.apply(kind, "agent:main:signal:dm:uuid-1", **target)
+    assert outcome.state == "done"
+    assert theirs not in {row.session_id for row in world.audited().changes.rows}
+    assert world.row(theirs) == before
+    world.start()
+    assert world.get(other) == theirs
+
+
+def test_a_session_of_two_lanes_is_said_to_be_one(world: World) -> None:
+    """Hermes took it up for the second lane, whose sender and chat are the same; a reset of its own ends it too."""
+    mine = {"platform": "signal", "chat_id": "", "chat_type": "dm", "user_id": "+49", "user_id_alt": "uuid-1"}
+    other = {**mine, "user_id_alt": "uuid-2"}
+    both = world.talk(mine)
+    assert world.talk(other) == both
+    world.hermes.close_store()
+    plan = world.plan("reset", "agent:main:signal:dm:uuid-1")
+    assert "lane agent:main:signal:dm:uuid-2 is in the same session, and begins a fresh one as well" in plan.notes
+    world.operations.apply(plan)
+    world.start()
+    assert world.get(other) not in (both, plan.becomes)
 
 
 # The documents' store ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hermes_tui.lifecycle.operations import Audit, Operations, Outcome, Plan, Request
+from hermes_tui.lifecycle.operations import Audit, Operations, Outcome, Plan, Record, Request
 from lifecycle.oracle import Oracle, oracle_python
 from session_adapters.base import Environment
 
@@ -103,6 +103,10 @@ class World:
         plan = self.plan(kind, key, **more)
         assert not plan.refusal, plan.refusal
         return self.operations.apply(plan)
+
+    def audited(self) -> Record:
+        """What our log has of the latest operation."""
+        return self.audit.operations()[-1].begun
 
     def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
         """Plain SQL on the store, beside everybody else."""

@@ -72,7 +72,7 @@ def reset(facts: Facts, now: datetime, new: str = "") -> Draft:
         changes=Changes(rows=rows, table=changes.table, file=changes.file),
         writes=[*_closing_words(facts, closed, "session_reset"), f"makes the session {new} and leads the lane to it"],
         next_message=f"goes into the new session {new}, which knows nothing of what was said before",
-        notes=_start_notes(facts),
+        notes=[*_shared_notes(facts, closed), *_start_notes(facts)],
         older=older,
         becomes=new,
     )
@@ -101,6 +101,7 @@ def suspend(facts: Facts, now: datetime) -> Draft:
         changes=Changes(rows=tuple(closing(closed, now, "suspended")), table=changes.table, file=changes.file),
         writes=[*_closing_words(facts, closed, "suspended"), "sets the lane's mark `suspended`"],
         next_message="begins a fresh session, whatever the policy says",
+        notes=_shared_notes(facts, closed),
         older=[row.id for row in closed if row.id != facts.entry.session_id],
     )
 
@@ -115,7 +116,7 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
     closed = [row for row in _closable(facts) if row.id != target and (live or row.id == facts.entry.session_id)]
     rows = (*closing(closed, now, "session_switch"), _opened(facts, facts.target))
     changes = Changes() if live else entry_changes(facts, _renewed(facts.entry, target, local).to_dict())
-    notes = _busy_notes(facts) if live else _start_notes(facts)
+    notes = _busy_notes(facts) if live else [*_shared_notes(facts, closed), *_start_notes(facts)]
     source = rows[-1].after_of("source")
     if source and facts.target.source != source:
         notes.append(f"its source becomes {source}, so that it is no longer listed as {facts.target.source}")
@@ -259,6 +260,12 @@ def _busy_notes(facts: Facts) -> list[str]:
     if gateway.draining:
         notes.append(f"the gateway is {gateway.phase}; the change holds for the next one as well")
     return notes
+
+
+def _shared_notes(facts: Facts, closed: Sequence[SessionRow]) -> list[str]:
+    """Two lanes may be in one session: Hermes takes such a one up for the same sender and chat."""
+    lanes = [facts.occupied[row.id] for row in closed if row.id in facts.occupied]
+    return [f"lane {key} is in the same session, and begins a fresh one as well" for key in lanes]
 
 
 def _start_notes(facts: Facts) -> list[str]:

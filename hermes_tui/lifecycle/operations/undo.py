@@ -39,6 +39,8 @@ def draw_up_undo(request: Request, operation: Operation, rows: Rows, home: Herme
         refusal = "a gateway has started since and keeps the lane in its memory; stop it first"
     elif stored not in ("after", "both") or filed == "neither":
         refusal = f"the store is no longer as the operation left it ({now.text})"
+    elif used := _used(begun.changes, rows):
+        refusal = f"the session {used} that it made has been used since; `lanes resume` leads the lane back"
     changes = begun.changes.inverse
     return Plan(
         request=request,
@@ -54,6 +56,12 @@ def draw_up_undo(request: Request, operation: Operation, rows: Rows, home: Herme
         changes=changes,
         basis=basis_of(operation.id, stored, filed, now.state, around.live),
     )
+
+
+def _used(changes: Changes, rows: Rows) -> str:
+    """A session that was made then and has messages now; empty if there is none."""
+    made = (rows.session(change.session_id) for change in changes.rows if change.before is None)
+    return next((row.id for row in made if row is not None and rows.has_messages(row)), "")
 
 
 def _words(changes: Changes) -> Iterator[str]:

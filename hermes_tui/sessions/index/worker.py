@@ -7,6 +7,7 @@ out again, and ends when the other end is closed: its parent is gone then. It ma
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import select
@@ -37,6 +38,7 @@ from session_adapters.base import Environment
 __all__ = ["Outcome", "main", "work"]
 
 _NICE = 10
+_LITTER = 20_000
 
 
 class Outcome(IntEnum):
@@ -159,6 +161,8 @@ def main() -> int:
     """The process."""
     with suppress(OSError):
         os.nice(_NICE)
+    gc.freeze()
+    gc.set_threshold(_LITTER)  # texts come and go in great numbers, and nearly none of them in circles
     try:
         return work(Path(sys.argv[1]), follow="--follow" in sys.argv[2:])
     except Exception as error:

@@ -16,7 +16,7 @@ from session_adapters.base import Source
 __all__ = ["VISIBILITY", "Level", "Report", "Row", "Writer", "key_of", "stamp_text"]
 
 _FIRST_BATCH = 1 << 20
-_BATCH = 8 << 20
+_BATCH = 4 << 20
 """Characters that are collected before they are written: sorted, they make one segment of each FTS5 table."""
 VISIBILITY = ("live", "rewound", "compacted")
 """As the index numbers them."""

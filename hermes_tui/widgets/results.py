@@ -7,6 +7,7 @@ words, too. Nothing here looks at a store.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date, datetime
 from functools import cached_property
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
@@ -128,9 +129,7 @@ def answer_of(
     heading = ""
     today = clock.local(clock.now()).date()
     for conversation, result in shown.conversations:
-        moment = conversation.tip.updated_at
-        day = "no date" if moment <= EPOCH else day_heading(clock.local(moment).date(), today)
-        label = "best match first" if shown.ranked else day
+        label = "best match first" if shown.ranked else _day(conversation.tip.updated_at, clock, today)
         if label != heading:
             heading = label
             rows.append(Row(label))
@@ -138,6 +137,10 @@ def answer_of(
         if two_lines:
             rows.append(Row(snippet=_snippet(conversation, result, snippets)))
     return Answer(rows, finder(query))
+
+
+def _day(moment: datetime, clock: Clock, today: date) -> str:
+    return "no date" if moment <= EPOCH else day_heading(clock.local(moment).date(), today)
 
 
 def _snippet(conversation: Conversation, result: LiveResult | None, snippets: Mapping[str, Snippet]) -> Snippet:

@@ -223,3 +223,32 @@ def test_nobody_judges_an_operation_that_is_under_way(home: Home) -> None:
         assert outcome.state == "done"
         assert onlooker.log()[0].state == "done"
     assert home.audit.read_text().count('"event":"outcome"') == 2
+
+
+@pytest.mark.parametrize("label", ["0.15.0", "0.17.0", "0.18.0"])
+@pytest.mark.parametrize("kind", ["reset", "suspend", "prune"])
+def test_a_database_that_fails_at_the_last_moment(
+    store: Callable[..., Path], tmp_path: Path, label: str, kind: str
+) -> None:
+    """Up to 0.18.0 the file counts and is replaced before the rows are committed: it goes back with them."""
+    home = Home(store("hermes", "old_versions", label), tmp_path)
+    index, rows = home.index.read_bytes(), home.sql("SELECT * FROM sessions")
+    written: list[bytes] = []
+
+    def fail(step: str) -> None:
+        if step == "commit":
+            written.append(home.index.read_bytes())
+            raise StoreError("The disk is full.")
+
+    later = datetime.now(UTC) + timedelta(days=400)
+    operations = Operations(home.environment, audit=Audit(home.audit), step=fail, clock=lambda: later)
+    key = next(key for key in home.members() if not key.startswith("_"))
+    request = Request(kind="prune", days=1) if kind == "prune" else Request(kind=kind, key=key)  # type: ignore[arg-type]
+    plan = operations.plan(request)
+    assert not plan.refusal
+    with pytest.raises(StoreError, match="The disk is full"):
+        operations.apply(plan)
+    assert written != [index]
+    assert json.loads(home.index.read_bytes()) == json.loads(index)
+    assert home.sql("SELECT * FROM sessions") == rows
+    assert [(one.state, one.text) for one in operations.log()] == [("failed", "The disk is full.")]

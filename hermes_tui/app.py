@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 from textual import constants, on
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.screen import Screen
 
 from hermes_tui import collector, paths
@@ -35,6 +35,7 @@ from hermes_tui.widgets.session_rows import Forest
 from hermes_tui.widgets.transcript.style import get_ready as ready_to_show
 
 if TYPE_CHECKING:
+    from textual.app import SystemCommand
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
     from textual.strip import Strip
@@ -86,15 +87,14 @@ class HermesApp(App[None], inherit_bindings=False):
         self.stylesheet.set_variables(self.get_css_variables())
         self._painted = painted
         self.curtain = curtain
-        self._kept = curtain is None
         self._leaving = False
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
-        self.reader = Reader(manager.open, self._opened_in_thread, self._grown_in_thread, _get_ready)
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
         self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self._in_loop, self._apply)
         self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
         self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
+        self.reader = Reader(manager.open, self._opens.put, self._growths.put, _get_ready)
         self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed)
         self._bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
         self._indexing = indexing
@@ -142,28 +142,18 @@ class HermesApp(App[None], inherit_bindings=False):
     def _begin(self, event: MainScreen.Painted) -> None:
         if self._painted is not None:
             self._painted()
-        self._keep(event.frame)
+        self._keep_frame(event.frame)
         self.watch_thread.start()
         if self.main.snapshot.sessions:
             self.reader.start()
         self.lane_watch.start()
 
-    def _keep(self, frame: Sequence[Sequence[Strip]]) -> None:
-        """What the frame shows besides sessions, for the next start; once, from the first with sessions."""
-        curtain, self._kept = self.curtain, True
-        if curtain is None or self._keymap_errors:
-            return
-        if not frame or not self.main.snapshot.sessions:
-            self._kept = False
-        elif curtain.size == tuple(self.size):
+    def _keep_frame(self, frame: Sequence[Sequence[Strip]] = ()) -> None:
+        """Keep what it shows besides sessions for the next start; once."""
+        if self.curtain is not None and not self.curtain.is_kept and not self._keymap_errors:
             from hermes_tui.screens.backdrop import keep_backdrop
 
-            keep_backdrop(self.main, frame, curtain.key)
-
-    def _keep_late(self) -> None:
-        """On a machine where nothing was known at the start."""
-        if not self._kept and self.main.is_as_it_began:
-            self._keep(self.main.frame())
+            keep_backdrop(self.main, self.curtain, frame)
 
     def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave. The watch ends while the screen is taken down, so that nobody waits for it."""
@@ -238,12 +228,6 @@ class HermesApp(App[None], inherit_bindings=False):
     def _booked(self) -> None:
         self._hand_over(self.manager.catalogue.snapshot)
 
-    def _opened_in_thread(self, opened: Opened) -> None:
-        self._opens.put(opened)
-
-    def _grown_in_thread(self, transcript: Transcript) -> None:
-        self._growths.put(transcript)
-
     def _watch_failed(self, problem: Problem) -> None:
         self._in_loop(lambda: self.notify(problem.reason, severity="error", markup=False))
 
@@ -261,8 +245,7 @@ class HermesApp(App[None], inherit_bindings=False):
     def _apply(self, pair: tuple[Snapshot, Forest]) -> None:
         self.main.apply(*pair)
         self.reader.start()  # not before: what it imports would be in the way of the first sessions
-        if not self._kept:
-            self.main.call_after_refresh(self._keep_late)
+        self.main.call_after_refresh(self._keep_frame)
 
     def notify(
         self,
@@ -354,23 +337,9 @@ class HermesApp(App[None], inherit_bindings=False):
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers: our own, and none of Textual's."""
-        from hermes_tui.screens.session_commands import session_commands
+        from hermes_tui.commands import commands_of
 
-        main = self.main
-        if screen is main:
-            yield SystemCommand("Search", "All that was said and done, and titles, projects, ids", main.action_filter)
-            for name, query in self.config.searches.items():
-                again = partial(main.search_for, query)
-                yield SystemCommand(f"Search: {safe(name)}", safe(query), again)
-            yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
-            yield from session_commands(main)
-        yield SystemCommand("Refresh", "Look at the stores now", self.action_refresh)
-        yield SystemCommand("Costs", "By day, agent, model and project", self.action_cost)
-        yield SystemCommand("Lanes", "Of Hermes' gateway: see, reset, suspend and resume them", self.action_lanes)
-        yield SystemCommand("Problems", "Show what could not be read", self.action_problems)
-        yield SystemCommand("Keys", "Show the keys that work here", self.action_help)
-        yield SystemCommand("Next theme", "Dark, light, the terminal's own, high contrast", self.action_next_theme)
-        yield SystemCommand("Quit", "End the program; agents go on", self.exit)
+        return commands_of(self, screen)
 
 
 def _get_ready() -> None:

@@ -32,6 +32,8 @@ class Curtain:
         self._fd = fd
         self.mode: list[Any] | None = None
         """The terminal's mode as it was found."""
+        self.is_kept = False
+        """The next start has a backdrop from this one."""
         self._before: dict[signal.Signals, Any] = {}
         self.is_up = False
         """The picture is there, and nobody has taken over."""

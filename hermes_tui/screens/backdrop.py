@@ -17,15 +17,21 @@ if TYPE_CHECKING:
     from textual.geometry import Region
     from textual.widget import Widget
 
+    from hermes_tui.early.curtain import Curtain
     from hermes_tui.screens.main import MainScreen
 
 __all__ = ["backdrop_of", "keep_backdrop"]
 
 
-def keep_backdrop(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) -> None:
-    """Save what `frame`, the first one, shows besides sessions: in a thread, for the disk may be slow."""
-    made = backdrop_of(screen, frame, key)
-    threading.Thread(target=lambda: save(made()), name="first frame", daemon=True).start()
+def keep_backdrop(screen: MainScreen, curtain: Curtain, frame: Sequence[Sequence[Strip]]) -> None:
+    """Save what `frame`, the first one, shows besides sessions; where that was empty what is shown now, if that is
+    how the program begins. Written in a thread, for the disk may be slow."""
+    if not frame and screen.is_as_it_began:
+        frame = screen.frame()
+    if frame and screen.snapshot.sessions and curtain.size == tuple(screen.app.size):
+        curtain.is_kept = True
+        made = backdrop_of(screen, frame, curtain.key)
+        threading.Thread(target=lambda: save(made()), name="first frame", daemon=True).start()
 
 
 def backdrop_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) -> Callable[[], Backdrop]:

@@ -154,13 +154,14 @@ class Searching(FoundActions, Looking):
 
     def _search(self) -> LiveSearch:
         if self._live is None:
-            manager = self._main.program.manager
+            # Asked for here: a thread cannot find the program once the screen is taken down.
+            manager, in_loop = self._main.program.manager, self._main.program.in_loop
             self._live = live = manager.searches.live()
-            self._snapshots = slot = Slot(self._main.program.in_loop, self._answered)
+            self._snapshots = slot = Slot(in_loop, self._answered)
             live.changed = lambda: slot.put(live.snapshot)
             self._previewer = Previewer(
                 lambda text, wish: look(manager, live, text, wish),
-                lambda: self._main.program.in_loop(self.was_seen),
+                lambda: in_loop(self.was_seen),
             )
         return self._live
 

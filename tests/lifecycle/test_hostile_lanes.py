@@ -19,6 +19,7 @@ from hermes_tui.lifecycle.lanes import Board, board
 from hermes_tui.lifecycle.operations import Audit, Operations, Request, audit
 from hermes_tui.widgets.lanes.facts import lane_blocks, lane_row
 from lifecycle.sample_home import LIVE, Home
+from session_adapters.base import Environment
 from tiny_home import tree_hash
 
 NOW = datetime(2026, 7, 21, 12, tzinfo=UTC)
@@ -252,3 +253,15 @@ def test_a_database_that_fails_at_the_last_moment(
     assert json.loads(home.index.read_bytes()) == json.loads(index)
     assert home.sql("SELECT * FROM sessions") == rows
     assert [(one.state, one.text) for one in operations.log()] == [("failed", "The disk is full.")]
+
+
+@pytest.mark.parametrize("kind", ["reset", "suspend", "resume", "mark", "clear", "prune"])
+def test_where_nobody_can_tell_whether_a_gateway_runs(home: Home, tmp_path: Path, kind: str) -> None:
+    """A system that does not list its locks: beside a gateway the change could be lost, so none is made."""
+    (home.path / "gateway.lock").touch()
+    target = home.sql("SELECT id FROM sessions WHERE message_count > 0")[0][0]
+    home.environment = Environment(home=home.path.parent, proc=tmp_path / "no-proc")
+    home.operations = Operations(home.environment, audit=Audit(home.audit))
+    more: dict[str, Any] = {"resume": {"target": target}, "prune": {"days": 1}}.get(kind, {})
+    home.refuses(kind, "" if kind == "prune" else OTHER, "whether a gateway runs cannot be told", **more)
+    assert home.operations.log() == []

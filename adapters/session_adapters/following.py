@@ -34,6 +34,8 @@ class LinesReader(TextReader):
         self._unterminated = False
         self._given: Counter[str] = Counter()
         """Ids of the messages that are no longer in the builder."""
+        self._kept: list[str] = []
+        """Ids of the messages that were handed over and are still in the builder."""
         self._fresh = 0
         """Index of the first message in the builder that is new or different."""
 
@@ -63,6 +65,7 @@ class LinesReader(TextReader):
         self._note_change()
         yield from self._numbered(len(self.builder.messages))
         self._fresh = len(self.builder.messages)
+        self._kept = [message.id for message in self.builder.messages]
         # Handed over; what is settled need not be kept.
         self._forget(self._settled())
 
@@ -83,8 +86,13 @@ class LinesReader(TextReader):
 
     def _note_change(self) -> None:
         changed = self.builder.take_change()
-        if changed is not None:
-            self._fresh = min(self._fresh, changed)
+        if changed is None:
+            return
+        self._fresh = min(self._fresh, changed)
+        now = self.builder.messages[changed : len(self._kept)]
+        if self._kept[changed:] != [message.id for message in now]:
+            # Codex' summary of a conversation is a reply like any other until the record behind it says what it was.
+            raise Rewritten(f"{self._path} says now that a message was another one")
 
     def _numbered(self, stop: int) -> Iterator[tuple[int, Text]]:
         messages = self.builder.messages
@@ -99,4 +107,5 @@ class LinesReader(TextReader):
         self._given.update(message.id for message in self.builder.messages[:count])
         self.builder.drop(set(range(count)))
         self.builder.take_change()
+        del self._kept[:count]
         self._fresh = max(0, self._fresh - count)

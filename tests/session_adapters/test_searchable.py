@@ -131,7 +131,8 @@ LINES = {
 def test_what_is_read_in_pieces_is_what_is_read_at_once(
     agent: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """A file that grows, cut anywhere, also within a line: keeping the latest of each message gives the whole."""
+    """A file that grows, cut anywhere, also within a line: keeping the latest of each message gives the whole. Where
+    Codex was cut between a summary and the record that says it is one, it is read anew, as the index does."""
     home = tmp_path_factory.mktemp("growing")
     folder = home / (".claude/projects/-p" if agent == "claude" else ".codex/sessions/2026/03/01")
     folder.mkdir(parents=True)
@@ -144,9 +145,17 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once(
     if reader is None:
         return  # one that builds on another rollout is read as a whole
     latest: dict[tuple[int, str], Text] = {}
+    anew = 0
     for cut in [*cuts, len(content)]:
         path.write_bytes(content[:cut])
-        latest |= {(number, text.message_id): text for number, text in reader.read()}
+        try:
+            latest |= {(number, text.message_id): text for number, text in reader.read()}
+        except Rewritten:
+            anew += 1
+            reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
+            assert reader is not None
+            latest = {(number, text.message_id): text for number, text in reader.read()}
+    assert anew <= content.count(b'"type":"compacted"')
     whole = list(adapter.texts(next(iter(adapter.sources(ignore))), ignore))
     assert sorted(latest.values()) == sorted(whole)
 
@@ -200,5 +209,23 @@ def test_a_rewritten_file_is_noticed(tmp_path: Path, how: str) -> None:
     reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
     list(reader.read())
     path.write_bytes(path.read_bytes()[:-40] if how == "shorter" else b"x" * 9000 + b"\n")
+    with pytest.raises(Rewritten):
+        list(reader.read())
+
+
+def test_a_reply_that_turns_out_to_be_a_summary_is_read_anew(tmp_path: Path) -> None:
+    (home,) = (path for path in homes("codex") if path.parent.name == "codex")
+    (content,) = (path.read_bytes() for path in home.rglob("*01a1fd32-f807*.jsonl"))
+    folder = tmp_path / ".codex/sessions/2026/03/01"
+    folder.mkdir(parents=True)
+    path = folder / "3f0e2a10-0000-4000-8000-000000000001.jsonl"
+    cut = content.rindex(b"\n", 0, content.index(b'"type":"compacted"')) + 1
+    path.write_bytes(content[:cut])
+    adapter = adapter_class("codex")(Environment(home=tmp_path))
+    reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
+    assert reader is not None
+    said = [text.prose for _, text in reader.read()]
+    assert "<summary>" in said[-1]
+    path.write_bytes(content)
     with pytest.raises(Rewritten):
         list(reader.read())

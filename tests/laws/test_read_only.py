@@ -46,23 +46,29 @@ def test_nothing_of_a_store_changes(relative: Path, store: Callable[..., Path]) 
             assert shown.returncode == 0, shown.stderr
     assert run(home, "doctor", "--json").returncode == 0
     assert run(home, "lanes", "list").returncode == 0
-    assert run(home, "sessions", "search", "the").returncode == 0
     assert run(home, "cost", "report", "--json").returncode == 0
     assert run(home, "index", "rebuild").returncode == 0
+    assert run(home, "sessions", "search", "the").returncode == 0
     assert tree_hash(home) == before
 
 
 @pytest.mark.parametrize("relative", HOMES, ids=str)
 def test_list_and_show_agree(relative: Path, store: Callable[..., Path]) -> None:
-    """Checklist G-7 over every real session: the fields of a list row equal those of the session read in full."""
+    """Checklist G-7 over every real session: the fields of a list row equal those of the session read in full. A cost
+    that must be added up first is missing in the list until that was done, and the manager says so."""
     from hermes_tui.sessions.manager import SessionManager
     from session_adapters.base import Environment
 
     home = store(*relative.parts)
     manager = SessionManager(Environment(home=home), cache_dir=home.parent / "cache")
     manager.catalogue.complete(lambda: False)
+    first = manager.list(limit=None)
+    pending = manager.pending_costs(first)
+    manager.costs.sheet()
     rows = manager.list(limit=None)
     assert rows
+    assert manager.pending_costs(rows) == frozenset()
+    assert {row.unified_id for row in first if row not in rows} <= pending
     for row in rows:
         session = manager.get(row.agent, row.session_id)
         different = {

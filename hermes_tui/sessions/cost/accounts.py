@@ -33,6 +33,10 @@ def day_of(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).date().isoformat()
 
 
+_PLACES = 12
+"""Far below what a token costs: a session's cost is the same in whatever order its calls are added up."""
+
+
 class _Money(NamedTuple):
     """What a call cost."""
 
@@ -226,7 +230,7 @@ def _cost(total: _Sum, calls: Sequence[Usage], runs: Sequence[Run]) -> Cost | No
     if not known:
         return None
     return Cost(
-        total_usd=usd,
+        total_usd=round(usd, _PLACES),
         input_tokens=total.input_tokens,
         output_tokens=total.output_tokens,
         thinking_tokens=total.thinking_tokens,

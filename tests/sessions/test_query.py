@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hermes_tui.sessions.query import FILTERS, Query, complete, parse
@@ -51,6 +51,7 @@ def session(**fields: object) -> SessionSummary:
 
 
 @given(TYPED)
+@example("-AND")
 @settings(max_examples=50)
 def test_whatever_is_typed_is_understood(text: str) -> None:
     for end in range(len(text) + 1):
@@ -60,6 +61,10 @@ def test_whatever_is_typed_is_understood(text: str) -> None:
             assert all(one.end <= other.start for one, other in pairwise(query.parts))
             query.finds(session(), [Unit("docker net"), Unit("")])
             complete(text[:end], end, lambda name: ("claude", "a b"))
+
+
+def test_a_minus_before_an_operator_means_nothing() -> None:
+    assert understood("docker -AND net").tree == understood("docker net").tree
 
 
 @given(TYPED)

@@ -162,6 +162,7 @@ class Parser:
             piece = self._lexemes[self._at]
             if piece.kind == "operator" and piece.text != "NOT":
                 self._note_all(negated, "idle")
+                negated = []
                 self._note(pending, "idle")
                 pending = piece
                 self._at += 1

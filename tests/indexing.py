@@ -12,7 +12,7 @@ import apsw
 
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.indexer import Indexer
-from hermes_tui.sessions.index.schema import open_writer
+from hermes_tui.sessions.index.schema import TABLES, open_writer
 from session_adapters.base import Environment, Source
 
 __all__ = ["build", "contents", "homes_sources"]
@@ -56,7 +56,7 @@ def contents(path: Path) -> dict[str, Counter[Any]]:
         assert len(named) == run("SELECT count(*) FROM message").get
         found["messages"] = Counter(named.values())
         found["sources"] = Counter(run("SELECT path, native, stamp, level FROM source"))
-        for table in ("prose", "short", "tool", "long"):
+        for table in TABLES:
             run(f"CREATE VIRTUAL TABLE temp.words_{table} USING fts5vocab(main, {table}, instance)")
             words = run(f"SELECT doc, term, offset FROM temp.words_{table}")
             # Words of a row that there is no message for would be found and never shown.

@@ -23,14 +23,17 @@ from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index import indexer as indexing
 from hermes_tui.sessions.index import writer
+from hermes_tui.sessions.index.beginnings import beginnings
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.numbers import Numbers
+from hermes_tui.sessions.index.questions import Question
 from hermes_tui.sessions.index.reader import Coverage, Hit, Index
+from hermes_tui.sessions.index.rows import newest
 from hermes_tui.sessions.index.schema import IndexUnusable, open_writer
 from hermes_tui.sessions.index.writer import Level
 from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, Tree, Word
-from hermes_tui.sessions.words import tokens
+from hermes_tui.sessions.words import spaced, tokens
 from indexing import build, contents, homes_sources
 from session_adapters.base import Environment, Report, Source
 from session_adapters.files import METER
@@ -109,11 +112,16 @@ def test_every_word_is_found_where_it_is(place: tuple[str, ...], store: Callable
     chosen = random.Random(5)
     for word in chosen.sample(every, min(150, len(every))):
         assert units(found(index, Word((word,)), coverage)) == naive(words, partial(has, word)), word
-        for size in (2, 3, 5):
+        for size in (1, 2, 3, 5):
             start = word[:size]
             expected = naive(words, partial(begins, start))
             prefixed = units(found(index, Word((start,), prefix=True), coverage))
             assert prefixed == expected, start
+    for other in chosen.sample(every, min(60, len(every))):
+        start, second = chosen.choice(every)[: chosen.choice((1, 2, 3))], chosen.choice(every)[:2]
+        tree = All((Word((other,)), Word((start,), prefix=True), Word((second,), prefix=True)))
+        expected = naive(words, partial(has, other)) & naive(words, partial(begins, start))
+        assert units(found(index, tree, coverage)) == expected & naive(words, partial(begins, second)), tree
     long = [there for _, there in words if len(there) > 4]
     for there in chosen.sample(long, min(60, len(long))):
         at = chosen.randrange(len(there) - 3)
@@ -133,7 +141,7 @@ def test_no_tree_misses_anything(
     every = sorted({word for _, there in words for word in there})
     leaf = st.one_of(
         st.sampled_from(every).map(lambda word: Word((word,))),
-        st.sampled_from(every).map(lambda word: Word((word[:2],), prefix=True)),
+        st.tuples(st.sampled_from(every), st.integers(1, 4)).map(lambda one: Word((one[0][: one[1]],), prefix=True)),
         st.tuples(st.sampled_from(every), st.sampled_from(every)).map(Word),
         st.just(Literally("🦀")),
         st.just(MessageFilter("role", "user")),
@@ -198,6 +206,82 @@ def test_what_cannot_be_asked_is_said() -> None:
     assert match_expression(All(tuple(Word((f"w{number}",)) for number in range(500)))) is None
     assert match_expression(All((word, Not(Word(("two", "three")))))) == '("one" NOT "two three")'
     assert match_expression(All((word, Not(Word(("two", "three"))))), places=False) == '"one"'
+
+
+def test_rows_that_two_questions_have_in_common(tmp_path: Path) -> None:
+    """Of any two sets of rows: near each other and far apart, one small and one large."""
+    connection = open_writer(tmp_path / "i.db")
+    chosen = random.Random(3)
+    for number, (first, second, shared) in enumerate(
+        ((900, 900, 300), (900, 3, 2), (2, 900, 0), (500, 500, 0), (1, 1, 1))
+    ):
+        rows = chosen.sample(range(1, 1 << 20), first + second + shared)
+        both, mine, theirs = rows[:shared], rows[shared : shared + first], rows[shared + first :]
+        fill = "INSERT INTO {}(rowid, text) VALUES(?,?)"
+        base = number << 21
+        connection.executemany(fill.format("tool"), ((base + row, f"word{number}") for row in both + mine))
+        connection.executemany(fill.format("brief"), ((base + row, f"b{number}") for row in both + theirs))
+        question = Question("tool", "tool", f"word{number}", "brief", f"b{number}")
+        expected = sorted((base + row for row in both), reverse=True)
+        assert list(newest(connection, question, 0, 1 << 62)) == expected
+        if shared > 2:
+            low, high = expected[-2], expected[1]
+            assert list(newest(connection, question, low, high)) == expected[2:-1]
+    connection.close()
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])) | st.text("aZ9é漢ß_- ǅ\u0301ﬃİ", max_size=40))
+@examples(max_examples=50)
+def test_beginnings_are_those_of_the_words(text: str) -> None:
+    words = tokens(text)
+    found = beginnings(spaced(text)).split(" ") if words else []
+    assert {start for start in found if start} == {word[:3] for word in words}
+    # FTS5 takes each for one word, and leaves it as it is.
+    assert all(tokens(start) == [start] for start in found)
+
+
+def test_an_answer_that_nobody_waits_for_is_given_up(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    made.session("session", turns=300)
+    environment = Environment(home=tmp_path)
+    build(environment, tmp_path / "i.db")
+    index = Index(tmp_path / "i.db")
+    coverage = index.coverage(homes_sources(environment))
+    everything = len(found(index, Word(("answer",)), coverage))
+    looks: list[bool] = []
+
+    def search(stop: Callable[[], bool]) -> list[Hit]:
+        hits = index.search(Word(("answer",)), coverage, stop=stop)
+        assert hits is not None
+        return list(hits)
+
+    def seldom() -> bool:
+        looks.append(len(looks) == 4)
+        return looks[-1]
+
+    assert search(lambda: True) == []
+    assert len(search(seldom)) < everything
+    assert looks == [False] * 4 + [True]
+    assert len(search(lambda: False)) == everything == len(found(index, Word(("answer",)), coverage))
+    assert not index.problem
+    index.close()
+
+
+def test_what_is_covered_is_worked_out_once(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path)
+    path = made.session("session")
+    environment = Environment(home=tmp_path)
+    build(environment, tmp_path / "i.db")
+    index = Index(tmp_path / "i.db")
+    sources = tuple(homes_sources(environment))
+    coverage = index.coverage(sources)
+    assert index.coverage(sources) is coverage
+    assert index.coverage(list(sources)) == coverage
+    made.say(path, "user", "more")
+    build(environment, tmp_path / "i.db")
+    assert set(coverage.levels.values()) == {Level.ALL}
+    assert not index.coverage(sources).levels
+    index.close()
 
 
 def test_newest_first_and_between_times(tmp_path: Path) -> None:

@@ -163,8 +163,9 @@ def test_two_at_once(several: Path, tmp_path: Path) -> None:
 
 
 def _small_files() -> None:
+    """Room for the tables and for little in them."""
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (260_000, 260_000))
 
 
 def test_a_full_disk(several: Path, finished: Path, tmp_path: Path) -> None:

@@ -13,13 +13,16 @@ import apsw
 
 from hermes_tui.sessions.index.schema import Damaged, IndexUnusable, broken, open_reader, read_seal
 
-__all__ = ["Pool"]
+__all__ = ["Pool", "Stop"]
 
 T = TypeVar("T")
+Stop = Callable[[], bool]
 
 _MOST = 4
 """Connections; more questions at once than this wait for each other. As long as one is open, SQLite keeps the files
 of those that were closed open, too: they must not come and go."""
+_OFTEN = 2000
+"""Steps of SQLite's machine between two looks at whether to stop: a tenth of a millisecond or so."""
 
 
 class Pool:
@@ -57,6 +60,22 @@ class Pool:
             raise
         self.damaged, self.problem = False, ""
         return answer
+
+    def ask_until(self, question: Callable[[apsw.Connection], T], stop: Stop | None) -> T | None:
+        """As `ask`; None where `stop` said so before there was an answer."""
+        if stop is None:
+            return self.ask(question)
+
+        def stoppable(connection: apsw.Connection) -> T | None:
+            connection.set_progress_handler(stop, _OFTEN)
+            try:
+                return question(connection)
+            except apsw.InterruptError:
+                return None
+            finally:
+                connection.set_progress_handler(None)
+
+        return None if stop() else self.ask(stoppable)
 
     @contextmanager
     def _lease(self) -> Iterator[apsw.Connection]:

@@ -6,6 +6,7 @@ import heapq
 import threading
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import apsw
@@ -13,10 +14,12 @@ import msgspec
 
 from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known, Ranked
 from hermes_tui.sessions.index.expression import match_expression
-from hermes_tui.sessions.index.pool import Pool
+from hermes_tui.sessions.index.pool import Pool, Stop
+from hermes_tui.sessions.index.questions import Question, questions
+from hermes_tui.sessions.index.rows import FACTS, Facts, newest, page
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Report, key_of
-from hermes_tui.sessions.query.tree import Tree, Word
+from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 
 __all__ = ["Coverage", "Field", "Figures", "Hit", "Index", "Ranked"]
@@ -24,8 +27,6 @@ __all__ = ["Coverage", "Field", "Figures", "Hit", "Index", "Ranked"]
 _PAGE = 64
 _RANKED = 5000
 """Of more hits than this only the newest are ranked."""
-_SHORT = (2, 3)
-"""Characters of the beginnings of words that `short` has."""
 
 
 class Index:
@@ -38,6 +39,8 @@ class Index:
         self._ask = self._pool.ask
         self._lock = threading.Lock()
         self._known: tuple[tuple[str, int], Known] | None = None
+        self._covered: tuple[tuple[Source, ...], Known, Coverage] | None = None
+        """What was last asked about, what was known then, and the answer."""
 
     @property
     def problem(self) -> str:
@@ -56,19 +59,26 @@ class Index:
     # What there is -----------------------------------------------------------------------------------------
 
     def coverage(self, sources: Iterable[Source]) -> Coverage:
-        """How much of `sources` is in the index as they are now, by their stamps."""
+        """How much of `sources` is in the index as they are now, by their stamps. Of the same tuple, while nothing
+        was written, it is the same answer again: a search begins with this at every key."""
         levels: dict[Key, Level] = {}
         numbers: dict[int, Level] = {}
         try:
             generation, known = self._ask(self._sources)
         except IndexUnusable:
             return Coverage("", levels, numbers)
+        last = self._covered
+        if last is not None and last[0] is sources and last[1] is known:
+            return last[2]
         for source in sources:
             key = key_of(source)
             found = known.get(key)
             if found is not None and found[2] and found[1] == source.stamp:
                 levels[key] = numbers[found[0]] = found[2]
-        return Coverage(generation, levels, numbers, set(levels.values()) == {Level.ALL})
+        coverage = Coverage(generation, levels, numbers, set(levels.values()) == {Level.ALL})
+        if isinstance(sources, tuple):
+            self._covered = (sources, known, coverage)
+        return coverage
 
     def lacks(self, sources: Iterable[Source], now: float) -> bool:
         """Whether an indexer would find something to do: a source of which not everything is there as it is now,
@@ -132,30 +142,34 @@ class Index:
         fields: Iterable[Field] = ("prose", "tool"),
         since: float | None = None,
         until: float | None = None,
+        stop: Stop | None = None,
     ) -> Iterator[Hit] | None:
         """The units of covered sources that may satisfy `tree`, newest first: none that does is missing, one that
         does not may be among them. In `prose` at `Level.PROSE` and more, in `tool` at `Level.ALL`. None where the
         query cannot be asked of the index: what it covers must be read too.
 
-        The answer is read in pages as it is taken. Raises `IndexUnusable`, from the iterator too.
+        The answer is read in pages as it is taken, and ends when `stop` says so, also within a page. Raises
+        `IndexUnusable`, from the iterator too.
         """
-        asked = [part for field in fields for part in _parts(tree, field, coverage)]
-        if any(expression is None for _, _, expression in asked):
+        asked = questions(tree, fields, coverage)
+        if asked is None:
             return None
         low = 0 if since is None else int(since) << SECOND
         high = (1 << 62) if until is None else (int(until) + 1) << SECOND
-        runs = [self._run(table, field, text, coverage, low, high) for table, field, text in asked if text]
+        runs = [self._run(question, coverage, low, high, stop) for question in asked]
         return heapq.merge(*runs, key=lambda hit: -hit.row)
 
-    def _run(
-        self, table: str, field: Field, expression: str, coverage: Coverage, low: int, high: int
-    ) -> Iterator[Hit]:
+    def _run(self, question: Question, coverage: Coverage, low: int, high: int, stop: Stop | None) -> Iterator[Hit]:
+        def read(connection: apsw.Connection) -> list[Facts]:
+            _same(connection, coverage)
+            return page(connection, question, low, high, size)
+
         size = _PAGE
         while True:
-            rows = self._ask(
-                partial(_page, table=table, expression=expression, low=low, high=high, size=size, of=coverage)
-            )
-            yield from _hits(rows, table, field, coverage)
+            rows = self._pool.ask_until(read, stop)
+            if rows is None:
+                return
+            yield from _hits(rows, question, coverage)
             if len(rows) < size:
                 return
             high = rows[-1][0]
@@ -163,13 +177,14 @@ class Index:
 
     def count(self, tree: Tree, coverage: Coverage, *, limit: int = 10_000) -> int | None:
         """How many units `search` would give, at most `limit` of each kind, covered or not; None as there."""
-        total = 0
-        for table, _, expression in [part for field in _FIELDS for part in _parts(tree, field, coverage)]:
-            if expression is None:
-                return None
-            if expression:
-                total += self._ask(partial(_count, table=table, expression=expression, limit=limit))
-        return total
+        asked = questions(tree, _FIELDS, coverage)
+        if asked is None:
+            return None
+
+        def number(connection: apsw.Connection, question: Question) -> int:
+            return sum(1 for _ in islice(newest(connection, question, 0, 1 << 62), limit))
+
+        return sum(self._ask(partial(number, question=question)) for question in asked)
 
     def ranked(self, tree: Tree, coverage: Coverage, *, limit: int = 100) -> Ranked | None:
         """The best hits in prose by BM25: of all where they are at most 5,000, else of the newest so many. None as
@@ -180,66 +195,33 @@ class Index:
         if not expression:
             return Ranked([], 0, complete=True)
 
-        def rank(connection: apsw.Connection) -> tuple[list[tuple[int, float]], list[_Facts], int, bool]:
+        def rank(connection: apsw.Connection) -> tuple[list[tuple[int, float]], list[Facts], int, bool]:
             _same(connection, coverage)
             newest = "SELECT rowid FROM prose WHERE prose MATCH ? ORDER BY rowid DESC LIMIT ?"
             rows = [row for (row,) in connection.execute(newest, (expression, _RANKED + 1))]
             low = rows[_RANKED - 1] if len(rows) > _RANKED else 0
             sql = "SELECT rowid, -rank FROM prose WHERE prose MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
             best = list(connection.execute(sql, (expression, low, limit)))
-            facts = [connection.execute(f"{_FACTS} WHERE message.id = ?", (row,)).fetchone() for row, _ in best]
+            facts = [connection.execute(f"{FACTS} WHERE message.id = ?", (row,)).fetchone() for row, _ in best]
             return best, [one for one in facts if one is not None], min(len(rows), _RANKED), low == 0
 
         best, facts, total, complete = self._ask(rank)
         scores = dict(best)
-        hits = _hits(facts, "prose", "prose", coverage)
+        hits = _hits(facts, Question("prose", "prose", expression), coverage)
         return Ranked([(hit, scores[hit.row]) for hit in hits], total, complete)
 
 
 _FIELDS: tuple[Field, ...] = ("prose", "tool")
-_Facts = tuple[int, int, str, str, str, str, str, int | None, str, int]
-_FACTS = """
-SELECT message.id, source.id, source.agent, source.path, source.native, session.native, message.key, message.at,
-    message.role, message.visibility
-FROM message JOIN session ON session.id = message.session JOIN source ON source.id = session.source
-"""
 
 
-def _page(
-    connection: apsw.Connection, *, table: str, expression: str, low: int, high: int, size: int, of: Coverage
-) -> list[_Facts]:
-    """The newest rows below `high`, in one question."""
-    _same(connection, of)
-    facts = _FACTS.replace("FROM message", f"FROM {table} CROSS JOIN message ON message.id = {table}.rowid")
-    between = f"{table}.rowid >= ? AND {table}.rowid < ? ORDER BY {table}.rowid DESC LIMIT ?"
-    return list(
-        connection.execute(f"{facts} WHERE {table}.{table} MATCH ? AND {between}", (expression, low, high, size))
-    )
-
-
-def _hits(rows: Iterable[_Facts], table: str, field: Field, coverage: Coverage) -> Iterator[Hit]:
+def _hits(rows: Iterable[Facts], question: Question, coverage: Coverage) -> Iterator[Hit]:
+    field = question.field
     least = Level.PROSE if field == "prose" else Level.ALL
     for row, number, agent, path, native, session_id, key, at, role, visibility in rows:
         if coverage.numbers.get(number, Level.NOTHING) >= least:
             time = at / 1000 if at is not None else float(row >> SECOND)
             message_id, shown = key.partition("\0")[0], VISIBILITY[visibility]
-            exact = table != "long"
-            yield Hit(agent, path, native, session_id, message_id, time, role, shown, field, row, exact)
-
-
-def _parts(tree: Tree, field: Field, coverage: Coverage) -> list[tuple[str, Field, str | None]]:
-    """Tables, and what to ask them."""
-    if field == "tool":
-        return [("tool", field, match_expression(tree)), ("long", field, match_expression(tree, places=False))]
-    begun = isinstance(tree, Word) and tree.prefix and len(tree.tokens) == 1 and len(tree.tokens[0]) in _SHORT
-    if begun and coverage.whole:
-        return [("short", field, match_expression(tree))]
-    return [("prose", field, match_expression(tree))]
-
-
-def _count(connection: apsw.Connection, table: str, expression: str, limit: int) -> int:
-    sql = f"SELECT count(*) FROM (SELECT 1 FROM {table} WHERE {table} MATCH ? LIMIT ?)"  # noqa: S608
-    return int(connection.execute(sql, (expression, limit)).get)
+            yield Hit(agent, path, native, session_id, message_id, time, role, shown, field, row, question.whole)
 
 
 def _generation(connection: apsw.Connection) -> str:

@@ -1,12 +1,13 @@
 """The file of the search index: its tables, how it is opened, and how it is told that it can be trusted.
 
 Every message that has any text is a row of `message`; its number is its time, so that FTS5, which gives rows in the
-order of their numbers, gives the newest first. The words are in four FTS5 tables without contents, by that number:
+order of their numbers, gives the newest first. The words are in five FTS5 tables without contents, by that number:
 
 * `prose`: what was said, with places, for phrases;
-* `short`: the same without places, with the beginnings of words of two and three characters;
+* `short`: the first three characters of each of its words, without places (`beginnings`);
 * `tool`: tool text of at most `LONG` characters, with places;
-* `long`: longer tool text, each of its words once and without places, so that a megabyte of output costs little.
+* `long`: longer tool text, each of its words once and without places, so that a megabyte of output costs little;
+* `brief`: the first three characters of each word of all tool text.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ __all__ = [
     "SECOND",
     "STORES",
     "TABLES",
+    "TOOL_TABLES",
     "Damaged",
     "IndexUnusable",
     "Seal",
@@ -40,7 +42,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 2
+FORMAT = 3
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
@@ -49,11 +51,14 @@ LONG = 16 << 10
 """Characters of a message's tool text that are indexed with their places."""
 SECOND = 8
 """Bits of a row number below the second: messages of the same one are told apart by them."""
-TABLES = ("prose", "short", "tool", "long")
+TABLES = ("prose", "short", "tool", "long", "brief")
+TOOL_TABLES = ("tool", "long", "brief")
+"""Those of tool text."""
 _HASH_SIZE = 16 << 20
 """Bytes that FTS5 collects before it writes a segment."""
 
-_OPTIONS = {"short": ", detail=none, prefix='2 3'", "long": ", detail=none"}
+_BEGINNINGS = ", detail=none, prefix='1 2'"
+_OPTIONS = {"short": _BEGINNINGS, "long": ", detail=none", "brief": _BEGINNINGS}
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
+from hermes_tui.sessions.index.beginnings import beginnings
 from hermes_tui.sessions.index.schema import LONG, SECOND
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Row, Writer
 from hermes_tui.sessions.words import spaced
@@ -154,13 +155,14 @@ class Sink:
             if row.prose != before.prose:
                 self._writer.words("prose", row.id, words, before.prose)
             if row.short != before.short:
-                self._writer.words("short", row.id, words if row.short is not None else "", before.short)
+                self._writer.words("short", row.id, beginnings(words) if row.short is not None else "", before.short)
         if row.tool != before.tool:
             changed = True
             words = spaced(tool)
-            plain = len(words) <= LONG
-            self._writer.words("tool", row.id, words if plain else "", before.tool)
-            self._writer.words("long", row.id, "" if plain else _each_once(words), before.tool)
+            once = "" if len(words) <= LONG else _each_once(words)
+            self._writer.words("tool", row.id, "" if once else words, before.tool)
+            self._writer.words("long", row.id, once, before.tool)
+            self._writer.words("brief", row.id, beginnings(once or words), before.tool)
         self.written += changed
         return changed
 

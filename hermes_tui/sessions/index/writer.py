@@ -10,7 +10,7 @@ import apsw
 import msgspec
 
 from hermes_tui.sessions.index.numbers import Numbers
-from hermes_tui.sessions.index.schema import TABLES
+from hermes_tui.sessions.index.schema import TABLES, TOOL_TABLES
 from session_adapters.base import Source
 
 __all__ = ["VISIBILITY", "Level", "Report", "Row", "Writer", "key_of", "stamp_text"]
@@ -204,7 +204,11 @@ class Writer:
     def remove(self, row: Row) -> None:
         """Take a message out."""
         self._flush()
-        for table, mark in (("prose", row.prose), ("short", row.short), ("tool", row.tool), ("long", row.tool)):
+        for table, mark in (
+            ("prose", row.prose),
+            ("short", row.short),
+            *((table, row.tool) for table in TOOL_TABLES),
+        ):
             self.words(table, row.id, "", mark)
         self.run("DELETE FROM message WHERE id=?", (row.id,))
 

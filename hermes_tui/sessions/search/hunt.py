@@ -228,14 +228,14 @@ class Hunt:
     def _ask(self, index: Index, covered: Covered, tree: Tree) -> Generator[Found, None, bool]:
         """Give what the index knows; whether it could be asked everything."""
         if self._most is None or self._forbids:
-            hits = index.search(tree, covered)
+            hits = index.search(tree, covered, stop=self._stop)
             if hits is not None:
                 yield from self._sift(self._group(hits, tree, None))
             return hits is not None
         # What was said is told apart from what tools wrote in much less time, and is what is mostly looked for.
         since = 0.0
         for field in _FIELDS:
-            hits = index.search(tree, covered, fields=(field,), since=since)
+            hits = index.search(tree, covered, fields=(field,), since=since, stop=self._stop)
             if hits is None:
                 return False
             last = yield from self._group(hits, tree, self._most)

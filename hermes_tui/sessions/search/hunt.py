@@ -20,7 +20,7 @@ from hermes_tui.sessions.index.schema import IndexUnusable, row_time
 from hermes_tui.sessions.index.writer import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
-from hermes_tui.sessions.query.tree import Tree, Word, leaves
+from hermes_tui.sessions.query.tree import SessionFilter, Tree, Word, leaves
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.model import Coverage, Field, Found, Match
 from hermes_tui.sessions.search.own_index import own_terms
@@ -150,20 +150,26 @@ class Hunt:
                 self._excluded = {one.unified_id: one for one in self._stores.sessions}
             return (everyone,) if shelves else (), shelves
         searches: dict[str, Search] = {}
+        filters = [leaf for leaf in leaves(self._query.tree) if isinstance(leaf, SessionFilter)]
+        answers: dict[tuple[bool, ...], Search] = {}
         distinct: dict[Search, Search] = {}
         for summary in self._stores.sessions:
             if self._keep is not None and not self._keep(summary):
                 continue
-            search = self._query.for_session(summary)
+            passed = tuple(one.passes(summary) for one in filters)
+            search = answers.get(passed)
+            if search is None:
+                search = self._query.for_session(summary)
+                search = answers[passed] = distinct.setdefault(search, search)
             if search.decided is None:
-                searches[summary.unified_id] = distinct.setdefault(search, search)
+                searches[summary.unified_id] = search
                 if search.forbids:
                     self._excluded[summary.unified_id] = summary
             elif search.decided:
                 yield Found(summary)
         self._searched = lambda summary: searches.get(summary.unified_id)
         self._forbids = bool(self._excluded)
-        return tuple(distinct), [
+        return tuple(search for search in distinct if search.decided is None), [
             shelf for shelf in shelves if any(one.unified_id in searches for one in shelf.sessions)
         ]
 

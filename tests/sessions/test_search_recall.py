@@ -71,17 +71,19 @@ def stopped(environment: Environment, path: Path, level: Level, share: float) ->
         for name in ("_FIRST_BATCH", "_BATCH"):
             patch.setattr(writer, name, max(200, sum(source.size for source in sources) // 500))
         connection = open_writer(path)
-        Indexer(connection, Adapters(lambda: environment), stop=stop).run()
+        assert Indexer(connection, Adapters(lambda: environment), stop=stop).run() == (share > 1)
         connection.close()
 
 
 def indexes(home: Path, folder: Path) -> Iterator[tuple[str, Index | None]]:
-    """None; one that was stopped while it took in what was said, one while it took in the rest; a full one."""
+    """None; one that was stopped while it took in what was said; that one after it went on, and was stopped while it
+    took in the rest; and when it was left to finish."""
     environment = Environment(home=home)
     yield "absent", None
+    path = folder / "i.db"
     for name, level, share in (("said", Level.PROSE, 0.5), ("rest", Level.ALL, 0.5), ("full", Level.ALL, 2)):
-        stopped(environment, folder / f"{name}.db", level, share)
-        index = Index(folder / f"{name}.db")
+        stopped(environment, path, level, share)
+        index = Index(path)
         yield name, index
         index.close()
 

@@ -579,7 +579,8 @@ def test_what_takes_long_to_read_again_is_left_alone_for_a_while(
         return whole(source, report, marks)
 
     monkeypatch.setattr(adapter, "new_texts", counting)
-    monkeypatch.setattr("hermes_tui.sessions.index.indexer.time", iter(range(0, 10_000, 10)).__next__)
+    monkeypatch.setattr(indexing, "time", iter(range(0, 10_000, 10)).__next__)
+    monkeypatch.setattr(indexing, "process_time", iter(range(0, 10_000, 10)).__next__)
     path = max((Path(one.path) for one in homes_sources(environment)), key=lambda path: path.stat().st_size)
     connection = open_writer(tmp_path / "i.db")
     Indexer(connection, adapters).run()
@@ -591,8 +592,37 @@ def test_what_takes_long_to_read_again_is_left_alone_for_a_while(
     connection.close()
 
 
-def test_of_a_database_only_what_is_new_is_written(tmp_path: Path) -> None:
+def test_what_is_left_alone_for_a_while_is_not_covered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a search looks into it itself."""
+    store = Store(tmp_path)
+    store.session("a")
+    store.say("a", "user", "said first")
+    environment = Environment(home=tmp_path)
+    path = tmp_path / "cache" / "i.db"
+    assert build(environment, path)
+
+    def covered() -> bool:
+        index = Index(path)
+        try:
+            (source,) = homes_sources(environment)
+            return index.coverage([source]).level(source) == Level.ALL
+        finally:
+            index.close()
+
+    monkeypatch.setattr(indexing, "_SHARE", 1_000_000)
+    for number in range(2):
+        store.say("a", "user", f"said later {number}")
+        assert build(environment, path)
+        assert covered() == (number == 0)
+    monkeypatch.setattr(indexing, "_TOO_LONG", 0)
+    assert build(environment, path)
+    assert covered()
+    store.connection.close()
+
+
+def test_of_a_database_only_what_is_new_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by an indexer that was just started; and the index equals one that is made anew."""
+    monkeypatch.setattr(indexing, "_SHARE", 0)
     store = Store(tmp_path)
     for session in ("a", "b"):
         store.session(session)

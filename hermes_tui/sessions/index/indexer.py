@@ -226,9 +226,10 @@ class Indexer:
         began = time()
         if began < self._resting.get(key_of(source), 0) <= began + _TOO_LONG:
             return
+        worked = process_time()
         self._all(adapter, source)
-        now = time()
-        self._writer.rest(self._writer.source(source), int(now + _SHARE * (now - began)))
+        worked = process_time() - worked
+        self._writer.rest(self._writer.source(source), int(time() + _SHARE * worked))
 
     def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
         """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""

@@ -40,17 +40,17 @@ screenshots: $(STAMP)  ## make screenshots/*.svg anew from the static demo
 	$(BIN)/python -m hermes_tui.demo.screenshots screenshots
 
 page: $(STAMP)  ## screenshots/export.png anew: an HTML export in a browser without a window (chromium-headless-shell)
-	PYTHONPATH=tests $(BIN)/python tests/page_picture.py screenshots/export.png
+	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/page_picture.py screenshots/export.png
 
 bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated sessions there)
-	PYTHONPATH=tests $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(BENCH_ARGS)
+	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(BENCH_ARGS)
 
 ccusage: $(STAMP)  ## what ccusage says of the sample stores, for the tests of costs (needs npm)
-	PYTHONPATH=tests $(BIN)/python tests/record_ccusage.py
+	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/record_ccusage.py
 	$(BIN)/python -m pytest -q tests/sessions/test_cost_compared.py
 
 differential: $(STAMP)  ## compare the store of lanes with the real Hermes at length (EXAMPLES=2000)
-	PYTHONPATH=tests $(BIN)/python tests/lifecycle/differential.py $(or $(EXAMPLES),1000)
+	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/lifecycle/differential.py $(or $(EXAMPLES),1000)
 
 writers: $(STAMP)  ## eight processes on one session store for minutes, then many random steps beside the real Hermes
 	HERMES_TUI_WRITES=3000 HERMES_TUI_EXAMPLES=20 $(BIN)/python -m pytest -q --timeout 7200 \

@@ -23,6 +23,11 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "HERMES_TUI_SHARED", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """More than there are processors: the tests that drive real programs mostly wait for them."""
+    return (os.cpu_count() or 1) * 3 // 2
+
+
 @pytest.fixture(autouse=True)
 def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """No test sees the developer's own home, agents or settings."""
@@ -71,7 +76,7 @@ def problems() -> list[Problem]:
 @pytest.fixture
 def third_party(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An installed distribution with the adapters of `tiny_adapter`, found by entry point as any other would be.
-    The path is the directory that a subprocess needs in PYTHONPATH beside `tests`."""
+    The path is the directory that a subprocess needs in PYTHONPATH beside `tests/helpers`."""
     site = tmp_path / "site"
     information = site / "tiny_agent-1.0.dist-info"
     information.mkdir(parents=True)

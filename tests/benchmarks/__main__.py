@@ -1,6 +1,6 @@
 """`make bench`: measures speed and memory and prints one table. Not part of the tests: figures are for people.
 
-    PYTHONPATH=tests python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
+    PYTHONPATH=tests:tests/helpers python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
                                           [--runs 5] [--idle 300] [--ccusage PATH]
                                           [--only start,list,search,typing,queries,costs,agents,big,idle]
                                           [--queries 10000] [--into README.md]

@@ -40,7 +40,7 @@ def cli(tiny_home: TinyHome, capfd: pytest.CaptureFixture[str]) -> Callable[...,
 @pytest.fixture
 def process_environment(third_party: Path) -> dict[str, str]:
     """Variables for a real `python -m hermes_tui` that finds `tiny`."""
-    search = (str(third_party), str(REPOSITORY / "tests"), str(REPOSITORY), str(REPOSITORY / "adapters"))
+    search = (str(third_party), str(REPOSITORY / "tests" / "helpers"), str(REPOSITORY), str(REPOSITORY / "adapters"))
     return {**os.environ, "PYTHONPATH": os.pathsep.join(search)}
 
 

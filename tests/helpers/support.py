@@ -7,7 +7,7 @@ from pathlib import Path
 
 __all__ = ["REPOSITORY", "SHARED", "STORES"]
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[2]
 
 SHARED = Path(os.environ.get("HERMES_TUI_SHARED") or REPOSITORY.parent / "shared")
 """The folder with the sample stores, beside the checkout."""

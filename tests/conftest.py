@@ -23,6 +23,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "default")
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "HERMES_TUI_SHARED", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
 
 
+@pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
     """More than there are processors: the tests that drive real programs mostly wait for them."""
     return (os.cpu_count() or 1) * 3 // 2

@@ -22,10 +22,16 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.pilot import Pilot
 
-__all__ = ["SCENES", "Scene", "make"]
+__all__ = ["SCENES", "Scene", "Typed", "make"]
 
 _PATIENCE = 60.0
 """Seconds after which a scene that does not come up is an error."""
+
+
+class Typed(str):
+    """Text that is typed in one go, in place of a key."""
+
+    __slots__ = ()
 
 
 class Scene(NamedTuple):
@@ -36,7 +42,7 @@ class Scene(NamedTuple):
     expects: str
     """Text that must be on the screen before it is taken."""
     keys: tuple[str, ...] = ()
-    """Pressed one after the other once the sessions are there."""
+    """Pressed one after the other once the sessions are there, each when the screen has come to rest."""
     theme: str | None = None
     empty: bool = False
     """On a machine without any session."""
@@ -50,9 +56,9 @@ SCENES = (
         "diff",
         (130, 34),
         "change 1 of",
-        keys=("slash", *"title", "colon", *"fake", "enter", "d"),
+        keys=("slash", Typed("title:fake"), "enter", "d"),
     ),
-    Scene("search", (150, 40), "Resolution", keys=("slash", *"clock", "space", *"agent", "colon", *"claude")),
+    Scene("search", (150, 40), "Resolution", keys=("slash", Typed("clock agent:claude"))),
     Scene("help", (120, 40), "Show the keys that work here", keys=("question_mark",)),
     Scene("lanes", (150, 40), "↻ resume pending", keys=("L", "j")),
     Scene("lane-plan", (110, 34), "Same as:", keys=("L", "j", "j", "j", "j", "R")),
@@ -107,12 +113,16 @@ async def _taken(scene: Scene, home: Path) -> str:
             await _until(pilot, lambda: bool(main.snapshot.places and main.lanes) and not main.snapshot.partial)
             await _still(app, pilot)
             for key in scene.keys:
-                await pilot.press(key)
+                await pilot.press(*(_names(key) if isinstance(key, Typed) else [key]))
                 await _still(app, pilot)
             await _until(pilot, lambda: scene.expects in _text(app))
             return await _still(app, pilot)
     finally:
         manager.catalogue.close()
+
+
+def _names(text: str) -> list[str]:
+    return [{" ": "space", ":": "colon"}.get(character, character) for character in text]
 
 
 async def _until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
@@ -128,7 +138,7 @@ async def _still(app: App[None], pilot: Pilot[None]) -> str:
     before, since = "", time.monotonic()
     end = since + _PATIENCE
     while time.monotonic() < end:
-        await pilot.pause(0.05)
+        await pilot.pause(0.15)
         now = app.export_screenshot(title="hermes-tui", simplify=True)
         if now != before:
             before, since = now, time.monotonic()

@@ -55,6 +55,13 @@ def held(start: Start, claude_home: ClaudeHome, tmp_path: Path) -> Iterator[tupl
     terminal.close()
 
 
+def _let_go(gate: Path, what: str) -> None:
+    """The file is there with all that is in it, or not at all: somebody looks for it all the time."""
+    draft = gate.with_suffix(".draft")
+    draft.write_text(what)
+    draft.rename(gate)
+
+
 def test_rows_are_there_first_and_the_program_takes_over(held: tuple[Terminal, Path]) -> None:
     terminal, gate = held
     early = terminal.text
@@ -63,7 +70,7 @@ def test_rows_are_there_first_and_the_program_takes_over(held: tuple[Terminal, P
     terminal.send("jj\r")
     terminal.quiet()
     assert terminal.text == early, "what is typed is not shown"
-    gate.write_text("")
+    _let_go(gate, "")
     # What was typed meanwhile was not lost: two down, and opened.
     terminal.until(lambda: "Session n37x" in terminal.text.splitlines()[1])
     terminal.until("Answer 0")
@@ -87,7 +94,7 @@ def test_a_signal_meanwhile_leaves_the_terminal_as_it_was(
 
 def test_so_does_a_program_that_cannot_start(held: tuple[Terminal, Path]) -> None:
     terminal, gate = held
-    gate.write_text("no such thing")
+    _let_go(gate, "no such thing")
     assert terminal.wait(10) == 1
     terminal.pump(0.5)
     assert terminal.mode() == terminal.before

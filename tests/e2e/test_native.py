@@ -70,6 +70,13 @@ def _asked(tmux: Tmux, *words: str) -> None:
     time.sleep(0.5)  # a yes counts only after a moment: that is what is tested elsewhere
 
 
+def _started(tmux: Tmux, programs: StandIns) -> None:
+    end = time.monotonic() + 30
+    while not programs.was_started("claude"):
+        assert time.monotonic() < end, tmux.text()
+        time.sleep(0.05)
+
+
 def test_here_and_back_to_the_same_place(bare: Tmux, programs: StandIns, home: ClaudeHome, tmp_path: Path) -> None:
     programs.add("claude", waits=True)
     _third(bare)
@@ -145,10 +152,7 @@ def test_in_tmux_a_window_is_offered(tmux: Tmux, programs: StandIns, tmp_path: P
     tmux.type("r")
     _asked(tmux, "New window (w)", "Here (y)")
     tmux.type("w")
-    end = time.monotonic() + 30
-    while not programs.was_started("claude"):
-        assert time.monotonic() < end, tmux.text()
-        time.sleep(0.05)
+    _started(tmux, programs)
     assert "resume claude" in tmux.run("list-windows", "-F", "#{window_name}")
     tmux.until("READY claude")
     record = programs.record("claude")
@@ -222,6 +226,7 @@ def test_nothing_starts_without_the_program_or_the_directory(bare: Tmux, program
     bare.keys("Enter")
     _asked(bare, "was held in", "Here (y)")
     bare.type("y")
+    _started(bare, programs)
     bare.until("↵ open", absent="Cancel")
     assert programs.record("claude")["cwd"] == str(tmp_path / "moved")
 

@@ -112,6 +112,18 @@ class Cost(_Record, frozen=True):
     estimated: bool = False
     """Computed from a price list rather than recorded by the agent. «ours»"""
 
+    @classmethod
+    def of(cls, used: TokenUsage, total_usd: float, *, estimated: bool = False) -> Cost:
+        """What those tokens cost."""
+        return cls(
+            total_usd=total_usd,
+            input_tokens=used.input_tokens,
+            output_tokens=used.output_tokens,
+            thinking_tokens=used.thinking_tokens,
+            cached_tokens=used.cached_tokens,
+            estimated=estimated,
+        )
+
 
 class ToolCall(_Record, frozen=True):
     """One call of a tool by the model, with its result once there is one."""

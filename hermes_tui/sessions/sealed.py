@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 import session_adapters
@@ -79,8 +80,10 @@ def fingerprint() -> bytes:
     return f"{__version__} {_newest(session_adapters.__path__[0])}".encode()[:64]
 
 
+@cache
 def _newest(folder: str) -> int:
-    """Newest change of a Python file below `folder`, in nanoseconds."""
+    """Newest change of a Python file below `folder`, in nanoseconds, as it was when this process first looked: what
+    is changed later is not the code that runs here."""
     with os.scandir(folder) as found:
         entries = list(found)
     times = [entry.stat().st_mtime_ns for entry in entries if entry.name.endswith(".py")]

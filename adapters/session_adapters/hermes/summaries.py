@@ -140,14 +140,7 @@ def _cost(row: SessionRow, usage: list[UsageRow], tokens: TokenUsage | None) -> 
     if amount is None and not helpers:
         return None
     counted = tokens or TokenUsage()
-    return Cost(
-        total_usd=(amount or 0.0) + helpers,
-        input_tokens=counted.input_tokens,
-        output_tokens=counted.output_tokens,
-        thinking_tokens=counted.thinking_tokens,
-        cached_tokens=counted.cached_tokens,
-        estimated=estimated or bool(helpers),
-    )
+    return Cost.of(counted, (amount or 0.0) + helpers, estimated=estimated or bool(helpers))
 
 
 def recorded_cost(row: SessionRow) -> tuple[float | None, bool]:

@@ -237,13 +237,7 @@ def price(cost: float | None, usage: TokenUsage | None) -> Cost | None:
     if cost is None or not 0 < cost < 1e12:
         return None
     used = usage or TokenUsage()
-    return Cost(
-        total_usd=cost,
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
-        thinking_tokens=used.thinking_tokens,
-        cached_tokens=used.cached_tokens,
-    )
+    return Cost.of(used, cost)
 
 
 def usage_key(when: datetime | None, model: str | None, usage: TokenUsage | None) -> str:

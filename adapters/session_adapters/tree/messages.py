@@ -100,13 +100,7 @@ def price(usage: UsageRecord | None) -> Cost | None:
     used = tokens(usage) if total is not None else None
     if total is None or used is None:
         return None
-    return Cost(
-        total_usd=total,
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
-        thinking_tokens=used.thinking_tokens,
-        cached_tokens=used.cached_tokens,
-    )
+    return Cost.of(used, total)
 
 
 def usd(usage: UsageRecord) -> float | None:

@@ -218,15 +218,7 @@ class Tally(TreeShape):
 
 
 def _cost(paid: float | None, used: TokenUsage) -> Cost | None:
-    if paid is None:
-        return None
-    return Cost(
-        total_usd=paid,
-        input_tokens=used.input_tokens,
-        output_tokens=used.output_tokens,
-        thinking_tokens=used.thinking_tokens,
-        cached_tokens=used.cached_tokens,
-    )
+    return None if paid is None else Cost.of(used, paid)
 
 
 def _turns(parts: list[Brief]) -> int:

@@ -37,12 +37,5 @@ def _priced(session: Session, message: Message, prices: Prices, now: float) -> M
     tariff = prices.of(usage.model)
     if tariff is None:
         return message
-    cost = Cost(
-        total_usd=price(tariff, usage, now),
-        input_tokens=tokens.input_tokens,
-        output_tokens=tokens.output_tokens,
-        thinking_tokens=tokens.thinking_tokens,
-        cached_tokens=tokens.cached_tokens,
-        estimated=True,
-    )
+    cost = Cost.of(tokens, price(tariff, usage, now), estimated=True)
     return replace(message, cost=cost)

@@ -1,7 +1,8 @@
 """Our `SessionStore` beside the real one: the same calls on both, the same clock, everything compared after each.
 
 `python tests/lifecycle/differential.py 2000` (or `make differential`) runs so many sequences and says how many steps
-there were without a difference. What differs on purpose, and is evened out before comparing:
+there were without a difference, every half a minute on the way too. What differs on purpose, and is evened out before
+comparing:
 
 * ids end in random digits: a session of one store stands for the session of the other that the same call returned;
 * rows bear the real time, so `created_at` of a lane that was found again by its row is the real time too.
@@ -14,7 +15,8 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from itertools import count
 from pathlib import Path
@@ -70,6 +72,9 @@ class Lanes(RuleBasedStateMachine):
 
     oracle: ClassVar[Oracle]
     steps: ClassVar[int] = 0
+    sequences: ClassVar[int] = 0
+    ended: ClassVar[Callable[[int, int], None]]
+    """Told after each sequence how many there were, and how many steps in all of them."""
 
     @initialize(
         policy=st.sampled_from(POLICIES),
@@ -336,12 +341,22 @@ class Lanes(RuleBasedStateMachine):
             self.oracle.close_store()
             self.db.close()
             shutil.rmtree(self.folder, ignore_errors=True)
+            Lanes.sequences += 1
+            Lanes.ended(Lanes.sequences, Lanes.steps)
 
 
-def run(oracle: Oracle, examples: int, steps: int = 30, **options: Any) -> int:
-    """So many sequences of at most so many steps; how many comparisons there were. Raises at a difference."""
+def run(
+    oracle: Oracle,
+    examples: int,
+    steps: int = 30,
+    ended: Callable[[int, int], None] = lambda sequences, steps: None,
+    **options: Any,
+) -> int:
+    """So many sequences of at most so many steps; how many comparisons there were. Raises at a difference. `ended` is
+    told after each sequence how many there were, and how many comparisons in all of them."""
     Lanes.oracle = oracle
-    Lanes.steps = 0
+    Lanes.steps = Lanes.sequences = 0
+    Lanes.ended = staticmethod(ended)
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     run_state_machine_as_test(
         Lanes,
@@ -357,7 +372,21 @@ def run(oracle: Oracle, examples: int, steps: int = 30, **options: Any) -> int:
     return Lanes.steps
 
 
+class Progress:
+    """Says every half a minute how far it is, and whether that was without a difference."""
+
+    def __init__(self, wanted: int) -> None:
+        self._wanted = wanted
+        self._said = time.monotonic()
+
+    def __call__(self, sequences: int, steps: int) -> None:
+        if time.monotonic() - self._said >= 30:
+            self._said = time.monotonic()
+            print(f"{sequences} of {self._wanted} sequences, {steps} steps, no difference so far", flush=True)
+
+
 if __name__ == "__main__":
+    wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     with tempfile.TemporaryDirectory() as place, Oracle(Path(place) / "hermes") as hermes:
-        compared = run(hermes, int(sys.argv[1]) if len(sys.argv) > 1 else 1000, database=None)
+        compared = run(hermes, wanted, ended=Progress(wanted), database=None)
     print(f"{compared} steps on our SessionStore and on the real one of hermes-agent 0.19.0, no difference")

@@ -87,8 +87,12 @@ def _invoke(arguments: Sequence[str], wants_json: bool) -> int:
 
 def _usage(error: click.ClickException, wants_json: bool) -> int:
     from click import UsageError
+    from click.exceptions import NoArgsIsHelpError
 
     text = error.format_message()
+    if isinstance(error, NoArgsIsHelpError) and not wants_json:
+        narration.say(text)
+        return narration.USAGE
     if wants_json:
         output.json_error("VALIDATION_ERROR", text)
         return narration.USAGE

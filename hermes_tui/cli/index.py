@@ -65,7 +65,7 @@ def rebuild(context: click.Context, as_json: bool) -> int:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def clear(context: click.Context, as_json: bool) -> None:
-    """Delete the index; it is made again when something is searched for."""
+    """Delete the index; the next search has it made again."""
     service = _service(context)
     _clear(service)
     _show(service, as_json)

@@ -82,7 +82,7 @@ def resume(
 @_common
 @click.pass_context
 def mark(context: click.Context, /, key: str, reason: str, profile: str | None, **options: bool) -> int:
-    """Mark the lane KEY as interrupted, so that its conversation is kept."""
+    """Mark the lane KEY as interrupted, to keep its conversation."""
     return _run(context, _request(context, "mark", key, profile, reason=reason), **options)
 
 
@@ -111,7 +111,10 @@ def prune(context: click.Context, /, days: int, profile: str | None, **options: 
 @_common
 @click.pass_context
 def undo(context: click.Context, /, operation: str, profile: str | None, **options: bool) -> int:
-    """Take the operation of that id back, where the store still allows it; `lanes log` has the ids."""
+    """Take an operation back, where the store still allows it.
+
+    `lanes log` has the ids.
+    """
     operations = _operations(context)
     return _carried_out(operations, operations.undo(operation), **options)
 

@@ -68,9 +68,9 @@ def list_(context: click.Context, profile: str | None, as_json: bool) -> None:
 @_json_option
 @click.pass_context
 def show(context: click.Context, key: str, profile: str | None, as_json: bool) -> None:
-    """Show everything about the lane KEY: its session, flags, tokens, reset policy and earlier sessions.
+    """Show everything that is known about the lane KEY.
 
-    The end of a key does if no other lane's ends so.
+    Its session, flags, tokens, reset policy and earlier sessions. The end of a key does if no other lane's ends so.
     """
     from hermes_tui.cli.lanes_view import lane_lines
 

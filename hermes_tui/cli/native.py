@@ -53,9 +53,9 @@ def resume(context: click.Context, /, agent: str, session_id: str | None, **opti
 @_common
 @click.pass_context
 def fork(context: click.Context, /, agent: str, session_id: str | None, **options: Any) -> int:
-    """Begin a new session with what was said in session ID of AGENT, in the agent's own program.
+    """Begin a new session with what was said in the session ID of AGENT.
 
-    `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so. The exit
+    It begins in the agent's own program. `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so. The exit
     code is the program's.
     """
     return _run(context, "fork", agent, session_id, **options)

@@ -28,7 +28,9 @@ COMMANDS = {
     "doctor": Place("hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."),
     "index": Place("hermes_tui.cli.index", "index", "See, rebuild or delete the search index."),
     "lanes": Place("hermes_tui.cli.lanes", "lanes", "See and steer the lanes of Hermes' gateway."),
-    "sessions": Place("hermes_tui.cli.sessions", "sessions", "List, print, export and compare sessions."),
+    "sessions": Place(
+        "hermes_tui.cli.sessions", "sessions", "List, search, print, export, compare and go on with sessions."
+    ),
 }
 
 

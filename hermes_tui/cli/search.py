@@ -53,11 +53,11 @@ def search(
     as_json: bool,
     **options: Any,
 ) -> int:
-    """Find conversations in which QUERY is said, by anyone, a tool included.
+    """Find conversations in which QUERY is said.
 
-    Words all have to be there; "a phrase"; OR; NOT or a dash for what must not; begin* for beginnings; and
-    agent: model: cwd: role: tool: file: tag: source: title: id: is: since: until: cost: tokens: turns:
-    (write -- before a query that begins with a dash)
+    By anyone, a tool included. Words all have to be there; "a phrase"; OR; NOT or a dash for what must not; begin*
+    for beginnings; and agent: model: cwd: role: tool: file: tag: source: title: id: is: since: until: cost: tokens:
+    turns: (write -- before a query that begins with a dash)
     """
     text = " ".join(words)
     if not text.strip():
@@ -131,7 +131,10 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], *, with
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
 @click.pass_context
 def browse(context: click.Context, agent: str | None, limit: int, as_json: bool) -> None:
-    """Show the conversations of AGENT, or of all agents, that were active last, each with its first prompt."""
+    """Show the conversations that were active last.
+
+    Those of AGENT, or of all agents, each with its first prompt.
+    """
     manager = manager_of(context.find_root().obj.home)
     found = manager.browse(agent, limit=max(0, limit))
     if as_json:

@@ -231,6 +231,16 @@ def test_version_and_help(spawn: Spawn) -> None:
     assert all(name.encode() in spawn("--help").stdout for name in root_module.COMMANDS)
 
 
+@pytest.mark.parametrize("group", ["cost", "index", "lanes", "sessions"])
+def test_a_group_without_a_command_shows_its_commands_each_in_a_whole_sentence(spawn: Spawn, group: str) -> None:
+    ran = spawn(group, COLUMNS="80")
+    assert (ran.returncode, ran.stdout) == (2, b"")
+    shown = ran.stderr.decode()
+    assert shown == spawn(group, "--help", COLUMNS="80").stdout.decode()
+    assert "..." not in shown.split("Commands:")[1]
+    assert all(line.endswith(".") for line in shown.split("Commands:\n")[1].splitlines())
+
+
 def test_a_home_that_is_not_there(spawn: Spawn, tmp_path: Path) -> None:
     ran = spawn("--home", str(tmp_path / "nowhere"), "sessions", "list")
     assert ran.returncode == 2

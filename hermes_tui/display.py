@@ -23,6 +23,7 @@ __all__ = [
     "duration",
     "fit",
     "money",
+    "priced",
     "safe",
     "size",
 ]
@@ -154,6 +155,13 @@ def size(octets: int) -> str:
 def money(cost: Cost | None) -> str:
     """US dollars without the sign: `1.83`, `~1.83` when estimated, `<0.01`; empty when unknown."""
     return "" if cost is None else dollars(cost.total_usd, estimated=cost.estimated)
+
+
+def priced(cost: Cost | None) -> str:
+    """US dollars with their sign, for running text: `$1.83`, `~$1.83` when estimated, `<$0.01`; empty when unknown."""
+    text = money(cost)
+    digits = text.lstrip("~<")
+    return f"{text[: len(text) - len(digits)]}${digits}" if text else ""
 
 
 def dollars(usd: float, *, estimated: bool = False, unpriced: bool = False) -> str:

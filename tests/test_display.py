@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_tui.display import age, cell_width, count, duration, fit, money, safe, size
+from hermes_tui.display import age, cell_width, count, duration, fit, money, priced, safe, size
 from session_adapters.model import EPOCH, Cost
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
@@ -140,6 +140,14 @@ def test_money() -> None:
     assert money(Cost(total_usd=0.001)) == "<0.01"
     assert money(Cost(total_usd=0.0)) == "0.00"
     assert money(Cost(total_usd=1234.5)) == "1,234.50"
+
+
+def test_money_in_running_text_has_its_sign_before_the_digits() -> None:
+    assert priced(None) == ""
+    assert priced(Cost(total_usd=1.834)) == "$1.83"
+    assert priced(Cost(total_usd=1.834, estimated=True)) == "~$1.83"
+    assert priced(Cost(total_usd=0.001)) == "<$0.01"
+    assert priced(Cost(total_usd=0.001, estimated=True)) == "~<$0.01"
 
 
 def test_duration_and_size() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from hermes_tui.display import compact, count, money, safe
+from hermes_tui.display import compact, count, priced, safe
 from hermes_tui.sessions.calls import output_text, target
 from hermes_tui.sessions.diff.model import DiffOperation, FileUse, SessionDiff, Side, ToolUse
 from hermes_tui.sessions.diff.wording import wording
@@ -52,7 +52,7 @@ def side_facts(side: Side) -> dict[str, str]:
     if tokens is not None and tokens.total:
         facts["tokens"] = f"{count(tokens.total - tokens.output_tokens)} in {count(tokens.output_tokens)} out"
     if side.cost is not None:
-        facts["cost"] = f"${money(side.cost)}".replace("$~", "~$")
+        facts["cost"] = priced(side.cost)
     if side.error:
         facts["outcome"] = "ended in an error"
     return facts

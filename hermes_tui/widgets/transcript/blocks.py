@@ -10,7 +10,7 @@ from rich.segment import Segment
 from rich.style import Style
 
 from hermes_tui.clock import Clock
-from hermes_tui.display import count, money, safe, size
+from hermes_tui.display import count, priced, safe, size
 from hermes_tui.sessions.calls import arguments, edits, facts, output_text, target
 from hermes_tui.widgets.cells import fit, width_of
 from hermes_tui.widgets.transcript.pieces import NOTE, Palette, Piece, Rendered
@@ -227,7 +227,7 @@ class _Work:
             cached = f" ({count(usage.cached_tokens)} cached)" if usage.cached_tokens else ""
             said.append(f"{count(given)} in{cached} {count(usage.output_tokens)} out")
         if message.cost is not None:
-            said.append(f"${money(message.cost)}".replace("$~", "~$"))
+            said.append(priced(message.cost))
         return said
 
     def _prose(self) -> None:

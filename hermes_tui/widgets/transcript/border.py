@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_tui.display import money, safe
+from hermes_tui.display import priced, safe
 from hermes_tui.widgets.cells import fit, width_of
 from hermes_tui.widgets.states import state_of
 from session_adapters.model import SessionSummary
@@ -33,7 +33,7 @@ def _facts(session: SessionSummary, *, gone: bool) -> list[str]:
         session.git_branch or "",
         session.model or "",
         f"{turns:,} {'turn' if turns == 1 else 'turns'}" if turns else "",
-        f"${money(session.cost)}".replace("$~", "~$") if session.cost is not None else "",
+        priced(session.cost),
         f"{state.glyph} {state.word}" if state is not None else "",
     ]
 

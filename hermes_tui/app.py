@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from textual import constants, on
+from textual import on
 from textual.app import App
 from textual.screen import Screen
 
-from hermes_tui import collector, paths
+from hermes_tui import paths
+from hermes_tui.app_actions import AppActions
 from hermes_tui.bookkeeper import Bookkeeper
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
-from hermes_tui.display import safe
-from hermes_tui.errors import HermesTuiError, ValidationError
+from hermes_tui.errors import HermesTuiError
 from hermes_tui.index_watch import IndexWatch
 from hermes_tui.keymap import bindings, validate_keymap
 from hermes_tui.lane_watch import LaneNews, LaneWatch
@@ -28,8 +26,7 @@ from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.snapshot import Snapshot
-from hermes_tui.signals import Guard
-from hermes_tui.themes import NO_COLOUR_THEME, PLAIN_THEME, THEMES, has_few_colours, has_no_colour, theme_for
+from hermes_tui.themes import THEMES, has_no_colour, theme_for
 from hermes_tui.watch import Slot, Watch
 from hermes_tui.widgets.session_rows import Forest
 from hermes_tui.widgets.transcript.style import get_ready as ready_to_show
@@ -41,17 +38,13 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from hermes_tui.early.curtain import Curtain
-    from hermes_tui.sessions.cost.overview import Overview, Rank
-    from session_adapters.base import Environment
     from session_adapters.model import Problem
     from session_adapters.transcript import Transcript
 
-__all__ = ["HermesApp", "run_app"]
-
-_COLOUR_SYSTEMS = ("auto", "standard", "256", "truecolor")
+__all__ = ["HermesApp"]
 
 
-class HermesApp(App[None], inherit_bindings=False):
+class HermesApp(AppActions, App[None], inherit_bindings=False):
     """The program. Idle, it writes nothing to the terminal."""
 
     TITLE = "hermes-tui"
@@ -96,7 +89,7 @@ class HermesApp(App[None], inherit_bindings=False):
         self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
         self.reader = Reader(manager.open, self._opens.put, self._growths.put, _get_ready)
         self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed)
-        self._bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
+        self.bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
         self._indexing = indexing
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
         self._lanes: Slot[LaneNews] = Slot(self._in_loop, self._show_lanes)
@@ -166,7 +159,7 @@ class HermesApp(App[None], inherit_bindings=False):
         self._leaving = True
         self._index_watch.stop()
         self._main_screen.stop_searching()
-        self._bookkeeper.stop()
+        self.bookkeeper.stop()
         self.watch_thread.stop()
         self.lane_watch.stop()
         self.reader.stop()
@@ -211,7 +204,7 @@ class HermesApp(App[None], inherit_bindings=False):
         self._badges.update((name, label.badge) for name, label in self.manager.labels.items())
         whole = snapshot.places and not snapshot.partial
         if whole and not self.clock.is_fixed:
-            self._bookkeeper.look()
+            self.bookkeeper.look()
         if whole and self._indexing:
             self._index_watch.look()
         self._hand_over(snapshot)
@@ -262,79 +255,6 @@ class HermesApp(App[None], inherit_bindings=False):
             self._unnotify(one, refresh=False)
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
-    # Actions -----------------------------------------------------------------------------------------------
-
-    def action_help(self) -> None:
-        """The keys of where one is."""
-        from hermes_tui.screens.help import HelpScreen
-
-        if isinstance(self.screen, MainScreen):
-            labels = self.manager.saved_labels.values()
-            agents = [(safe(one.badge), safe(one.label)) for one in labels]
-            self.push_screen(HelpScreen(self.screen.contexts, self._used_keymap, agents))
-        elif not isinstance(self.screen, HelpScreen):
-            contexts = getattr(self.screen, "contexts", ("page", "app"))
-            self.push_screen(HelpScreen(contexts, self._used_keymap))
-
-    @property
-    def _used_keymap(self) -> Mapping[str, str]:
-        return {} if self._keymap_errors else self.user_keymap
-
-    def action_problems(self) -> None:
-        """What could not be read."""
-        from hermes_tui.screens.problems import ProblemsScreen
-
-        problems = self.main.snapshot.problems
-        if not problems:
-            self.notify("No problems: everything that was found could be read.", markup=False)
-        elif not isinstance(self.screen, ProblemsScreen):
-            labels = {name: label.label for name, label in self.manager.labels.items()}
-            self.push_screen(ProblemsScreen(problems, labels))
-
-    def action_cost(self) -> None:
-        """What sessions cost; the sessions behind a line of it are shown in the list."""
-        from hermes_tui.screens.cost import CostScreen, filter_text
-
-        if self.screen is not self.main:
-            return
-        labels = {name: label.label for name, label in self.manager.saved_labels.items()}
-
-        def compute(today: date) -> Overview:
-            return self.manager.costs.overview(today)
-
-        def chosen(rank: Rank | None) -> None:
-            if rank is not None:
-                self.main.show_only(filter_text(rank), rank.sessions)
-
-        version = lambda: self.main.snapshot.version  # noqa: E731
-        self.push_screen(CostScreen(self.clock, compute, labels, version), chosen)
-
-    def action_lanes(self) -> None:
-        """The lanes of Hermes' gateway."""
-        from hermes_tui.screens.lanes import LanesScreen
-
-        if self.screen is not self.main:
-            return
-        screen = LanesScreen(self.clock, read_only=self.config.read_only)
-        screen.news = self.main.lanes
-        self.lane_watch.show(True)
-        self.push_screen(screen, lambda _: self.lane_watch.show(False))
-
-    def action_next_theme(self) -> None:
-        """The next of our themes."""
-        if self.no_colour:
-            self.notify("NO_COLOR is set, so there are no colours to choose from.", markup=False)
-            return
-        names = [theme.name for theme in THEMES if theme.name != NO_COLOUR_THEME]
-        at = names.index(self.theme) if self.theme in names else -1
-        self.theme = names[(at + 1) % len(names)]
-        self.notify(f"Theme: {self.theme}", markup=False)
-
-    def action_refresh(self) -> None:
-        """Look at the stores without waiting for the next turn."""
-        self.watch_thread.look_now()
-        self.lane_watch.look_now()
-
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers: our own, and none of Textual's."""
         from hermes_tui.commands import commands_of
@@ -347,54 +267,3 @@ def _get_ready() -> None:
     ready_to_show()
     import hermes_tui.sessions.search.live
     import hermes_tui.sessions.search.within  # noqa: F401
-
-
-def run_app(
-    config: Config,
-    *,
-    environment: Environment | None = None,
-    static_now: datetime | None = None,
-    manager: SessionManager | None = None,
-    curtain: Curtain | None = None,
-) -> int:
-    """Run the program as `config` says until it is left; its exit code.
-
-    `environment` None: this process's own. `static_now` (aware) makes time stand still there. `manager` None: one for
-    that environment. `curtain`: what stands on the terminal meanwhile. Without a wish of the user's, a terminal of
-    few colours shows its own. Raises `ValidationError` for colours that there are not.
-    """
-    _check_colours(config.theme)
-    if config.theme is None and has_few_colours():
-        config = replace(config, theme=PLAIN_THEME)
-    os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
-    manager = manager or SessionManager(environment, indexed=config.index)
-    app = HermesApp(
-        manager,
-        config,
-        clock=Clock(static_now),
-        painted=collector.settle,
-        indexing=config.index and static_now is None,
-        curtain=curtain,
-    )
-    guard = Guard(app.leave_soon, mode=curtain.mode if curtain else None)
-    if curtain is not None:
-        curtain.give_back_signals()
-    guard.install()
-    try:
-        app.run(mouse=config.mouse)
-    finally:
-        app.watch_thread.join()
-        guard.release()
-        app.manager.catalogue.close()
-    return app.return_code or 0
-
-
-def _check_colours(theme: str | None) -> None:
-    names = [one.name for one in THEMES]
-    if theme is not None and theme not in names:
-        known = ", ".join(name for name in names if name != NO_COLOUR_THEME)
-        raise ValidationError(f"unknown theme {theme!r}; known are {known}")
-    system = constants.COLOR_SYSTEM or "auto"
-    if system not in _COLOUR_SYSTEMS:
-        known = ", ".join(_COLOUR_SYSTEMS)
-        raise ValidationError(f"TEXTUAL_COLOR_SYSTEM: unknown value {system!r}; known are {known}, or unset it")

@@ -24,19 +24,24 @@ class Bookkeeper:
         self._booked = booked
         self._wanted = threading.Event()
         self._over = threading.Event()
-        self._started = False
+        self._thread: threading.Thread | None = None
 
     def look(self) -> None:
         """Sessions have changed. The first time the thread begins."""
         self._wanted.set()
-        if not self._started:
-            self._started = True
-            threading.Thread(target=self._run, name="bookkeeper", daemon=True).start()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="bookkeeper", daemon=True)
+            self._thread.start()
 
     def stop(self) -> None:
         """End, without waiting for an addition that is under way."""
         self._over.set()
         self._wanted.set()
+
+    def join(self, seconds: float) -> None:
+        """Wait so long at most, after `stop`, for an addition that is under way."""
+        if self._thread is not None:
+            self._thread.join(seconds)
 
     def _run(self) -> None:
         pause = _FIRST

@@ -19,6 +19,7 @@ __all__ = [
     "compact",
     "count",
     "count_lines",
+    "counted",
     "dollars",
     "duration",
     "fit",
@@ -147,6 +148,11 @@ def count(number: int) -> str:
     return f"{value:.0f}{unit}"
 
 
+def counted(number: int, noun: str) -> str:
+    """`1 message`, `1,284 messages`: of nouns that take an s."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 def size(octets: int) -> str:
     """Bytes as `812 B`, `1.2 kB`, `31 MB`."""
     return f"{octets} B" if octets < 1000 else f"{count(octets)[:-1]} {count(octets)[-1]}B".replace("BB", "GB")
@@ -158,7 +164,7 @@ def money(cost: Cost | None) -> str:
 
 
 def priced(cost: Cost | None) -> str:
-    """US dollars with their sign, for running text: `$1.83`, `~$1.83` when estimated, `<$0.01`; empty when unknown."""
+    """The same with its sign, for running text: `$1.83`, `~$1.83`, `<$0.01`."""
     text = money(cost)
     digits = text.lstrip("~<")
     return f"{text[: len(text) - len(digits)]}${digits}" if text else ""

@@ -55,8 +55,8 @@ def resume(context: click.Context, /, agent: str, session_id: str | None, **opti
 def fork(context: click.Context, /, agent: str, session_id: str | None, **options: Any) -> int:
     """Begin a new session with what was said in the session ID of AGENT.
 
-    It begins in the agent's own program, whose exit code is given on. `agent:id` in one word does as well, and so does
-    the beginning of an id if no other session's begins so.
+    It begins in the agent's own program, whose exit code is given on. `agent:id` in one word does as well, and so
+    does the beginning of an id if no other session's begins so.
     """
     return _run(context, "fork", agent, session_id, **options)
 

@@ -31,7 +31,7 @@ def open_tui(settings: Settings) -> int:
     try:
         _import_lightly()
         os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
-        from hermes_tui.app import run_app
+        from hermes_tui.running import run_app
 
         return run_app(config, manager=manager, curtain=curtain)
     finally:

@@ -23,6 +23,8 @@ __all__ = ["STATIC_NOW", "only_home", "run_demo"]
 
 STATIC_NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
 """When `--static` takes place."""
+_PATIENCE = 10.0
+"""Seconds to wait at most for costs that are being added up: they would be written into a home that is removed."""
 
 
 def run_demo(config: Config, *, static: bool, home: Path | None, open_tui: bool = True) -> int:
@@ -58,14 +60,15 @@ def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
     write_home(home, now)
     if not open_tui:
         return 0
-    from hermes_tui.app import run_app
+    from hermes_tui.running import run_app
 
     writers = () if static else (LiveWriter(home, now), DemoGateway(home))
     with only_home(home):
         for writer in writers:
             writer.start()
         try:
-            return run_app(config, environment=environment_of(home), static_now=now if static else None)
+            at = now if static else None
+            return run_app(config, environment=environment_of(home), static_now=at, patience=_PATIENCE)
         finally:
             for writer in writers:
                 writer.stop()

@@ -167,7 +167,7 @@ def refresh(self, agents=None):
         time.sleep(60)
     return first(self, agents)
 Catalogue.refresh = refresh
-from hermes_tui.app import run_app
+from hermes_tui.running import run_app
 from hermes_tui.config import Config
 sys.exit(run_app(Config()))
 """

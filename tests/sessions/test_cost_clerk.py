@@ -100,3 +100,25 @@ def test_the_bookkeeper_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPat
     keeper.look()
     assert asked.wait(20)
     keeper.stop()
+
+
+def test_an_addition_that_is_under_way_can_be_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.bookkeeper._FIRST", 0.0)
+    under_way, go_on = threading.Event(), threading.Event()
+    written: list[str] = []
+
+    def book() -> None:
+        under_way.set()
+        go_on.wait(20)
+        written.append("costs")
+
+    keeper = Bookkeeper(book, lambda: pytest.fail("nobody is there any more"))
+    keeper.join(20)  # nothing was begun
+    keeper.look()
+    assert under_way.wait(20)
+    keeper.stop()
+    keeper.join(0)
+    assert written == []
+    go_on.set()
+    keeper.join(20)
+    assert written == ["costs"]

@@ -1,0 +1,115 @@
+"""What the keys that work everywhere do: help, problems, costs, lanes, themes, a look at the stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from hermes_tui.display import safe
+from hermes_tui.themes import NO_COLOUR_THEME, THEMES
+
+if TYPE_CHECKING:
+    from hermes_tui.clock import Clock
+    from hermes_tui.config import Config
+    from hermes_tui.lane_watch import LaneWatch
+    from hermes_tui.screens.main import MainScreen
+    from hermes_tui.sessions.cost.overview import Overview, Rank
+    from hermes_tui.sessions.manager import SessionManager
+    from hermes_tui.watch import Watch
+
+__all__ = ["AppActions"]
+
+
+class AppActions:
+    """For the program."""
+
+    if TYPE_CHECKING:
+        screen: Any
+        push_screen: Any
+        notify: Any
+        theme: Any
+        manager: SessionManager
+        config: Config
+        clock: Clock
+        no_colour: bool
+        user_keymap: Mapping[str, str]
+        watch_thread: Watch
+        lane_watch: LaneWatch
+        _keymap_errors: list[str]
+
+        @property
+        def main(self) -> MainScreen:
+            """The screen at the bottom of the stack."""
+            raise NotImplementedError
+
+    def action_help(self) -> None:
+        """The keys of where one is."""
+        from hermes_tui.screens.help import HelpScreen
+
+        if self.screen is self.main:
+            labels = self.manager.saved_labels.values()
+            agents = [(safe(one.badge), safe(one.label)) for one in labels]
+            self.push_screen(HelpScreen(self.screen.contexts, self._used_keymap, agents))
+        elif not isinstance(self.screen, HelpScreen):
+            contexts = getattr(self.screen, "contexts", ("page", "app"))
+            self.push_screen(HelpScreen(contexts, self._used_keymap))
+
+    @property
+    def _used_keymap(self) -> Mapping[str, str]:
+        return {} if self._keymap_errors else self.user_keymap
+
+    def action_problems(self) -> None:
+        """What could not be read."""
+        from hermes_tui.screens.problems import ProblemsScreen
+
+        problems = self.main.snapshot.problems
+        if not problems:
+            self.notify("No problems: everything that was found could be read.", markup=False)
+        elif not isinstance(self.screen, ProblemsScreen):
+            labels = {name: label.label for name, label in self.manager.labels.items()}
+            self.push_screen(ProblemsScreen(problems, labels))
+
+    def action_cost(self) -> None:
+        """What sessions cost; the sessions behind a line of it are shown in the list."""
+        from hermes_tui.screens.cost import CostScreen, filter_text
+
+        if self.screen is not self.main:
+            return
+        labels = {name: label.label for name, label in self.manager.saved_labels.items()}
+
+        def compute(today: date) -> Overview:
+            return self.manager.costs.overview(today)
+
+        def chosen(rank: Rank | None) -> None:
+            if rank is not None:
+                self.main.show_only(filter_text(rank), rank.sessions)
+
+        version = lambda: self.main.snapshot.version  # noqa: E731
+        self.push_screen(CostScreen(self.clock, compute, labels, version), chosen)
+
+    def action_lanes(self) -> None:
+        """The lanes of Hermes' gateway."""
+        from hermes_tui.screens.lanes import LanesScreen
+
+        if self.screen is not self.main:
+            return
+        screen = LanesScreen(self.clock, read_only=self.config.read_only)
+        screen.news = self.main.lanes
+        self.lane_watch.show(True)
+        self.push_screen(screen, lambda _: self.lane_watch.show(False))
+
+    def action_next_theme(self) -> None:
+        """The next of our themes."""
+        if self.no_colour:
+            self.notify("NO_COLOR is set, so there are no colours to choose from.", markup=False)
+            return
+        names = [theme.name for theme in THEMES if theme.name != NO_COLOUR_THEME]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.notify(f"Theme: {self.theme}", markup=False)
+
+    def action_refresh(self) -> None:
+        """Look at the stores without waiting for the next turn."""
+        self.watch_thread.look_now()
+        self.lane_watch.look_now()

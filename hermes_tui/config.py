@@ -16,7 +16,7 @@ from msgspec import Meta, Struct, ValidationError, convert, field
 
 from hermes_tui import errors, paths
 
-__all__ = ["Config", "Price", "Window", "config_file", "load"]
+__all__ = ["Config", "Hector", "Price", "Window", "config_file", "load"]
 
 _LIMIT = 1 << 20
 """Bytes; a settings file longer than that is not one."""
@@ -48,6 +48,16 @@ class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Tokens, for `summary_buffer` and `token_window`."""
 
 
+class Hector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Hector's databases on servers."""
+
+    dsn: tuple[str, ...] = ()
+    """Addresses, `postgresql://user:password@host:port/database`. They may hold passwords, and are shown nowhere."""
+
+    def __repr__(self) -> str:
+        return f"Hector({len(self.dsn)} addresses)"
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings, with their defaults."""
 
@@ -63,6 +73,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Model name → its price."""
     context: Mapping[str, Window] = field(default_factory=dict)
     """Agent name → its window."""
+    hector: Hector = Hector()
     searches: Mapping[str, str] = field(default_factory=dict)
     """Name → query: saved searches."""
 

@@ -41,6 +41,8 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
         [context.hector]
         strategy = "buffer_window"
         size = 20
+        [hector]
+        dsn = ["postgresql://reader:secret@db/hector"]
         [searches]
         mine = "agent:claude is:error"
         """,
@@ -50,6 +52,8 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
     assert found.keymap == {"list.open": "o"}
     assert found.prices["my-model"] == config.Price(input=1.5, output=6, cache_read=0.15)
     assert found.context["hector"] == config.Window(strategy="buffer_window", size=20)
+    assert found.hector.dsn == ("postgresql://reader:secret@db/hector",)
+    assert "secret" not in repr(found)
     assert found.searches == {"mine": "agent:claude is:error"}
 
 
@@ -72,6 +76,7 @@ def test_the_variable_names_another_file(tmp_path: Path, monkeypatch: pytest.Mon
         ("[prices.m]\ninput = nan\noutput = 2", "input"),
         ("[prices.m]\ninput = 1\noutput = 2\ncache_read = inf", "cache_read"),
         ('[context.hector]\nstrategy = "all"', "strategy"),
+        ('[hector]\ndsn = "postgresql://db/hector"', "dsn"),
     ],
 )
 def test_a_mistake_is_named_and_nothing_of_the_file_is_used(tmp_path: Path, text: str, said: str) -> None:

@@ -208,6 +208,7 @@ class SessionSummary(_Record, frozen=True):
     updated_at: datetime = field(default_factory=lambda: EPOCH)
     """Time of the newest message, not of the file."""
     turn_count: int = field(default_factory=int)
+    """Prompts that were answered. Like all counts here, without what a fork is known to have inherited."""
     message_count: int = field(default_factory=int)
     model: str | None = None
     """The most used one; ties go to the latest."""
@@ -241,6 +242,8 @@ class SessionSummary(_Record, frozen=True):
     """It ended in a failed call."""
     end_reason: str | None = None
     archived: bool = False
+    notes: tuple[str, ...] = ()
+    """What else people should know of it, each in a few words: whom it is shared with, what it waits for."""
     gone: bool = False
     """It was here and its store no longer has it."""
     partial: bool = False

@@ -17,6 +17,7 @@ from hermes_tui.errors import HermesTuiError, ParseError, SessionNotFound, Valid
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters, Label
 from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.machine import this_machine
 from hermes_tui.sessions.options import ListOptions, select
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Session, SessionSummary, unified_id
@@ -69,7 +70,7 @@ class SessionManager:
         `agents` restricts what is read; raises `AgentNotFound` for a name that no adapter has. `prices` None: those
         in the user's settings. `indexed` False: no search index is made or asked."""
         given = environment
-        self._adapters = Adapters(lambda: given or Environment.current(), agents)
+        self._adapters = Adapters(lambda: given or this_machine(), agents)
         self._cache_dir = cache_dir
         self._catalogue: tuple[str, Catalogue] | None = None
         self._prices = prices

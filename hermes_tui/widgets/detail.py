@@ -19,7 +19,7 @@ _LEAST_FIRST = ("branch", "parts", "turns", "tokens", "model")
 def detail_parts(
     conversation: Conversation, clock: Clock, width: int, lane: State | None = None
 ) -> tuple[list[Part], list[Part]]:
-    """Left: model, branch, turns, tokens, parts, times, without the least of them where `width` is too little.
+    """Left: model, branch, turns, tokens, parts, notes, times, without the least of them where `width` is too little.
     Right: the state in words; `lane` is that of the lane that is in it."""
     tip = conversation.tip
     least = "≥ " if conversation.partial else ""
@@ -31,6 +31,7 @@ def detail_parts(
         "turns": f"{least}{conversation.turns} turn{'' if conversation.turns == 1 else 's'}",
         "tokens": _tokens(conversation.tokens, least),
         "parts": f"{len(conversation.parts)} parts" if len(conversation.parts) > 1 else "",
+        "notes": ", ".join(map(safe, tip.notes)),
         "times": _times(conversation, clock),
     }
     shown = {name: fact for name, fact in facts.items() if fact}

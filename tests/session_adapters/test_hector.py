@@ -207,6 +207,7 @@ def test_rows_of_a_shared_id_are_in_both_sessions_and_nobodys(sample: HectorAdap
     assert (first.message_count, first.raw.get("sharedMessages")) == (6, None)
     assert (second.message_count, second.raw["sharedMessages"]) == (0, 6)
     assert (first.raw["sharedWith"], second.raw["sharedWith"]) == (["math_bot"], ["assistant"])
+    assert (first.notes, second.notes) == (("shared with math_bot",), ("shared with assistant, counted there",))
     assert first.title == second.title
     for session in (first, second):
         for message in session.messages:
@@ -218,6 +219,7 @@ def test_orphans_are_sessions_and_say_so(sample: HectorAdapter) -> None:
         session = get(sample, f"@deleted/{name}")
         assert (len(session.messages), session.message_count) == (count, count)
         assert (session.raw["orphaned"], session.source) == (True, "(deleted)")
+        assert session.notes == ("deleted, its messages remain",)
     with pytest.raises(SessionMissing):
         sample.session(next(sample.sources(lambda problem: None)), "@deleted/s1")
 
@@ -276,6 +278,8 @@ def test_what_waits_for_a_human_is_said(sample: HectorAdapter) -> None:
     found = listed(sample)
     for name, pending in V1["pending_approval"].items():
         assert found[f"assistant/{name}"].raw["waitsForApproval"] == {pending["task"]: pending["tool"]}
+        assert found[f"assistant/{name}"].notes == (f"waits for approval of {pending['tool']}",)
+    assert found["Zero%20Config%20Mode/default/chat-1"].notes == ("waits for input",)
     assert sum("waitsForApproval" in one.raw or "waitsForInput" in one.raw for one in found.values()) == 2
 
 

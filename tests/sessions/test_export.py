@@ -42,6 +42,7 @@ def rich_session(text: str = "plain", thinking: str = "why") -> Session:
         tokens=TokenUsage(input_tokens=10, output_tokens=20, cached_tokens=30, thinking_tokens=5),
         cwd=text,
         tags=(text,),
+        notes=(text,),
         turn_count=1,
         raw={"native": text},
         messages=(

@@ -129,7 +129,8 @@ def _configured(
         if driver in ("sqlite", "sqlite3") and database and database != ":memory:":
             yield Place(folder / environment.expand(database), str(path.name))
         elif driver in ("postgres", "postgresql") and not _is_given(store, database, environment, known):
-            reason = f"its sessions are on a PostgreSQL server and read only when {DSN_VARIABLE} has its address"
+            where = f"{DSN_VARIABLE} or the setting dsn of [hector]"
+            reason = f"its sessions are on a PostgreSQL server and read only when {where} has its address"
             trouble(str(path), name, reason)
 
 

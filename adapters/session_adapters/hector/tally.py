@@ -117,8 +117,20 @@ class Tally:
             partial=partial,
             path=path,
             warnings=self.warnings + bool(facts.damaged),
+            notes=tuple(self._notes(facts)),
             raw=self._raw(facts),
         )
+
+    def _notes(self, facts: Facts) -> Iterator[str]:
+        others = ", ".join(name or "no agent" for name in facts.raw.get("sharedWith", ()))
+        if others:
+            yield f"shared with {others}" + (", counted there" if facts.counted_elsewhere else "")
+        if facts.raw.get("orphaned"):
+            yield "deleted, its messages remain"
+        if tools := facts.raw.get("waitsForApproval"):
+            yield f"waits for approval of {', '.join(dict.fromkeys(tools.values()))}"
+        if self.waits:
+            yield "waits for input"
 
     def _raw(self, facts: Facts) -> dict[str, Any]:
         more = {

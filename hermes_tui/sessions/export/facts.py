@@ -30,6 +30,8 @@ def facts_of(session: Session) -> Iterator[tuple[str, str]]:
         yield "Forked from", line(session.forked_from)
     if session.tags:
         yield "Tags", ", ".join(map(line, session.tags))
+    for note in session.notes:
+        yield "Note", line(note)
     yield "Turns", str(session.turn_count)
     yield "Cost", cost_text(session.cost)
     if session.warnings:
@@ -62,7 +64,7 @@ def notes_of(message: Message) -> Iterator[str]:
     if message.visibility != "live":
         yield message.visibility
     if message.inherited:
-        yield "from the parent session"
+        yield "from another session"
 
 
 def tokens_text(usage: TokenUsage) -> str:

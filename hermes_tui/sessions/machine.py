@@ -1,0 +1,35 @@
+"""The machine whose stores are read when no other is named: this process's environment and what the settings add."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+
+from msgspec.structs import replace
+
+from hermes_tui.config import config_file, load
+from session_adapters.base import Environment
+
+__all__ = ["this_machine"]
+
+_HECTOR = "HERMES_TUI_HECTOR_DSN"
+_DECIDE = ("HERMES_TUI_CONFIG", "XDG_CONFIG_HOME", "HOME")
+"""Variables that say where the settings are."""
+
+
+def this_machine() -> Environment:
+    """This process's environment, as it is now, with the addresses of Hector's servers that the settings name. They
+    are in no variable of the process itself, which every program that it starts would inherit. Raises
+    `errors.ValidationError` for settings with a mistake."""
+    current = Environment.current()
+    if current.variables.get(_HECTOR, "").strip():
+        return current
+    addresses = _addresses(tuple(map(os.environ.get, _DECIDE)))
+    return replace(current, variables={**current.variables, _HECTOR: addresses}) if addresses else current
+
+
+@lru_cache(maxsize=1)
+def _addresses(decide: tuple[str | None, ...]) -> str:
+    """Read once for each place of the settings: they count from the start of the program."""
+    named = bool((decide[0] or "").strip())
+    return " ".join(load().hector.dsn) if named or config_file().exists() else ""

@@ -1,0 +1,37 @@
+"""The line about the session under the cursor."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from hermes_tui.clock import Clock
+from hermes_tui.widgets.detail import detail_parts
+from hermes_tui.widgets.session_rows import Conversation
+from session_adapters.model import SessionSummary
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def said(width: int, *notes: str) -> str:
+    session = SessionSummary(
+        agent="hector",
+        session_id="math_bot/s1",
+        notes=notes,
+        turn_count=3,
+        created_at=NOW - timedelta(hours=2),
+        updated_at=NOW - timedelta(hours=1),
+    )
+    left, _ = detail_parts(Conversation([session]), Clock(NOW), width)
+    return "".join(text for text, _ in left)
+
+
+def test_what_an_agent_says_of_a_session_is_there() -> None:
+    assert "3 turns · shared with assistant, counted there · started 10:00" in said(
+        90, "shared with assistant, counted there"
+    )
+    assert "waits for input" in said(50, "waits for input"), "however narrow: turns go first"
+    assert "3 turns · started" in said(90)
+
+
+def test_notes_are_shown_as_text_alone() -> None:
+    assert "\x1b" not in said(90, "shared with \x1b[31mred")

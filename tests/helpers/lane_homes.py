@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from textual.pilot import Pilot
 
@@ -17,14 +17,33 @@ from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.demo import hermes
+from hermes_tui.screens.lane_plan import PlanScreen
 from hermes_tui.screens.lanes import LanesScreen
 from hermes_tui.sessions.manager import SessionManager
 from pilots import until
 from session_adapters.base import Environment
 
-__all__ = ["NOW", "HermesDemo", "lanes_of"]
+__all__ = [
+    "BO",
+    "DANA",
+    "DISCORD",
+    "FAYE",
+    "NOW",
+    "HermesDemo",
+    "agree",
+    "app_of",
+    "go",
+    "lanes_of",
+    "planned",
+    "state",
+    "toasts",
+]
 
 NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
+DISCORD = "agent:main:discord:thread:880012:880012"
+BO = "agent:main:telegram:dm:700002"
+FAYE = "agent:main:slack:channel:C0700009:U7"
+DANA = "agent:main:email:dm:dana@example.org"
 
 
 class HermesDemo:
@@ -100,3 +119,43 @@ class HermesDemo:
 def lanes_of(pilot: Pilot[None]) -> LanesScreen:
     """The screen of lanes, wherever it is on the stack."""
     return next(screen for screen in pilot.app.screen_stack if isinstance(screen, LanesScreen))
+
+
+def app_of(pilot: Pilot[None]) -> HermesApp:
+    return cast(HermesApp, pilot.app)
+
+
+def toasts(pilot: Pilot[None]) -> list[str]:
+    return [notification.message for notification in pilot.app._notifications]
+
+
+async def go(pilot: Pilot[None], key: str, profile: str = "default") -> None:
+    """The cursor to that lane."""
+    screen = lanes_of(pilot)
+    while (shown := screen.profile) is None or shown.name != profile:
+        await pilot.press("tab")
+    at = next(at for at, row in enumerate(screen.table.rows) if row.key == key)
+    screen.table.go(at)
+    await pilot.pause()
+
+
+async def planned(pilot: Pilot[None]) -> PlanScreen:
+    """The plan, once it is on the screen."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, PlanScreen))
+    screen = cast(PlanScreen, pilot.app.screen)
+    await until(pilot, lambda: screen.plan is not None and screen._shown < float("inf"))
+    return screen
+
+
+async def agree(pilot: Pilot[None]) -> None:
+    """Wait for the plan, and say yes."""
+    await planned(pilot)
+    await pilot.press("y")
+    await until(pilot, lambda: isinstance(pilot.app.screen, LanesScreen))
+    await until(pilot, lambda: not lanes_of(pilot)._doing)
+
+
+def state(pilot: Pilot[None], key: str) -> str:
+    """What the row says of the lane's state."""
+    row = next(row for row in lanes_of(pilot).table.rows if row.key == key)
+    return f"{row.state.glyph} {row.state.word}"

@@ -27,12 +27,6 @@ OTHER = "agent:main:telegram:group:-100700001:12"
 
 
 @pytest.fixture
-def home(store: Callable[..., Path], tmp_path: Path) -> Home:
-    """Seventeen lanes of a stopped 0.19.0."""
-    return Home(store("hermes", "home"), tmp_path)
-
-
-@pytest.fixture
 def in_zone(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
     """Moves this process into a zone, by a rule as POSIX has it."""
 

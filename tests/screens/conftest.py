@@ -14,7 +14,9 @@ from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
+from hermes_tui.screens.agreement import AgreementScreen
 from hermes_tui.sessions.manager import SessionManager
+from lane_homes import HermesDemo
 from pilots import until
 from session_adapters.base import Environment
 
@@ -25,6 +27,18 @@ Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 def claude_home(tmp_path: Path) -> ClaudeHome:
     """An empty store of Claude Code."""
     return ClaudeHome(tmp_path / "home")
+
+
+@pytest.fixture
+def demo(tmp_path: Path) -> HermesDemo:
+    """The demo's lanes, with a gateway."""
+    return HermesDemo(tmp_path / "home")
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Yes counts as soon as the plan is on the screen."""
+    monkeypatch.setattr(AgreementScreen, "QUIET", 0.0)
 
 
 @pytest.fixture

@@ -55,7 +55,8 @@ def list_(context: click.Context, profile: str | None, as_json: bool) -> None:
     now = datetime.now(UTC)
     found = board_of(context, profile, now)
     if as_json:
-        output.write_json({"profiles": found.profiles, "lanes": found.lanes})
+        where = {"noHome": found.no_home} if found.no_home else {}
+        output.write_json({"profiles": found.profiles, "lanes": found.lanes} | where)
         return
     output.write("".join(f"{line}\n" for line in board_lines(found, now, output.terminal_width())))
     for problem in found.problems:
@@ -92,8 +93,10 @@ def board_of(context: click.Context, profile: str | None, now: datetime) -> Boar
     if profile is None:
         return found
     names = [one.name for one in found.profiles]
+    if profile not in names and not names:
+        raise ValidationError(found.no_home)
     if profile not in names:
-        raise ValidationError(f"there is no Hermes profile {profile!r}; known are {', '.join(names) or 'none'}")
+        raise ValidationError(f"there is no Hermes profile {profile!r}; known are {', '.join(names)}")
     return replace(
         found,
         profiles=tuple(one for one in found.profiles if one.name == profile),
@@ -108,6 +111,8 @@ def lane_named(found: Board, text: str) -> Lane:
     matching = matching or [one for one in lanes_ if text and one.key.endswith(f":{text}")]
     if len(matching) == 1:
         return matching[0]
+    if not found.profiles:
+        raise LaneNotFound(found.no_home)
     if not matching:
         raise LaneNotFound(f"there is no lane {text!r}; `hermes-tui lanes list` shows those that there are")
     places = ", ".join(f"{one.key} (profile {one.profile})" for one in matching)

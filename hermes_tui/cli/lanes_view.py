@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hermes_tui.display import age, cell_width, count, duration, fit, safe
+from hermes_tui.display import age, cell_width, count, counted, duration, fit, safe
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.gateway import Gateway
@@ -31,7 +31,7 @@ def board_lines(board: Board, now: datetime, width: int) -> Iterator[str]:
         lanes = [lane for lane in board.lanes if lane.profile == profile.name]
         yield from (f"  {line}" for line in _table(lanes, now, width - 2))
     if not board.profiles:
-        yield "(no Hermes home)"
+        yield f"({safe(board.no_home)})"
 
 
 def gateway_words(profile: Profile, now: datetime) -> str:
@@ -55,7 +55,7 @@ def gateway_words(profile: Profile, now: datetime) -> str:
 def _work(gateway: Gateway) -> list[str]:
     words = [gateway.phase] if gateway.phase not in ("", "running") else []
     if gateway.active_agents:
-        words.append(f"{gateway.active_agents} turn{'s' if gateway.active_agents != 1 else ''} running")
+        words.append(f"{counted(gateway.active_agents, 'turn')} running")
     return words
 
 
@@ -122,7 +122,12 @@ def lane_lines(lane: Lane, now: datetime) -> Iterator[str]:
         if value:
             yield f"  {name:14} {safe(value)}"
     for one in lane.earlier:
-        details = (_moment(one.started_at), one.end_reason or "not ended", f"{one.messages} messages", one.title)
+        details = (
+            _moment(one.started_at),
+            one.end_reason or "not ended",
+            counted(one.messages, "message"),
+            one.title,
+        )
         yield f"  {'earlier':14} {safe(one.session_id)}  {safe(', '.join(part for part in details if part))}"
 
 

@@ -13,7 +13,7 @@ from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 from session_adapters.hermes.adapter import DATABASE, HermesAdapter
 
-__all__ = ["DEFAULT_PROFILE", "HermesHome", "hermes_homes", "home_of"]
+__all__ = ["DEFAULT_PROFILE", "HermesHome", "hermes_homes", "home_of", "no_home_words"]
 
 DEFAULT_PROFILE = "default"
 
@@ -66,5 +66,20 @@ def home_of(environment: Environment, profile: str) -> HermesHome:
     for home in homes:
         if home.profile == profile:
             return home
-    known = ", ".join(home.profile for home in homes) or "none: no Hermes home was found"
-    raise ValidationError(f"there is no Hermes profile {profile!r}; known are {known}")
+    if not homes:
+        raise ValidationError(no_home_words(environment))
+    raise ValidationError(
+        f"there is no Hermes profile {profile!r}; known are {', '.join(home.profile for home in homes)}"
+    )
+
+
+def no_home_words(environment: Environment) -> str:
+    """Why there is no home at all: where it was looked for, and who says so. A clause without a full stop."""
+    path = HermesAdapter(environment).roots()[0].path
+    what = "is no directory" if path.exists() else "is not there"
+    named = environment.variables.get("HERMES_HOME", "").strip()
+    return (
+        f"no Hermes home was found: {path} {what}, and HERMES_HOME names it"
+        if named
+        else f"no Hermes home was found: {path} {what}; set HERMES_HOME if it is elsewhere"
+    )

@@ -15,7 +15,7 @@ from hermes_tui.lifecycle.configuration import GatewayConfig
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.gateway import Gateway
 from hermes_tui.lifecycle.gateway_rules import Rules
-from hermes_tui.lifecycle.homes import hermes_homes
+from hermes_tui.lifecycle.homes import hermes_homes, no_home_words
 from hermes_tui.lifecycle.index import IndexedLane
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session, key_parts
 from hermes_tui.lifecycle.moments import from_wall
@@ -27,9 +27,10 @@ from session_adapters.times import from_epoch
 
 __all__ = ["Board", "Earlier", "Lane", "LaneState", "Profile", "board", "lane_of", "lanes"]
 
-LaneState = Literal["live", "suspended", "resume pending", "ended", "no session", "unreadable"]
+LaneState = Literal["live", "suspended", "resume pending", "ended", "no session", "unknown", "unreadable"]
 """live: the next message goes on with the session, unless the policy says else. ended: its session is closed, so
-that Hermes looks for another or begins one. no session: the database has no row of it (yet)."""
+that Hermes looks for another or begins one. no session: the database has no row of it (yet). unknown: the database
+cannot be read, and the index says nothing else. unreadable: what the index says cannot be understood."""
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -119,6 +120,8 @@ class Board(_Part, frozen=True):
 
     profiles: tuple[Profile, ...] = ()
     lanes: tuple[Lane, ...] = ()
+    no_home: str = ""
+    """Where Hermes was looked for, if there is none."""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -152,7 +155,9 @@ def board(environment: Environment, now: datetime | None = None) -> Board:
             )
         )
     found.sort(key=lambda lane: (lane.last_active is None, -_seconds(lane.last_active), lane.profile, lane.key))
-    return Board(profiles=tuple(profiles), lanes=tuple(found))
+    return Board(
+        profiles=tuple(profiles), lanes=tuple(found), no_home="" if profiles else no_home_words(environment)
+    )
 
 
 def lane_of(one: IndexedLane, seen: Survey, now: datetime) -> Lane:
@@ -182,7 +187,7 @@ def lane_of(one: IndexedLane, seen: Survey, now: datetime) -> Lane:
         home=str(seen.home.path),
         key=one.key,
         parts=tuple((part.name, part.value) for part in key_parts(one.key, entry.origin)),
-        state=_state(entry, row, ended),
+        state=_state(entry, row, ended, unread=bool(seen.unread)),
         platform=_platform(entry),
         chat_type=_chat_type(entry),
         chat=_chat(entry),
@@ -227,14 +232,16 @@ def _chat_type(entry: SessionEntry) -> str:
     return entry.origin.chat_type if entry.origin else entry.chat_type
 
 
-def _state(entry: SessionEntry, row: SessionRow | None, ended: bool) -> LaneState:
+def _state(entry: SessionEntry, row: SessionRow | None, ended: bool, *, unread: bool) -> LaneState:
     if entry.suspended:
         return "suspended"
     if ended:
         return "ended"
     if entry.resume_pending:
         return "resume pending"
-    return "live" if row is not None else "no session"
+    if row is None:
+        return "unknown" if unread else "no session"
+    return "live"
 
 
 def _chat(entry: SessionEntry) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import apsw
@@ -16,6 +16,7 @@ from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.recovery import restart_counts
 from hermes_tui.lifecycle.rows import RoutingRow, Rows, SessionRow
+from hermes_tui.lifecycle.state_db.access import REPAIR
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.times import from_epoch
 
@@ -41,6 +42,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """Id of a compressed session → the one in which it goes on; Hermes moves the lane there by itself."""
     has_table: bool = False
     """Whether the index is in the database (Hermes 0.18.1 and later)."""
+    unread: str = ""
+    """Why the database could not be read; the lanes are those of `sessions.json` then."""
     notes: tuple[str, ...] = ()
     """What is unusual and no fault: sentences without a full stop."""
     problems: tuple[str, ...] = ()
@@ -57,28 +60,20 @@ class _Read(msgspec.Struct):
     tips: dict[str, str] = {}
     schema: int | None = None
     usage: float | None = None
+    missing: bool = False
+    """There is no database."""
+    fault: str = ""
+    """Why the database could not be read."""
 
 
 def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
     """Look at `home`. Raises nothing: what cannot be read is one of the `problems`."""
     config = read_gateway_config(home.path)
     home = msgspec.structs.replace(home, sessions=config.sessions_dir)
-    problems: list[str] = []
     file = read_index(home.index_file)
-    if file.fault:
-        problems.append(f"{home.index_file}: {file.fault}")
-    try:
-        read = read_database(home.database, lambda connection: _read(Rows.of(connection), file, home.scope))
-    except DatabaseMissing:
-        read = _Read()
-    except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
-        problems.append(f"{home.database}: {error}")
-        read = _Read()
+    read = _read_database(home, file)
     lanes = indexed_lanes(read.routing, file, home.scope)
-    problems += [f"{home.path}: lane {lane.key}: {lane.fault}" for lane in lanes if lane.fault]
     restarts, fault = restart_counts(home.path)
-    if fault:
-        problems.append(fault)
     config = config_of_store(home.path, read.schema, read.has_table)
     gateway = gateway_for(home.path, home.profile, home.root, proc)
     running = gateway.state == "running"
@@ -91,11 +86,21 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
         sessions=read.sessions,
         chains=read.chains,
         tips=read.tips,
-        notes=_notes(lanes, home),
+        notes=tuple(_notes(lanes, home, read, file)),
         restarts=restarts,
         has_table=read.has_table,
-        problems=(*problems, *config.problems),
+        unread=read.fault,
+        problems=(*_problems(home, read, file, lanes), *([fault] if fault else []), *config.problems),
     )
+
+
+def _read_database(home: HermesHome, file: IndexFile) -> _Read:
+    try:
+        return read_database(home.database, lambda connection: _read(Rows.of(connection), file, home.scope))
+    except DatabaseMissing:
+        return _Read(missing=True)
+    except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
+        return _Read(fault=str(error))
 
 
 def _read(rows: Rows, file: IndexFile, scope: str) -> _Read:
@@ -115,9 +120,21 @@ def _read(rows: Rows, file: IndexFile, scope: str) -> _Read:
     )
 
 
-def _notes(lanes: Sequence[IndexedLane], home: HermesHome) -> tuple[str, ...]:
-    others = sorted({lane.scope for lane in lanes if lane.scope not in (None, home.scope)} - {None})
-    return tuple(
-        f"lanes are recorded for the directory {one}, as in a container or a copy, and not for {home.scope}"
-        for one in others
-    )
+def _problems(home: HermesHome, read: _Read, file: IndexFile, lanes: Sequence[IndexedLane]) -> Iterator[str]:
+    """Each with what is shown instead, and what can be done."""
+    if file.fault:
+        shown = "the lanes are shown as the database has them, " if read.routing else ""
+        yield f"{home.index_file}: {file.fault}; {shown}repair it or move it away"
+    if read.fault:
+        shown = "the lanes are shown as sessions.json has them, " if file.entries else ""
+        yield f"{home.database}: {read.fault}; {shown}{REPAIR}"
+    for lane in lanes:
+        if lane.fault:
+            yield f"{home.path}: lane {lane.key}: {lane.fault}"
+
+
+def _notes(lanes: Sequence[IndexedLane], home: HermesHome, read: _Read, file: IndexFile) -> Iterator[str]:
+    if read.missing and file.entries:
+        yield f"there is no database {home.database}; the lanes are shown as sessions.json has them"
+    for one in sorted({lane.scope for lane in lanes if lane.scope not in (None, home.scope)} - {None}):
+        yield f"lanes are recorded for the directory {one}, as in a container or a copy, and not for {home.scope}"

@@ -18,7 +18,7 @@ from hermes_tui.widgets.lanes.facts import lane_blocks, lane_row
 from hermes_tui.widgets.lanes.table import LaneTable
 from hermes_tui.widgets.lanes.title import title_parts
 from hermes_tui.widgets.line import Line
-from hermes_tui.widgets.page import Page
+from hermes_tui.widgets.page import Block, Page
 
 if TYPE_CHECKING:
     from hermes_tui.app import HermesApp
@@ -156,7 +156,7 @@ class LanesScreen(LaneOperations, Screen[None]):
         if news is None:
             return
         if lane is None:
-            page.show([])
+            page.show([Block(safe(news.board.no_home), style="faint")] if news.board.no_home else [])
             return
         now = self._clock.now()
         page.show(lane_blocks(lane, now, self._clock.local, self._notice(lane)))
@@ -191,7 +191,6 @@ class LanesScreen(LaneOperations, Screen[None]):
     def action_problems(self) -> None:
         """What could not be read of the lanes."""
         from hermes_tui.screens.page import PageScreen
-        from hermes_tui.widgets.page import Block
 
         news = self.news
         found = [(one.name, text) for one in news.board.profiles for text in one.problems] if news else []
@@ -213,6 +212,9 @@ class LanesScreen(LaneOperations, Screen[None]):
         lane = self.lane
         if lane is None or not lane.session_id or lane.state == "no session":
             self.notify("This lane has no session to read yet.", markup=False)
+            return
+        if lane.state == "unknown":
+            self.notify("The database cannot be read; ! says why.", markup=False)
             return
         sessions: list[tuple[str, str]] = [(lane.continues_in or lane.session_id, lane.state)]
         if lane.continues_in:

@@ -185,8 +185,43 @@ def test_a_lane_in_one_place_only(home: Path) -> None:
     assert {lane.disagreement for lane in found(home).values()} == {""}
 
 
+def test_a_database_that_cannot_be_read_makes_no_lane_sessionless(home: Path) -> None:
+    """What the mirror says is shown, as such; that there is no session is not known."""
+    database = home / ".hermes" / "state.db"
+    before = found(home)
+    database.write_bytes(b"no database at all\n" * 500)
+    shown = board(Environment(home=home), NOW)
+    mine = [lane for lane in shown.lanes if lane.profile == "default"]
+    assert {lane.key for lane in mine} == set(before)
+    assert {lane.state for lane in mine} == {"unknown", "suspended", "resume pending"}
+    (problem,) = shown.profiles[0].problems
+    assert str(database) in problem
+    assert "as sessions.json has them" in problem
+    assert "hermes sessions repair" in problem
+    database.unlink()
+    shown = board(Environment(home=home), NOW)
+    assert "unknown" not in {lane.state for lane in shown.lanes}
+    assert str(database) in shown.profiles[0].notes[0]
+
+
+def test_a_torn_mirror_leaves_the_lanes_of_the_database(home: Path) -> None:
+    path = home / ".hermes" / "sessions" / "sessions.json"
+    path.write_text(path.read_text()[:700])
+    shown = board(Environment(home=home), NOW)
+    assert len([lane for lane in shown.lanes if lane.profile == "default"]) == 17
+    (problem,) = shown.profiles[0].problems
+    assert str(path) in problem
+    assert "as the database has them, repair it or move it away" in problem
+
+
 def test_no_home_no_lanes(tmp_path: Path) -> None:
-    assert board(Environment(home=tmp_path)).profiles == ()
+    found = board(Environment(home=tmp_path))
+    assert (found.profiles, found.lanes) == ((), ())
+    assert f"{tmp_path / '.hermes'} is not there; set HERMES_HOME" in found.no_home
+    file = tmp_path / "file"
+    file.touch()
+    named = board(Environment(home=tmp_path, variables={"HERMES_HOME": str(file)}))
+    assert f"{file} is no directory, and HERMES_HOME names it" in named.no_home
 
 
 def test_looking_changes_nothing_and_encodes(home: Path) -> None:

@@ -171,9 +171,51 @@ def test_a_file_that_may_not_grow(path: Path) -> None:
     assert contents(path) == before
 
 
+def test_a_disk_without_room_is_said_to_be_full(path: Path) -> None:
+    """SQLite calls it an error of input or output when the memory that processes share cannot be made."""
+    before = contents(path)
+    code = (
+        "import resource, shutil, sys\nfrom pathlib import Path\n"
+        "from hermes_tui.lifecycle.state_db import SessionDB, StoreError\n"
+        "usage = shutil.disk_usage\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "for free in (1 << 40, 0):\n"
+        "    shutil.disk_usage = lambda place: usage(place)._replace(free=free)\n"
+        "    try: SessionDB(Path(sys.argv[1])).append_message('a', 'user', 'x')\n"
+        "    except StoreError as error: print(error)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        env={"PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    with_room, without = ran.stdout.splitlines()
+    assert str(path) in with_room
+    assert "the disk does not take or give it; nothing was written" in with_room
+    assert "is full; nothing was written, make room" in without
+    assert contents(path) == before
+
+
+def test_a_file_system_that_is_mounted_read_only(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No mode of a file helps there."""
+    mounted = os.statvfs(path)
+
+    class ReadOnly:
+        f_flag = mounted.f_flag | os.ST_RDONLY
+
+    monkeypatch.setattr(os, "statvfs", lambda place: ReadOnly)
+    before = tree(path.parent)
+    with pytest.raises(StoreError) as caught:
+        SessionDB(path)
+    assert_sentence(caught.value, str(path), "mounted read-only", "mount it writable")
+    assert tree(path.parent) == before
+
+
 @contextmanager
-def locked(path: Path) -> Iterator[Callable[[], None]]:
-    """Another process writes and does not come to an end, until the function is called."""
+def locked(path: Path) -> Iterator[Callable[[], int]]:
+    """Another process writes and does not come to an end, until the function is called; that says which it is."""
     code = (
         "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1], isolation_level=None)\nc.execute('BEGIN IMMEDIATE')\n"
         "print('held', flush=True)\nsys.stdin.read()\nc.execute('ROLLBACK')"
@@ -183,8 +225,13 @@ def locked(path: Path) -> Iterator[Callable[[], None]]:
     )
     assert holder.stdout is not None
     assert holder.stdout.readline() == "held\n"
+
+    def release() -> int:
+        holder.communicate()
+        return holder.pid
+
     try:
-        yield lambda: holder.communicate() and None
+        yield release
     finally:
         holder.communicate()
 
@@ -193,13 +240,14 @@ def test_a_lock_that_is_never_given_back(path: Path, monkeypatch: pytest.MonkeyP
     pauses: list[float] = []
     monkeypatch.setattr(store, "BUSY_TIMEOUT", 1)
     monkeypatch.setattr(time, "sleep", pauses.append)
-    with SessionDB(path) as db, locked(path):
+    with SessionDB(path) as db, locked(path) as release:
         with pytest.raises(StoreBusy) as caught:
             db.end_session("a", "x")
-        assert_sentence(caught.value, "locked", "try again")
+        assert_sentence(caught.value, str(path), "locked", "nothing was changed", "try again")
         row = db.get_session("a")
         assert row is not None
         assert row["ended_at"] is None
+        assert f"process {release()} (python" in str(caught.value)
     assert len(pauses) == 14
     assert all(0.020 <= pause <= 0.150 for pause in pauses)
     assert len(set(pauses)) == 14
@@ -208,7 +256,7 @@ def test_a_lock_that_is_never_given_back(path: Path, monkeypatch: pytest.MonkeyP
 def test_a_lock_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "BUSY_TIMEOUT", 1)
     with SessionDB(path) as db, locked(path) as release:
-        monkeypatch.setattr(time, "sleep", lambda seconds: release())
+        monkeypatch.setattr(time, "sleep", lambda seconds: release() and None)
         db.end_session("a", "at last")
         row = db.get_session("a")
     assert row is not None

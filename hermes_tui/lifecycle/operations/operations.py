@@ -175,7 +175,12 @@ class Operations(Ledger):
             keys=plan.keys,
             changes=plan.changes,
         )
-        self._audit.append(record)
+        try:
+            self._audit.append(record)
+        except StoreError as error:
+            raise StoreError(
+                f"{str(error).rstrip('.')}; without it nothing is changed, so make that possible."
+            ) from error
         return record
 
     def _mirrored(self, plan: Plan, home: HermesHome) -> str:

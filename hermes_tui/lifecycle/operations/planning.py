@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 
+from hermes_tui.display import counted
 from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words
@@ -88,7 +89,7 @@ def _read_words(around: Surroundings, lanes: Sequence[Facts]) -> list[str]:
     if len(lanes) == 1 and lanes[0].entry is not None:
         facts, entry = lanes[0], lanes[0].entry
         count = facts.row.message_count if facts.row else None
-        messages = f", {count} messages" if count is not None else ""
+        messages = f", {counted(count, 'message')}" if count is not None else ""
         words.append(f"the lane is in session {entry.session_id}: {ended_words(facts.row)}{messages}")
         words.append(_places(facts))
         if facts.lane.disagreement:

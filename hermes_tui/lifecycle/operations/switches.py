@@ -13,6 +13,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from hermes_tui.display import counted
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.entry import SessionEntry, check_session_id
 from hermes_tui.lifecycle.moments import wall
@@ -129,7 +130,7 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
             else f"makes {target} this lane's",
             *([] if live else ["leads the lane to it"]),
         ],
-        next_message=f"goes on in {target} ({facts.target.message_count or 'some'} messages)",
+        next_message=f"goes on in {target} ({_said(facts.target)})",
         notes=notes,
         older=[row.id for row in closed if row.id != facts.entry.session_id],
         becomes=target,
@@ -183,6 +184,10 @@ def _renewed(entry: SessionEntry, session_id: str, local: datetime) -> SessionEn
     return entry.changed(session_id=session_id, created_at=local, updated_at=local, **_FRESH)
 
 
+def _said(row: SessionRow) -> str:
+    return counted(row.message_count, "message") if row.message_count else "some messages"
+
+
 def _opened(facts: Facts, target: SessionRow) -> RowChange:
     """The target without an end, and the lane's own."""
     assert facts.entry is not None  # noqa: S101 - checked by the caller
@@ -200,7 +205,9 @@ def _opened(facts: Facts, target: SessionRow) -> RowChange:
 def _target_obstacle(facts: Facts, target: str, force: bool) -> str:
     entry, row = facts.entry, facts.target
     if row is None:
-        return f"this profile's database has no session {target!r}"
+        return (
+            f"this profile's database has no session {target!r}; `hermes-tui sessions list hermes` shows what it has"
+        )
     try:
         check_session_id(target)
     except EntryError as error:
@@ -243,7 +250,7 @@ def _closing_words(facts: Facts, closed: Sequence[SessionRow], reason: str) -> l
     words = [f"ends {row.id} with reason {reason}" for row in closed if row.id == current]
     others = [row.id for row in closed if row.id != current]
     if others:
-        many = f"{len(others)} other session{'s' if len(others) > 1 else ''}"
+        many = counted(len(others), "other session")
         words.append(f"closes {many} that the gateway would otherwise bring back: {', '.join(others)}")
     return words
 

@@ -16,7 +16,10 @@ from hermes_tui.lifecycle.state_db.schema import Schema
 from hermes_tui.paths import private_dir
 from session_adapters.sqlite import DatabaseUnreadable, read_database
 
-__all__ = ["create_file", "examine"]
+__all__ = ["REPAIR", "create_file", "examine"]
+
+REPAIR = "`hermes sessions repair --check-only` says more"
+"""What to do about a database that cannot be read: Hermes' own command, which changes nothing."""
 
 
 def create_file(path: Path) -> None:
@@ -48,7 +51,7 @@ def examine(path: Path, *, writing: bool) -> Schema:
     try:
         schema = read_database(path, Schema.of)
     except DatabaseUnreadable as error:
-        advice = "; nothing was changed, `hermes sessions repair --check-only` says more" if writing else ""
+        advice = f"; nothing was changed, {REPAIR}" if writing else ""
         raise StoreError(f"The session store {path} cannot be read: {error}{advice}.") from error
     if not schema.is_empty and not (schema.has("sessions", "id") and schema.has("messages", "id", "session_id")):
         raise StoreError(f"{path} is a database, but not Hermes' session store: nothing in it was changed.")
@@ -68,6 +71,10 @@ def _check_writable(path: Path, status: os.stat_result) -> None:
             " not written, because files left beside it would lock that user out; run this as that user."
         )
     folder = path.parent
+    if os.statvfs(folder).f_flag & os.ST_RDONLY:
+        raise StoreError(
+            f"The session store {path} is on a file system that is mounted read-only; mount it writable."
+        )
     # Root may write anything; a mode without any write bit still says what the owner wants.
     if not status.st_mode & 0o222 or not os.access(path, os.W_OK):
         raise StoreError(f"The session store {path} is read-only; make it writable first (chmod u+w).")

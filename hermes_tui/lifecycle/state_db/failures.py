@@ -8,6 +8,7 @@ StoreError              hermes_tui.errors
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,9 @@ from pathlib import Path
 import apsw
 
 from hermes_tui.errors import StoreBusy, StoreError
+from hermes_tui.lifecycle.state_db.access import REPAIR
 from hermes_tui.lifecycle.state_db.contention import BUSY
+from hermes_tui.lifecycle.state_db.holders import holder
 
 __all__ = ["QueryRefused", "RuleBroken", "told"]
 
@@ -32,14 +35,18 @@ _KINDS: tuple[tuple[type[apsw.Error], type[StoreError]], ...] = (
     (apsw.ConstraintError, RuleBroken),
     (apsw.SQLError, QueryRefused),
 )
+_FULL = "the disk or the database is full; nothing was written, make room and try again"
 _REASONS: tuple[tuple[type[apsw.Error], str], ...] = (
-    (apsw.FullError, "the disk or the database is full; nothing was written, make room and try again"),
+    (apsw.FullError, _FULL),
     (apsw.ReadOnlyError, "it is read-only now; nothing was written"),
     (apsw.NotADBError, "it is not an SQLite database; nothing was written"),
-    (apsw.CorruptError, "it is damaged; nothing was written, `hermes sessions repair --check-only` says more"),
+    (apsw.CorruptError, f"it is damaged; nothing was written, {REPAIR}"),
     (apsw.CantOpenError, "its files cannot be opened; nothing was written"),
-    (apsw.IOError, "the disk does not take or give it; nothing was written"),
+    (apsw.IOError, "the disk does not take or give it; nothing was written, see the system's log for why"),
 )
+_LITTLE = 64 << 10
+"""Bytes: with fewer free, a disk that refuses something is full, whatever SQLite calls it. The memory that the
+processes share is 32 KiB."""
 
 
 @contextmanager
@@ -49,9 +56,19 @@ def told(path: Path, done: str) -> Iterator[None]:
         yield
     except BUSY as error:
         raise StoreBusy(
-            f"The session store {path} could not be {done}: another process kept it locked; try again."
+            f"The session store {path} could not be {done}: {holder(path.resolve())} kept it locked, and nothing was"
+            " changed; try again, or end that process if it hangs."
         ) from error
     except apsw.Error as error:
         kind = next((ours for theirs, ours in _KINDS if isinstance(error, theirs)), StoreError)
         reason = next((text for theirs, text in _REASONS if isinstance(error, theirs)), f"SQLite says: {error}")
+        if isinstance(error, apsw.IOError | apsw.CantOpenError) and _is_full(path):
+            reason = _FULL
         raise kind(f"The session store {path} could not be {done}: {reason}.") from error
+
+
+def _is_full(path: Path) -> bool:
+    try:
+        return shutil.disk_usage(path.parent).free < _LITTLE
+    except OSError:
+        return False  # then SQLite's own word stands

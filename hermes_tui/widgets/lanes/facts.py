@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hermes_tui.display import age, count, safe
+from hermes_tui.display import age, count, counted, safe
 from hermes_tui.widgets.lanes.columns import LaneRow
 from hermes_tui.widgets.lanes.states import lane_state, notice_state
 from hermes_tui.widgets.page import Block
@@ -99,7 +99,7 @@ def _session_words(lane: Lane) -> str:
     words = [lane.session_id]
     if lane.title:
         words.append(f"“{lane.title}”")
-    details = [f"{lane.messages:,} messages"] if lane.messages else []
+    details = [counted(lane.messages, "message")] if lane.messages else []
     details += [one for one in (lane.model, lane.end_reason and f"ended: {lane.end_reason}") if one]
     if lane.continues_in:
         details.append(f"goes on in {lane.continues_in}")

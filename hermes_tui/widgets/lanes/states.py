@@ -21,6 +21,7 @@ _STATES = {
     "resume pending": State("↻", "resume pending", "accent"),
     "ended": State("✗", "session ended", "faint"),
     "no session": State("·", "no session yet", "faint"),
+    "unknown": State("?", "unknown", "error"),
     "unreadable": State("!", "unreadable", "error"),
 }
 _LIVE = {"reset": "reset taken", "suspend": "suspend taken", "resume": "resume taken", "undo": "undone"}

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from session_adapters.calls import Names, of_call
 from session_adapters.files import is_whole, lines, open_file, read_at
 from session_adapters.searchable import Rewritten, Text, TextReader, texts_of
 from session_adapters.transcript import Builder
@@ -38,6 +39,8 @@ class LinesReader(TextReader):
         """Ids of the messages that were handed over and are still in the builder."""
         self._fresh = 0
         """Index of the first message in the builder that is new or different."""
+        self._asked: dict[str, Names] = {}
+        """What calls were about that are no longer in the builder, by their ids: those that messages there answer."""
 
     def read(self) -> Iterator[tuple[int, Text]]:
         """See `TextReader.read`."""
@@ -97,7 +100,7 @@ class LinesReader(TextReader):
     def _numbered(self, stop: int) -> Iterator[tuple[int, Text]]:
         messages = self.builder.messages
         before = Counter(message.id for message in messages[: self._fresh])
-        for text in texts_of(self.session_id, messages, self._fresh, stop):
+        for text in texts_of(self.session_id, messages, self._fresh, stop, self._asked):
             yield self._given[text.message_id] + before[text.message_id], text
             before[text.message_id] += 1
 
@@ -105,7 +108,17 @@ class LinesReader(TextReader):
         if not count:
             return
         self._given.update(message.id for message in self.builder.messages[:count])
+        self._remember(count)
         self.builder.drop(set(range(count)))
         self.builder.take_change()
         del self._kept[:count]
         self._fresh = max(0, self._fresh - count)
+
+    def _remember(self, count: int) -> None:
+        messages = self.builder.messages
+        results = [one.tool_result for one in messages[count:] if one.tool_result is not None]
+        answered = {result.tool_call_id for result in results if result.linked}
+        self._asked = {key: names for key, names in self._asked.items() if key in answered}
+        if answered:
+            calls = [call for one in messages[:count] for call in one.tool_calls if call.tool_call_id in answered]
+            self._asked.update((call.tool_call_id, of_call(call)) for call in calls)

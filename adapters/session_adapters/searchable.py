@@ -9,9 +9,10 @@ An output stands with the message that brought it; where that is a `tool` messag
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from session_adapters.calls import NOTHING, Names, names_of
 from session_adapters.model import Message
 
 __all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "flat", "prose_of", "texts_of"]
@@ -31,6 +32,8 @@ class Text(NamedTuple):
     tool: str
     visibility: str = "live"
     """As `Message.visibility`."""
+    names: Names = NOTHING
+    """The tools that the message called or answers for, and the files that those calls name."""
 
 
 class SessionTexts(NamedTuple):
@@ -61,15 +64,22 @@ class Rewritten(Exception):
     """The source is not what was read with more behind it: it must be read anew."""
 
 
-def texts_of(session_id: str, messages: Sequence[Message], first: int = 0, stop: int | None = None) -> Iterator[Text]:
+def texts_of(
+    session_id: str,
+    messages: Sequence[Message],
+    first: int = 0,
+    stop: int | None = None,
+    before: Mapping[str, Names] | None = None,
+) -> Iterator[Text]:
     """The texts of a conversation, in its order; every message gives one, also one without any text. Of the messages
-    from `first` up to `stop` alone, if only those are wanted."""
+    from `first` up to `stop` alone, if only those are wanted. `before` has what calls in messages before all these
+    are about, by their ids."""
     answered = {
         message.tool_result.tool_call_id
         for message in messages
         if message.tool_result is not None and message.tool_result.linked
     }
-    for message in messages[first:stop]:
+    for message, names in zip(messages[first:stop], names_of(messages, first, stop, before), strict=True):
         spoken = message.role in ("user", "assistant")
         yield Text(
             session_id=session_id,
@@ -79,6 +89,7 @@ def texts_of(session_id: str, messages: Sequence[Message], first: int = 0, stop:
             prose=message.content if spoken else "",
             tool="\n".join(part for part in _tool_parts(message, spoken, answered) if part),
             visibility=message.visibility,
+            names=names,
         )
 
 

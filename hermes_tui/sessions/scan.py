@@ -17,11 +17,12 @@ from hermes_tui.sessions.search.model import Field, Found, Match
 from hermes_tui.sessions.search.relevance import of_unit
 from hermes_tui.sessions.words import is_han
 from session_adapters.base import Adapter, Report, Source
+from session_adapters.calls import NOTHING
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.raw import may_hold
 from session_adapters.searchable import Text
 
-__all__ = ["MOST_MATCHES", "Wanted", "needles", "scan"]
+__all__ = ["MOST_MATCHES", "Wanted", "fields_of", "needles", "scan"]
 
 MOST_MATCHES = 200
 """Places that are kept of one session: the newest."""
@@ -71,25 +72,19 @@ def scan(
     *,
     whole: bool = False,
     rewound: bool = False,
-    messages: bool = False,
 ) -> Iterator[Found]:
     """The sessions of `source` among `wanted` (by native id) in which something is found.
 
-    `whole`: the source holds no others. `messages`: the query has conditions that a text alone does not decide.
-    Ends early after `stop()`, which is asked before each message. Whatever goes wrong is reported.
+    `whole`: the source holds no others. Ends early after `stop()`, which is asked before each message. Whatever
+    goes wrong is reported.
     """
     try:
         if not _may_hold(adapter, source, wanted):
             return
-        ids = [None] if whole and not messages else list(wanted)
-        for session_id in ids:
+        for session_id in [None] if whole else list(wanted):
             if stop():
                 return
-            if messages and session_id is not None:
-                units = _units_of_messages(adapter, source, session_id)
-            else:
-                units = _units(adapter.texts(source, report, session_id))
-            yield from _matches(units, wanted, stop, rewound)
+            yield from _matches(_units(adapter.texts(source, report, session_id)), wanted, stop, rewound)
     except OSError as error:
         report(Problem(agent=adapter.name, path=source.path, reason=f"cannot be searched: {error.strerror or error}"))
     except Exception as error:
@@ -117,42 +112,21 @@ class _Piece(NamedTuple):
     """Which message of its session it is."""
 
 
+def fields_of(text: Text) -> Iterator[tuple[Field, str]]:
+    """What of a message is a unit: its prose and its tool text, and no text at all where it only calls a tool."""
+    if text.prose or (not text.tool and text.names != NOTHING):
+        yield "prose", text.prose
+    if text.tool:
+        yield "tool", text.tool
+
+
 def _units(texts: Iterator[Text]) -> Iterator[_Piece]:
     session_id, place = None, 0
     for text in texts:
         place = place + 1 if text.session_id == session_id else 0
         session_id = text.session_id
-        if text.prose:
-            yield _Piece(text, "prose", Unit(text.prose, text.role), place)
-        if text.tool:
-            yield _Piece(text, "tool", Unit(text.tool, text.role), place)
-
-
-def _units_of_messages(adapter: Adapter, source: Source, session_id: str) -> Iterator[_Piece]:
-    """As `_units`, with the tools and files of each message; one without any text is a unit too."""
-    from hermes_tui.sessions.search.calls import calls_of, paths_of
-    from session_adapters.base import SessionMissing
-    from session_adapters.searchable import texts_of
-
-    try:
-        messages = adapter.session(source, session_id).messages
-    except SessionMissing:
-        return
-    for place, (text, calls) in enumerate(zip(texts_of(session_id, messages), calls_of(messages), strict=True)):
-        tools = tuple(call.tool_name for call in calls)
-
-        def files(calls: object = calls) -> list[str]:
-            return paths_of(calls)  # type: ignore[arg-type]
-
-        def unit(
-            said: str, role: str = text.role, tools: tuple[str, ...] = tools, files: Callable[[], list[str]] = files
-        ) -> Unit:
-            return Unit(said, role, lambda: tools, files)
-
-        if text.prose or not text.tool:
-            yield _Piece(text, "prose", unit(text.prose), place)
-        if text.tool:
-            yield _Piece(text, "tool", unit(text.tool), place)
+        for field, said in fields_of(text):
+            yield _Piece(text, field, Unit(said, text.role, text.names), place)
 
 
 def _matches(pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop, rewound: bool) -> Iterator[Found]:

@@ -49,12 +49,17 @@ def contents(path: Path) -> dict[str, Counter[Any]]:
         run: Callable[..., Any] = connection.execute
         named = dict[int, tuple[Any, ...]]()
         for row, *facts in run(
-            "SELECT message.id, source.path, source.native, session.native, key, at, role, visibility "
+            "SELECT message.id, source.path, source.native, session.native, key, at, role, visibility, ("
+            "  SELECT group_concat(kind || text) FROM (SELECT kind, text FROM called JOIN name ON name.id = name "
+            "  WHERE called.message = message.id ORDER BY kind, text)), names IS NULL "
             "FROM message JOIN session ON session.id = session JOIN source ON source.id = source"
         ):
             named[row] = (*facts, row >> 8)
         assert len(named) == run("SELECT count(*) FROM message").get
         found["messages"] = Counter(named.values())
+        for row, names in run("SELECT id, names FROM message WHERE names IS NOT NULL"):
+            asked = "SELECT name FROM called WHERE message = ? ORDER BY name"
+            assert names == " ".join(str(name) for (name,) in run(asked, (row,)))
         found["sources"] = Counter(run("SELECT path, native, stamp, level FROM source"))
         for table in TABLES:
             run(f"CREATE VIRTUAL TABLE temp.words_{table} USING fts5vocab(main, {table}, instance)")

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from claude_lines import ClaudeHome
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
+from session_adapters.calls import Names
 from session_adapters.claude import ClaudeAdapter
 from session_adapters.files import METER
-from session_adapters.model import Problem, Session
+from session_adapters.model import Problem, Session, ToolCall, ToolResult
 from session_adapters.registry import BUILT_IN, adapter_class
 from session_adapters.searchable import Rewritten, Text, flat
 from support import STORES
@@ -50,11 +51,41 @@ def spelled(value: Any) -> Iterator[str]:
         yield str(value)
 
 
+def paths(value: Any, named: bool = False) -> Iterator[str]:
+    """What is named like a path in a call's arguments, and the files of patches."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from paths(item, any(name in key.lower() for name in ("path", "file", "dir", "folder", "cwd")))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from paths(item, named)
+    elif isinstance(value, str) and named and value and "\n" not in value:
+        yield value
+    elif isinstance(value, str):
+        for line in value.split("\n"):
+            for start in ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "--- ", "+++ "):
+                if line.startswith(start):
+                    name = line.removeprefix(start)
+                    yield name.removeprefix("a/").removeprefix("b/") if start in ("--- ", "+++ ") else name
+
+
+def names(calls: list[ToolCall], result: ToolResult | None) -> Names:
+    """What those are about, and the result that none of them has."""
+    tools = [one.tool_name for one in (*calls, *([result] if result else ())) if one.tool_name]
+    files = [path for call in calls for path in paths(call.input)]
+    return Names(tuple(dict.fromkeys(tools)), tuple(dict.fromkeys(files)))
+
+
 def expected(session: Session) -> list[Text]:
     """What the definition says of a session, written down once more."""
     linked = {m.tool_result.tool_call_id for m in session.messages if m.tool_result and m.tool_result.linked}
     found: list[Text] = []
+    made: dict[str, ToolCall] = {}
     for message in session.messages:
+        made |= {call.tool_call_id: call for call in message.tool_calls}
+        about, lone = list(message.tool_calls), message.tool_result
+        if lone and lone.linked and lone.tool_call_id in made:
+            about, lone = [*about, made[lone.tool_call_id]], None
         said = message.role in ("user", "assistant")
         tool = [message.thinking or "", "" if said else message.content]
         for call in message.tool_calls:
@@ -74,6 +105,7 @@ def expected(session: Session) -> list[Text]:
                 message.content if said else "",
                 "\n".join(part for part in tool if part),
                 message.visibility,
+                names(about, lone),
             )
         )
     return found

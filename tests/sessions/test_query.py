@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_tui.sessions.query import FILTERS, Query, complete, parse
 from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, Not, Unit, Word
+from session_adapters.calls import Names
 from session_adapters.model import Cost, SessionSummary, TokenUsage
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
@@ -193,7 +194,7 @@ def test_an_unknown_cost_is_neither_more_nor_less() -> None:
 
 def test_conditions_on_messages() -> None:
     asked = Unit("fix it", "user")
-    ran = Unit("permission denied", "tool", lambda: ("Bash",), lambda: ("/srv/App/Main.py",))
+    ran = Unit("permission denied", "tool", Names(("Bash",), ("/srv/App/Main.py",)))
     for text, found in {
         "role:user fix": True,
         "role:tool fix": False,

@@ -7,11 +7,14 @@ against a plain reader.
 from __future__ import annotations
 
 import os
+import random
+import re
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -28,6 +31,7 @@ from hermes_tui.sessions.search.model import SearchOptions
 from indexing import homes_sources
 from naive_search import claude_said, codex_said, folded, hermes_said, pieces, strings, who_said
 from session_adapters.base import Environment
+from session_adapters.model import ToolCall
 from session_adapters.registry import BUILT_IN
 from support import SHARED, STORES
 
@@ -49,9 +53,9 @@ def manager_of(home: Path) -> SessionManager:
     return SessionManager(Environment(home=home), cache_dir=home.parent / f"{home.name}-cache")
 
 
-def found(manager: SessionManager, piece: str, index: Index | None) -> set[str]:
-    """Every session in which the piece is found, whichever conversation it is part of."""
-    query = parse(f'"{piece}"')
+def found(manager: SessionManager, asked: str, index: Index | None) -> set[str]:
+    """Every session that the query finds, whichever conversation it is part of."""
+    query = parse(asked)
     hunt = Hunt(manager.searches.stores(query, SearchOptions(), refresh=False), query, index)
     sessions = {one.summary.unified_id for one in hunt.run()}
     assert hunt.complete
@@ -94,10 +98,74 @@ def compare(
     """Look for everything in every state of the index."""
     manager.catalogue.refresh()
     plain = {key: [folded(text) for text in texts] for key, texts in said.items()}
-    chosen = {piece: who_said(piece, plain) for piece in pieces(said, samples, seed=1)}
+    chosen = {f'"{piece}"': who_said(piece, plain) for piece in pieces(said, samples, seed=1)}
+    chosen |= who_called(manager, seed=1)
     for name, index in indexes(home, folder):
-        for piece, expected in chosen.items():
-            assert found(manager, piece, index) == expected, (piece, name)
+        for asked, expected in chosen.items():
+            assert found(manager, asked, index) == expected, (asked, name)
+
+
+def who_called(manager: SessionManager, seed: int) -> dict[str, set[str]]:
+    """Queries for tools and files, and the sessions that have a message to which they apply."""
+    dice = random.Random(seed)
+    about: list[tuple[str, str, set[str], set[str]]] = []
+    """Session, role, tools and files of every message with a call."""
+    for one in manager.list(limit=None):
+        calls: dict[str, ToolCall] = {}
+        for message in manager.get(one.agent, one.session_id).messages:
+            calls |= {call.tool_call_id: call for call in message.tool_calls}
+            mine = list(message.tool_calls)
+            result = message.tool_result
+            if result is not None:
+                unknown = ToolCall(tool_call_id="", tool_name=result.tool_name)
+                mine.append(calls.get(result.tool_call_id, unknown) if result.linked else unknown)
+            if mine and message.visibility != "rewound":
+                named = {path.lower() for call in mine for path in paths(call.input)}
+                about.append((one.unified_id, message.role, {call.tool_name.lower() for call in mine}, named))
+    everything = {one.unified_id for one in manager.list(limit=None)}
+    tools = sorted({tool for _, _, some, _ in about for tool in some if re.fullmatch(r"[\w.-]+", tool)})
+    files = sorted({file for _, _, _, some in about for file in some if re.fullmatch(r"[\w./-]+", file)})
+    asked: dict[str, set[str]] = {}
+    for tool in dice.sample(tools, min(3, len(tools))):
+        part = tool[: dice.randrange(1, len(tool) + 1)]
+        asked[f"tool:{part}"] = {key for key, _, some, _ in about if any(part in one for one in some)}
+        asked[f"-tool:{tool}"] = everything - {key for key, _, some, _ in about if any(tool in one for one in some)}
+        asked[f"tool:{tool} role:assistant"] = {
+            key for key, role, some, _ in about if role == "assistant" and any(tool in one for one in some)
+        }
+    for file in dice.sample(files, min(3, len(files))):
+        part = file[dice.randrange(len(file)) :]
+        asked[f'file:"{part}"'] = {key for key, _, _, some in about if any(part in one for one in some)}
+        asked[f'tool:a file:"{part}"'] = {
+            key
+            for key, _, some, named in about
+            if any("a" in one for one in some) and any(part in one for one in named)
+        }
+    return asked
+
+
+def paths(value: Any, named: bool = False) -> Iterator[str]:
+    """Arguments that are named like a path, and files in patches."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from paths(item, bool(re.search("path|file|dir|folder|cwd", key, re.IGNORECASE)))
+    elif isinstance(value, list):
+        for item in value:
+            yield from paths(item, named)
+    elif isinstance(value, str) and named and "\n" not in value:
+        yield value
+    elif isinstance(value, str):
+        for line in value.splitlines():
+            for start in (
+                "*** Add File: ",
+                "*** Update File: ",
+                "*** Delete File: ",
+                "*** Move to: ",
+                "--- ",
+                "+++ ",
+            ):
+                if line.startswith(start):
+                    yield line.removeprefix(start).removeprefix("a/" if start == "--- " else "b/")
 
 
 def shown(manager: SessionManager) -> dict[str, list[str]]:
@@ -201,5 +269,5 @@ def test_files_that_changed_since(corpus: Path, corpus_said: dict[str, list[str]
     assert 40 < int(str(half.coverage).split()[1]) < 60
     plain = {key: [folded(text) for text in texts] for key, texts in corpus_said.items()}
     for piece in pieces(corpus_said, LARGE_SAMPLES, seed=2):
-        assert found(manager, piece, manager.index.index) == who_said(piece, plain), piece
+        assert found(manager, f'"{piece}"', manager.index.index) == who_said(piece, plain), piece
     manager.index.close()

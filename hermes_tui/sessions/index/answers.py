@@ -32,7 +32,7 @@ class Hit(NamedTuple):
     field: Field
     row: int
     exact: bool
-    """False where the words were found and their order is not known to the index."""
+    """False where the index does not know the order of the words, or not all that was asked for."""
 
 
 class Ranked(NamedTuple):

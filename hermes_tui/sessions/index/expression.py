@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hermes_tui.sessions.query.tree import All, Always, Any, Literally, MessageFilter, Not, SessionFilter, Tree, Word
 
-__all__ = ["match_expression"]
+__all__ = ["excluded", "match_expression"]
 
 _LEAVES = 200
 """More words than this are not asked."""
@@ -32,12 +32,21 @@ def match_expression(tree: Tree, *, places: bool = True) -> str | None:
     """What to ask a table whose rows are units, so that every one that satisfies `tree` is among the answers. Where
     the table has no `places`, phrases are taken for their words. Conditions on messages and sessions are taken to be
     met. None where the answer would be nearly everything, or cannot be asked for; empty where there is none."""
-    compiler = _Compiler(places)
+    found = _compiled(tree, places)
+    return found.text if found is not None and found.inside else None
+
+
+def excluded(tree: Tree, *, places: bool = True) -> str:
+    """Where `match_expression` gives None: what matches this does not satisfy `tree`; empty for nothing."""
+    found = _compiled(tree, places)
+    return "" if found is None or found.inside else found.text
+
+
+def _compiled(tree: Tree, places: bool) -> _Set | None:
     try:
-        found = compiler.at_least(tree)
+        return _Compiler(places).at_least(tree)
     except (_TooMuch, RecursionError):
         return None
-    return found.text if found.inside else None
 
 
 class _Compiler:

@@ -15,7 +15,7 @@ import msgspec
 from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known, Ranked
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.pool import Pool, Stop
-from hermes_tui.sessions.index.questions import Question, questions
+from hermes_tui.sessions.index.questions import Ask, Question, questions
 from hermes_tui.sessions.index.rows import FACTS, Facts, newest, page
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Report, key_of
@@ -207,7 +207,7 @@ class Index:
 
         best, facts, total, complete = self._ask(rank)
         scores = dict(best)
-        hits = _hits(facts, Question("prose", "prose", expression), coverage)
+        hits = _hits(facts, Question("prose", (Ask("prose", expression),)), coverage)
         return Ranked([(hit, scores[hit.row]) for hit in hits], total, complete)
 
 
@@ -215,13 +215,12 @@ _FIELDS: tuple[Field, ...] = ("prose", "tool")
 
 
 def _hits(rows: Iterable[Facts], question: Question, coverage: Coverage) -> Iterator[Hit]:
-    field = question.field
-    least = Level.PROSE if field == "prose" else Level.ALL
+    field, least = question.field, question.level
     for row, number, agent, path, native, session_id, key, at, role, visibility in rows:
         if coverage.numbers.get(number, Level.NOTHING) >= least:
             time = at / 1000 if at is not None else float(row >> SECOND)
             message_id, shown = key.partition("\0")[0], VISIBILITY[visibility]
-            yield Hit(agent, path, native, session_id, message_id, time, role, shown, field, row, question.whole)
+            yield Hit(agent, path, native, session_id, message_id, time, role, shown, field, row, question.exact)
 
 
 def _generation(connection: apsw.Connection) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 import apsw
 
-from hermes_tui.sessions.index.questions import Question
+from hermes_tui.sessions.index.named import Named, Stream
+from hermes_tui.sessions.index.questions import Ask, Question
 
 __all__ = ["FACTS", "Facts", "newest", "page"]
 
@@ -24,43 +25,52 @@ _STEPS = 64
 
 def page(connection: apsw.Connection, question: Question, low: int, high: int, size: int) -> list[Facts]:
     """The newest messages, of rows from `low` up to, not including, `high`."""
-    if question.other_table:
-        rows = json.dumps(list(islice(newest(connection, question, low, high), size)))
-        which = "WHERE message.id IN (SELECT value FROM json_each(?)) ORDER BY message.id DESC"
-        return list(connection.execute(f"{FACTS} {which}", (rows,)))
-    table = question.table
-    facts = FACTS.replace("FROM message", f"FROM {table} CROSS JOIN message ON message.id = {table}.rowid")
-    between = f"{table}.rowid >= ? AND {table}.rowid < ? ORDER BY {table}.rowid DESC LIMIT ?"
-    asked = (question.expression, low, high, size)
-    return list(connection.execute(f"{facts} WHERE {table}.{table} MATCH ? AND {between}", asked))
+    rows = json.dumps(list(islice(newest(connection, question, low, high), size)))
+    which = "WHERE message.id IN (SELECT value FROM json_each(?)) ORDER BY message.id DESC"
+    return list(connection.execute(f"{FACTS} {which}", (rows,)))
 
 
 def newest(connection: apsw.Connection, question: Question, low: int, high: int) -> Iterator[int]:
     """The rows alone, newest first."""
+    named = Named(connection)
+    streams = [_matching(connection, ask, low) for ask in question.asks]
+    streams += [named.stream(name, low) for name in question.names]
+    rows = streams[0](high) if len(streams) == 1 else _common(streams, high)
+    if not question.asks:
+        unit = "tool IS NOT NULL" if question.field == "tool" else "prose IS NOT NULL OR tool IS NULL"
+        rows = (row for row in rows if connection.execute(f"SELECT {unit} FROM message WHERE id=?", (row,)).get)  # noqa: S608
+    for name in question.nameless:
+        rows = named.without(name, rows)
+    for ask in question.without:
+        rows = _unmatched(connection, ask, rows)
+    return rows
 
-    def rows(table: str, expression: str) -> Callable[[int], Iterator[int]]:
-        sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC"  # noqa: S608
-        return lambda before: (row for (row,) in connection.execute(sql, (expression, low, before)))
 
-    first = rows(question.table, question.expression)
-    if not question.other_table:
-        return first(high)
-    return _both(first, rows(question.other_table, question.other_expression), high)
+def _matching(connection: apsw.Connection, ask: Ask, low: int) -> Stream:
+    table = ask.table
+    sql = f"SELECT rowid FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ? ORDER BY rowid DESC"  # noqa: S608
+    return lambda before: (row for (row,) in connection.execute(sql, (ask.expression, low, before)))
 
 
-def _both(behind: Callable[[int], Iterator[int]], ahead: Callable[[int], Iterator[int]], high: int) -> Iterator[int]:
-    """The rows that two questions have in common: in turn, each goes on to where the other one is."""
-    lagging, leading = behind(high), ahead(high)
-    target = next(leading, None)
+def _unmatched(connection: apsw.Connection, ask: Ask, rows: Iterator[int]) -> Iterator[int]:
+    sql = f"SELECT 1 FROM {ask.table} WHERE {ask.table} MATCH ? AND rowid = ?"  # noqa: S608
+    return (row for row in rows if connection.execute(sql, (ask.expression, row)).get is None)
+
+
+def _common(streams: Sequence[Stream], high: int) -> Iterator[int]:
+    """The rows that all of them have: in turn, each goes on to where the others are."""
+    running = [stream(high) for stream in streams]
+    target = next(running[0], None)
+    agreed, turn = 1, 1
     while target is not None:
-        row = next((row for row in islice(lagging, _STEPS) if row <= target), None)
+        at = turn % len(streams)
+        row = next((row for row in islice(running[at], _STEPS) if row <= target), None)
         if row is None:
-            lagging = behind(target + 1)
-            row = next(lagging, None)
-        if row is None:
-            return
-        if row == target:
-            yield row
-            target = next(leading, None)
-        else:
-            lagging, leading, behind, ahead, target = leading, lagging, ahead, behind, row
+            running[at] = streams[at](target + 1)
+            row = next(running[at], None)
+        agreed = agreed + 1 if row == target else 1
+        target = row
+        if agreed == len(streams) and target is not None:
+            yield target
+            target, agreed = next(running[at], None), 1
+        turn += 1

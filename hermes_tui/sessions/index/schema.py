@@ -1,13 +1,17 @@
 """The file of the search index: its tables, how it is opened, and how it is told that it can be trusted.
 
-Every message that has any text is a row of `message`; its number is its time, so that FTS5, which gives rows in the
-order of their numbers, gives the newest first. The words are in five FTS5 tables without contents, by that number:
+Every message that has any text, or calls a tool, is a row of `message`; its number is its time, so that FTS5, which
+gives rows in the order of their numbers, gives the newest first. The words are in five FTS5 tables without contents,
+by that number:
 
 * `prose`: what was said, with places, for phrases;
 * `short`: the first three characters of each of its words, without places (`beginnings`);
 * `tool`: tool text of at most `LONG` characters, with places;
 * `long`: longer tool text, each of its words once and without places, so that a megabyte of output costs little;
 * `brief`: the first three characters of each word of all tool text.
+
+What a message has to do with is told by its `names` (numbers of rows of `name`, with blanks between them), and the
+other way round by `called`: who said it, the tools that it called or answers for, the files that those calls name.
 """
 
 from __future__ import annotations
@@ -23,11 +27,15 @@ from hermes_tui.paths import private_dir
 from hermes_tui.sessions.words import TOKENIZER
 
 __all__ = [
+    "FILE",
     "FORMAT",
+    "KINDS",
     "LONG",
+    "ROLE",
     "SECOND",
     "STORES",
     "TABLES",
+    "TOOL",
     "TOOL_TABLES",
     "Damaged",
     "IndexUnusable",
@@ -42,7 +50,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 3
+FORMAT = 4
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
@@ -54,6 +62,9 @@ SECOND = 8
 TABLES = ("prose", "short", "tool", "long", "brief")
 TOOL_TABLES = ("tool", "long", "brief")
 """Those of tool text."""
+KINDS = ("role", "tool", "file")
+"""Of names; by their places here."""
+ROLE, TOOL, FILE = range(3)
 _HASH_SIZE = 16 << 20
 """Bytes that FTS5 collects before it writes a segment."""
 
@@ -70,8 +81,10 @@ CREATE TABLE session(
     UNIQUE(source, native));
 CREATE TABLE message(
     id INTEGER PRIMARY KEY, session INTEGER NOT NULL, key TEXT NOT NULL, at INTEGER, role TEXT NOT NULL,
-    visibility INTEGER NOT NULL, prose INTEGER, short INTEGER, tool INTEGER);
+    visibility INTEGER NOT NULL, prose INTEGER, short INTEGER, tool INTEGER, names TEXT);
 CREATE INDEX message_session ON message(session);
+CREATE TABLE name(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL, UNIQUE(kind, text));
+CREATE TABLE called(name INTEGER, message INTEGER, PRIMARY KEY(name, message)) WITHOUT ROWID;
 """
 
 

@@ -21,8 +21,8 @@ import msgspec
 
 import hermes_tui
 import session_adapters
+from hermes_tui import locking
 from hermes_tui.sessions.cache import cache_name
-from hermes_tui.sessions.index import lock
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import STORES, remove
 from session_adapters.base import Environment, Source
@@ -187,7 +187,7 @@ class IndexService:
 
     def progress(self) -> Progress:
         """How far the index is."""
-        running = lock.is_held(self.path.with_suffix(".lock"))
+        running = locking.is_held(self.path.with_suffix(".lock"))
         size = sum(_size(Path(f"{self.path}{end}")) for end in ("", "-wal"))
         with self._lock:
             self._alive()
@@ -215,7 +215,7 @@ class IndexService:
         self.close()
         if not self.path.parent.exists():
             return True
-        held = lock.take(self.path.with_suffix(".lock"))
+        held = locking.take(self.path.with_suffix(".lock"))
         if held is None:
             return False
         try:

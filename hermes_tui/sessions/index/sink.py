@@ -6,10 +6,11 @@ import zlib
 from collections.abc import Iterable
 
 from hermes_tui.sessions.index.beginnings import beginnings
-from hermes_tui.sessions.index.schema import LONG, SECOND
+from hermes_tui.sessions.index.schema import FILE, LONG, ROLE, SECOND, TOOL
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Row, Writer
 from hermes_tui.sessions.words import spaced
 from session_adapters.base import Source
+from session_adapters.calls import NOTHING
 from session_adapters.searchable import SessionTexts, Text
 from session_adapters.text import scrub
 
@@ -120,6 +121,7 @@ class Sink:
             self._second = int(text.time)
         prose = "" if text.prose.isspace() else scrub(text.prose)
         tool = "" if self._prose_only or text.tool.isspace() else scrub(text.tool)
+        names = self._names(text) if not self._prose_only and (prose or tool or text.names != NOTHING) else None
         at = None if text.time is None else round(text.time * 1000)
         visibility = _NUMBERS.get(text.visibility, 0)
         row = self._rows.get(key)
@@ -128,13 +130,21 @@ class Sink:
             row = None
         if row is not None:
             shown, row.visibility = row.visibility, visibility
-            if self._fill(row, prose, tool) or shown != visibility:
-                self._writer.change(row)
-        elif prose or tool:
+            before = row.names
+            row.names = before if self._prose_only else names
+            if self._fill(row, prose, tool) or shown != visibility or before != row.names:
+                self._writer.change(row, before)
+        elif prose or tool or names:
             row = self._rows[key] = Row(0, at, visibility, _mark(prose), None if self._prose_only else _mark(prose))
-            row.tool = _mark(tool)
+            row.tool, row.names = _mark(tool), names
             self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
             self._words(row, prose, tool, Row(row.id, at, visibility))
+
+    def _names(self, text: Text) -> str:
+        found = {(ROLE, text.role)}
+        found.update((TOOL, scrub(name.lower())) for name in text.names.tools)
+        found.update((FILE, scrub(name.lower())) for name in text.names.files)
+        return self._writer.names(found)
 
     def _fill(self, row: Row, prose: str, tool: str) -> bool:
         """Put other words in the place of those there are; whether there was anything to do."""

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import apsw
 
+from hermes_tui import locking
 from hermes_tui.log import write_failure
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index import lock
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.schema import (
     STORES,
@@ -87,7 +87,7 @@ def work(path: Path, *, follow: bool = False) -> Outcome:
     """Bring the index in `path` up to date, and keep it so while asked to."""
     parent = _Parent(follow=follow)
     try:
-        held = lock.take(path.with_suffix(".lock"))
+        held = locking.take(path.with_suffix(".lock"))
     except OSError:
         return Outcome.NO_PLACE
     if held is None:

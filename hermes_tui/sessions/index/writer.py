@@ -18,6 +18,8 @@ __all__ = ["VISIBILITY", "Level", "Report", "Row", "Writer", "key_of", "stamp_te
 _FIRST_BATCH = 1 << 20
 _BATCH = 4 << 20
 """Characters that are collected before they are written: sorted, they make one segment of each FTS5 table."""
+_NAMES = 20_000
+"""Numbers of names that are kept in mind."""
 VISIBILITY = ("live", "rewound", "compacted")
 """As the index numbers them."""
 
@@ -43,7 +45,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class Row:
     """What the index has of a message: what tells its words in each table from others, None where it has none."""
 
-    __slots__ = ("at", "id", "prose", "short", "tool", "visibility")
+    __slots__ = ("at", "id", "names", "prose", "short", "tool", "visibility")
 
     def __init__(
         self,
@@ -53,9 +55,12 @@ class Row:
         prose: int | None = None,
         short: int | None = None,
         tool: int | None = None,
+        names: str | None = None,
     ) -> None:
         self.id, self.at, self.visibility = id, at, visibility
         self.prose, self.short, self.tool = prose, short, tool
+        self.names = names
+        """Numbers of names, with blanks between them; None where they were not looked at yet."""
 
 
 class Writer:
@@ -72,6 +77,10 @@ class Writer:
         self._numbers = Numbers(connection)
         self._messages: list[tuple[Any, ...]] = []
         """Rows of `message` that are still to be put in."""
+        self._named: dict[tuple[int, str], int] = {}
+        """Numbers of names."""
+        self._called: dict[tuple[int, int], bool] = {}
+        """Name and message → whether it is to be there."""
         self._open = False
 
     # Transactions ------------------------------------------------------------------------------------------
@@ -97,6 +106,7 @@ class Writer:
                 self._connection.executemany(f"INSERT INTO {table}(rowid, text) VALUES(?,?)", rows)
             dead.clear()
             put.clear()
+        self._write_called()
         self._connection.execute("UPDATE meta SET value=value+1 WHERE key='commits'; COMMIT")
         self._open = False
         self._held = 0
@@ -117,6 +127,8 @@ class Writer:
             self._dead[table].clear()
         self._held = 0
         self._messages.clear()
+        self._named.clear()
+        self._called.clear()
         self._numbers.forget()
         if self._open:
             self._open = False
@@ -186,20 +198,22 @@ class Writer:
     def rows(self, session: int) -> dict[str, Row]:
         """What there is of a session, by the messages' keys."""
         self._flush()
-        sql = "SELECT key, id, at, visibility, prose, short, tool FROM message WHERE session=?"
+        sql = "SELECT key, id, at, visibility, prose, short, tool, names FROM message WHERE session=?"
         return {key: Row(*rest) for key, *rest in self.run(sql, (session,))}
 
     def add(self, session: int, key: str, second: int, role: str, row: Row) -> None:
         """Put in a row, which gets its number here."""
         row.id = self._numbers.next(second)
-        facts = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool)
+        facts = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool, row.names)
         self._messages.append((row.id, *facts))
+        self._call(row, None)
 
-    def change(self, row: Row) -> None:
-        """Write down what became of a row."""
+    def change(self, row: Row, names: str | None) -> None:
+        """Write down what became of a row, which had those names before."""
         self._flush()
-        sql = "UPDATE message SET visibility=?, prose=?, short=?, tool=? WHERE id=?"
-        self.run(sql, (row.visibility, row.prose, row.short, row.tool, row.id))
+        sql = "UPDATE message SET visibility=?, prose=?, short=?, tool=?, names=? WHERE id=?"
+        self.run(sql, (row.visibility, row.prose, row.short, row.tool, row.names, row.id))
+        self._call(row, names)
 
     def remove(self, row: Row) -> None:
         """Take a message out."""
@@ -211,11 +225,13 @@ class Writer:
         ):
             self.words(table, row.id, "", mark)
         self.run("DELETE FROM message WHERE id=?", (row.id,))
+        names, row.names = row.names, None
+        self._call(row, names)
 
     def _flush(self) -> None:
         if self._messages:
             self.run("SELECT 1")
-            self._connection.executemany("INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?)", self._messages)
+            self._connection.executemany("INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?,?)", self._messages)
             self._messages.clear()
 
     def words(self, table: str, row: int, text: str, before: int | None) -> None:
@@ -229,6 +245,38 @@ class Writer:
         if text:
             put[row] = text
             self._held += len(text)
+
+    # Names -------------------------------------------------------------------------------------------------
+
+    def names(self, wanted: Iterable[tuple[int, str]]) -> str:
+        """Kinds and names as `Row.names` has them."""
+        return " ".join(map(str, sorted({self._name(one) for one in wanted})))
+
+    def _name(self, one: tuple[int, str]) -> int:
+        number = self._named.get(one)
+        if number is None:
+            number = self.run("SELECT id FROM name WHERE kind=? AND text=?", one).get
+            if number is None:
+                self.run("INSERT INTO name(kind, text) VALUES(?,?)", one)
+                number = self._connection.last_insert_rowid()
+            if len(self._named) >= _NAMES:
+                self._named.clear()
+            self._named[one] = number
+        return number
+
+    def _call(self, row: Row, before: str | None) -> None:
+        if row.names == before:
+            return
+        old, new = set((before or "").split()), set((row.names or "").split())
+        for name in old ^ new:
+            self._called[int(name), row.id] = name in new
+
+    def _write_called(self) -> None:
+        there = sorted(pair for pair, put in self._called.items() if put)
+        gone = [pair for pair, put in self._called.items() if not put]
+        self._connection.executemany("DELETE FROM called WHERE name=? AND message=?", gone)
+        self._connection.executemany("INSERT OR IGNORE INTO called VALUES(?,?)", there)
+        self._called.clear()
 
 
 def key_of(source: Source) -> tuple[str, str, str]:

@@ -83,11 +83,6 @@ class Query(Struct, frozen=True):
         """Names of the filters in it."""
         return frozenset(leaf.field for leaf in leaves(self.tree) if isinstance(leaf, SessionFilter | MessageFilter))
 
-    @property
-    def needs_messages(self) -> bool:
-        """Whether texts alone do not decide it: there is a condition on tools or files."""
-        return any(isinstance(leaf, MessageFilter) and leaf.field != "role" for leaf in leaves(self.tree))
-
     def for_session(self, summary: SessionSummary) -> Search:
         """What to look for in one session's units."""
         tree = decide(self.tree, summary)

@@ -7,7 +7,7 @@ it finds the sessions of which no unit breaks it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.words import Passage, Span
+from session_adapters.calls import NOTHING, Names
 from session_adapters.model import SessionSummary
 
 __all__ = [
@@ -97,28 +98,21 @@ Tree = Always | Word | Literally | MessageFilter | SessionFilter | Not | All | A
 class Unit:
     """One text and what is known of its message."""
 
-    def __init__(
-        self,
-        text: str,
-        role: str = "",
-        tools: Callable[[], Sequence[str]] = tuple,
-        files: Callable[[], Sequence[str]] = tuple,
-    ) -> None:
-        """`tools` and `files` are asked only if the query has such a filter."""
+    def __init__(self, text: str, role: str = "", names: Names = NOTHING) -> None:
+        """`names` are those that its message's calls name."""
         self.passage = Passage(text)
         self.role = role
-        self._tools = tools
-        self._files = files
+        self._names = names
 
     @cached_property
     def tools(self) -> Sequence[str]:
         """Names of the tools that the message called or answers for, in lower case."""
-        return [name.lower() for name in self._tools()]
+        return [name.lower() for name in self._names.tools]
 
     @cached_property
     def files(self) -> Sequence[str]:
         """Paths that those calls named, in lower case."""
-        return [path.lower() for path in self._files()]
+        return [path.lower() for path in self._names.files]
 
 
 def holds(tree: Tree, unit: Unit) -> bool:

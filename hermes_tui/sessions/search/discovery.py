@@ -120,7 +120,6 @@ def _compare(
             problems.append,
             stop,
             rewound=options.rewound,
-            messages=query.needs_messages,
         ):
             part.add(found)
 

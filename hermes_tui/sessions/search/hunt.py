@@ -20,7 +20,7 @@ from hermes_tui.sessions.index.schema import IndexUnusable, row_time
 from hermes_tui.sessions.index.writer import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
-from hermes_tui.sessions.query.tree import SessionFilter, Tree, Word, leaves
+from hermes_tui.sessions.query.tree import SessionFilter, Tree, leaves
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.model import Coverage, Field, Found, Match
 from hermes_tui.sessions.search.own_index import own_terms
@@ -66,7 +66,6 @@ class Hunt:
         self._lock = threading.Lock()
         self._problems: list[Problem] = []
         self._coverage = Coverage()
-        self._messages = query.needs_messages
         self._most = most
         self.more = False
         """There may be more sessions than were asked for."""
@@ -250,10 +249,6 @@ class Hunt:
 
     def _group(self, hits: Iterable[Hit], tree: Tree, most: int | None) -> Generator[Found, None, int | None]:
         """The sessions of the newest hits; the row of the last one when `most` sessions were found before the end."""
-        words = list(leaves(tree))
-        sure = all(isinstance(leaf, Word) for leaf in words)  # the index understood all of it
-        # Single words: of those the index knows even in the longest texts.
-        alone = all(isinstance(leaf, Word) and len(leaf.tokens) == 1 for leaf in words)
         by_place, found = self._stores.by_place, set[Place]()
         for hit in hits:
             if self._stop():
@@ -265,7 +260,7 @@ class Hunt:
             search = self._searched(summary)
             if search is None or search.tree != tree:
                 continue
-            if not (sure and (hit.exact or alone)):
+            if not hit.exact:
                 self._suspects.add(place)
                 continue
             if most is not None and place not in found and len(found) >= most:
@@ -317,7 +312,6 @@ class Hunt:
                 self._stop,
                 whole=shelf.whole and len(wanted) == len(shelf.sessions),
                 rewound=self._rewound,
-                messages=self._messages,
             )
 
     def _adapter(self, shelf: Shelf) -> Adapter | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import Unit
-from hermes_tui.sessions.search.calls import calls_of, paths_of
+from hermes_tui.sessions.scan import fields_of
 from hermes_tui.sessions.words import Span
-from session_adapters.model import Message, SessionSummary, ToolCall
+from session_adapters.model import Message, SessionSummary
 from session_adapters.searchable import texts_of
 
 __all__ = ["Within", "place_of"]
@@ -24,7 +24,6 @@ class Within:
         self.query = query
         self._session_id = summary.session_id
         self._search = query.for_session(summary)
-        self._calls = query.needs_messages
         self.has_places = self._search.decided is None and not self._search.forbids
         """There is something to be looked for in texts."""
 
@@ -51,22 +50,13 @@ class Within:
         return None
 
     def _matching(self, messages: Sequence[Message], first: int, stop: int) -> list[int]:
-        calls: Sequence[Sequence[ToolCall]] = list(calls_of(messages))[first:stop] if self._calls else ()
         found: list[int] = []
-        for offset, text in enumerate(texts_of(self._session_id, messages, first, stop)):
+        for index, text in enumerate(texts_of(self._session_id, messages, first, stop), first):
             if text.visibility == "rewound":
                 continue
-            units = self._units(text.prose, text.tool, text.role, calls[offset] if calls else ())
-            if any(self._search.matches(unit) for unit in units):
-                found.append(first + offset)
+            if any(self._search.matches(Unit(said, text.role, text.names)) for _, said in fields_of(text)):
+                found.append(index)
         return found
-
-    def _units(self, prose: str, tool: str, role: str, calls: Sequence[ToolCall]) -> Iterator[Unit]:
-        tools, files = lambda: [call.tool_name for call in calls], lambda: paths_of(calls)
-        if prose or (self._calls and not tool):
-            yield Unit(prose, role, tools, files)
-        if tool:
-            yield Unit(tool, role, tools, files)
 
 
 def place_of(messages: Sequence[Message], index: int) -> int:

@@ -17,7 +17,8 @@ __all__ = ["read_usage"]
 _HEAD = 4 << 10
 _REAL = b'"uuid"'
 """Every record of a conversation that Claude Code writes has one; the layout of spec 004 knows none."""
-_USAGE = b'"usage"'
+_TOKENS = b'put_tokens"'
+"""How every figure in a `usage` that counts ends: of fresh input, output, and what came from or went into a cache."""
 
 
 class _Body(Struct, gc=False):
@@ -49,7 +50,7 @@ def read_usage(path: str, session_id: str) -> list[Call] | None:
     calls: dict[str, Call] = {}
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
-        for line in lines_with(fd, _USAGE, size):
+        for line in lines_with(fd, _TOKENS, size):
             records, _ = _DECODER.all(line.data)
             for number, record in enumerate(records):
                 body = record.message

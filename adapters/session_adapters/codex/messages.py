@@ -111,7 +111,7 @@ class CodexBuilder(TokenBuilder):
         elif record.type == "turn_context":
             self._context(payload.model, payload.cwd)
         elif record.type == "token_usage_record" and payload.usage is not None:
-            self.count_record(payload, payload.usage)
+            self.count_record(payload.response_id, payload.usage, payload.thread_token_usage)
         elif record.type == "compacted":
             self._compacted(payload.message or "", when)
         elif record.type == "session_meta":

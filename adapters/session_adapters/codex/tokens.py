@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from session_adapters.codex.records import Payload, TokenInfo, Usage, normalised
+from session_adapters.codex.records import TokenInfo, Usage, normalised
 from session_adapters.model import Message, TokenUsage
 from session_adapters.transcript import Builder
 
@@ -70,23 +70,25 @@ class TokenBuilder(Builder):
         """The usage that stands in a reply itself (spec 004's layout)."""
         self._count(normalised(usage), f"{self._thread}:{self.at}")
 
-    def count_record(self, payload: Payload, usage: Usage) -> None:
-        """`token_usage_record`: each call once; `thread_token_usage` goes on from the parent's."""
-        self._note_total(payload.thread_token_usage, usage)
+    def count_record(self, response_id: str | None, usage: Usage, total: Usage | None) -> None:
+        """`token_usage_record`: each call once; `total`, the thread's, goes on from the parent's."""
+        self._note_total(total, usage)
         self._last = usage
-        key = payload.response_id or f"{self._thread}:{self.at}"
-        self._place(normalised(usage), key, payload.thread_token_usage, None, repeats=False)
+        self._place(normalised(usage), response_id or f"{self._thread}:{self.at}", total, None, repeats=False)
 
     def count_event(self, info: TokenInfo, *, recorded: bool) -> None:
         """`token_count`: counts when the total moved. `recorded`: the version writes records too."""
         total, last = info.total_token_usage, info.last_token_usage
         usage = last if last is not None else total
-        if self.echoes(total, last) or usage is None or not normalised(usage).total:
+        if usage is None or self.echoes(total, last):
+            return
+        tokens = normalised(usage)
+        if not tokens.total:
             return
         self._note_total(total, usage)
         figures = total or usage
         key = f"{self._thread}:{figures.input_tokens}+{figures.output_tokens}"
-        self._place(normalised(usage), key, total, last, repeats=recorded)
+        self._place(tokens, key, total, last, repeats=recorded)
 
     def echoes(self, total: Usage | None, last: Usage | None) -> bool:
         """Whether these figures were counted already: the total stands where it stood, or a record gave them."""

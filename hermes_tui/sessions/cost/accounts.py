@@ -10,7 +10,6 @@ import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -37,13 +36,9 @@ _PLACES = 12
 """Far below what a token costs: a session's cost is the same in whatever order its calls are added up."""
 
 
-class _Money(NamedTuple):
-    """What a call cost."""
-
-    usd: float | None = None
-    """None where it is not known, or stands elsewhere."""
-    estimated_usd: float = 0.0
-    unpriced_tokens: int = 0
+_Money = tuple[float | None, float, int]
+"""What a call cost: US dollars (None where that is not known, or stands elsewhere), the estimated part of them, and
+the tokens that nobody knows the price of."""
 
 
 class _Sum(Struct):
@@ -89,7 +84,7 @@ class _Sum(Struct):
         self.known = self.known or other.known
 
 
-_NOTHING = _Money()
+_NOTHING: _Money = (None, 0.0, 0)
 
 
 class Accounts:
@@ -113,7 +108,7 @@ class Accounts:
             self._later.append((session, [call for call in calls if call.inherited]))
         runs = self._runs.get(session.unified_id, ())
         total = self._add(session, own, _priced(own, runs, self._prices, self._now))
-        if not _is_native(own):
+        if runs and not _is_native(own):
             for run in runs:
                 self._add_run(session, run, with_tokens=not own)
         return _cost(total, own, runs)
@@ -194,14 +189,14 @@ def _priced(calls: Sequence[Usage], runs: Sequence[Run], prices: Prices, now: fl
         return _native(calls)
     if any(run.cost is not None for run in runs):
         return [_NOTHING] * len(calls)
-    priced = []
+    priced: list[_Money] = []
     for call in calls:
         tariff = prices.of(call.model, call.provider)
         if tariff is None:
-            priced.append(_Money(unpriced_tokens=_tokens(call)))
+            priced.append((None, 0.0, _tokens(call)))
         else:
             usd = price(tariff, call, now)
-            priced.append(_Money(usd, usd))
+            priced.append((usd, usd, 0))
     return priced
 
 
@@ -209,12 +204,12 @@ def _native(calls: Sequence[Usage]) -> list[_Money]:
     """Where the agent priced single calls, a model that it never priced is one that it knows no price of."""
     by_call = any(call.usd is not None and call.input_tokens + call.output_tokens for call in calls)
     known = {call.model for call in calls if call.usd is not None}
-    priced = []
+    priced: list[_Money] = []
     for call in calls:
         if call.usd is not None:
-            priced.append(_Money(call.usd, call.usd if call.estimated else 0.0))
+            priced.append((call.usd, call.usd if call.estimated else 0.0, 0))
         elif by_call and call.model not in known:
-            priced.append(_Money(unpriced_tokens=_tokens(call)))
+            priced.append((None, 0.0, _tokens(call)))
         else:
             priced.append(_NOTHING)
     return priced
@@ -223,7 +218,7 @@ def _native(calls: Sequence[Usage]) -> list[_Money]:
 def _cost(total: _Sum, calls: Sequence[Usage], runs: Sequence[Run]) -> Cost | None:
     """The cost of a session by itself: its calls, each once, come to `total`."""
     usd, known = total.usd, total.known
-    if not _is_native(calls):
+    if runs and not _is_native(calls):
         paid = [run.cost.total_usd or 0.0 for run in runs if run.cost is not None]
         known = known or bool(paid)
         usd += sum(paid)

@@ -65,11 +65,10 @@ def price(tariff: Tariff, usage: Usage, now: float) -> float:
         moment = now if usage.time is None else usage.time
         rate = next((one for one in reversed(tariff) if one.holds(moment)), rate)
     cached, written = usage.cached_tokens, usage.cache_write_tokens
-    asked = (usage.input_tokens + cached + written) / usage.calls
     tier = rate.tiers[0]
-    for other in rate.tiers[1:]:
-        if asked > other.above:
-            tier = other
+    if len(rate.tiers) > 1:
+        asked = (usage.input_tokens + cached + written) / usage.calls
+        tier = next(one for one in reversed(rate.tiers) if asked > one.above)
     for_an_hour = min(usage.cache_write_hour_tokens, written)
     thinking = min(usage.thinking_tokens, usage.output_tokens)
     millions = (

@@ -1,0 +1,53 @@
+"""Files that one process at a time may hold: let go of with the process that held them, however it ended."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import time
+from contextlib import ExitStack
+from pathlib import Path
+
+from hermes_tui.paths import private_dir
+
+__all__ = ["is_held", "take"]
+
+_BRIEF = 0.1
+"""Seconds. Whoever only looks whether a lock is held holds it for less."""
+_PAUSE = 0.02
+
+
+def take(path: Path, patience: float = _BRIEF) -> int | None:
+    """A descriptor that holds the lock until it is closed; None when another process has it for longer than
+    `patience` seconds. The file is made, for its owner alone. Raises `OSError`."""
+    private_dir(path.parent)
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    with ExitStack() as stack:
+        stack.callback(os.close, fd)
+        until = time.monotonic() + patience
+        while not _taken(fd, fcntl.LOCK_EX):
+            if time.monotonic() >= until:
+                return None
+            time.sleep(_PAUSE)
+        stack.pop_all()
+    return fd
+
+
+def is_held(path: Path) -> bool:
+    """Whether a process holds the lock now. Makes no file; one that cannot be looked at is not held."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        return not _taken(fd, fcntl.LOCK_SH)
+    finally:
+        os.close(fd)
+
+
+def _taken(fd: int, kind: int) -> bool:
+    try:
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -41,8 +41,9 @@ def cost() -> None:
     type=click.Choice(_GROUPS),
     default="agent",
     show_default=True,
-    help="A line for each agent, model, local day, tag, project directory or session.",
+    help="A line for each agent, model, day, tag, project directory or session.",
 )
+@click.option("--local-days", is_flag=True, help="Days of the local time zone, not of UTC.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
 def report(context: click.Context, /, tags: Sequence[str], group_by: str, as_json: bool, **options: Any) -> None:

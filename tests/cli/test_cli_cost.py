@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -65,6 +67,23 @@ def test_no_line_is_wider_than_the_terminal(
     _, out, _ = run(spender, capfd, "--group-by", "project")
     assert max(map(len, out.splitlines())) <= width
     assert all("~" in line for line in out.splitlines()[1:])
+
+
+def test_days_are_of_utc_unless_local_ones_are_asked_for(
+    spender: Spender, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spender.session("late", {"input": MILLION}, at=datetime(2026, 4, 30, 20, 0, tzinfo=UTC))
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    try:
+        days = [
+            list(json.loads(run(spender, capfd, "--json", "--group-by", "day", *more)[1])["breakdowns"])
+            for more in ((), ("--local-days",))
+        ]
+    finally:
+        monkeypatch.setenv("TZ", "UTC")
+        time.tzset()
+    assert days == [["2026-03-01", "2026-04-30"], ["2026-03-01", "2026-05-01"]]
 
 
 def test_unknown_agent_and_wrong_use(spender: Spender, capfd: pytest.CaptureFixture[str]) -> None:

@@ -72,18 +72,40 @@ def test_c_3_groups_only_when_asked_for(spender: Spender) -> None:
         spender.manager().total_cost(group_by="weather")
 
 
-def test_c_3_a_day_is_local_and_that_of_the_call(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_c_3_a_day_is_that_of_the_call_in_utc_and_local_where_asked_for(
+    spender: Spender, monkeypatch: pytest.MonkeyPatch
+) -> None:
     late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
     spender.session("one", {"input": MILLION, "at": late}, {"input": 2 * MILLION, "at": late + timedelta(hours=1)})
+    spender.run(sessionId="gone", cost={"totalUsd": 4.0}, timestamp=(late - timedelta(hours=1)).isoformat())
     days = {}
     for zone in ("UTC", "Asia/Kathmandu"):
         monkeypatch.setenv("TZ", zone)
         time.tzset()
-        found = spender.manager().total_cost(group_by="day").breakdowns or {}
-        days[zone] = {day: round(group.total_usd, 6) for day, group in found.items()}
+        for local in (False, True):
+            found = spender.manager().total_cost(group_by="day", local_days=local).breakdowns or {}
+            days[zone, local] = {day: round(group.total_usd, 6) for day, group in found.items()}
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
-    assert days == {"UTC": {"2026-03-01": 1.0, "2026-03-02": 2.0}, "Asia/Kathmandu": {"2026-03-02": 3.0}}
+    in_utc = {"2026-03-01": 5.0, "2026-03-02": 2.0}
+    assert days["UTC", False] == days["UTC", True] == days["Asia/Kathmandu", False] == in_utc
+    assert days["Asia/Kathmandu", True] == {"2026-03-02": 7.0}
+
+
+def test_the_days_and_months_at_a_glance_are_local(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    time.tzset()
+    try:
+        spender.session("one", {"input": MILLION, "at": datetime(2026, 2, 28, 23, 30, tzinfo=UTC)})
+        manager = spender.manager()
+        manager.catalogue.refresh()
+        found = manager.costs.overview(date(2026, 3, 1))
+    finally:
+        monkeypatch.setenv("TZ", "UTC")
+        time.tzset()
+    assert {day: usd for day, usd in found.days if usd} == {date(2026, 3, 1): pytest.approx(1.0)}
+    assert found.this_month.usd == pytest.approx(1.0)
+    assert found.last_month.usd == 0.0
 
 
 def test_c_4_groups_add_up_to_the_whole(spender: Spender) -> None:

@@ -122,11 +122,41 @@ def test_d_4_the_kth_of_a_role_stands_for_the_kth_of_that_role() -> None:
     ]
 
 
-def test_d_4_pairs_that_would_cross_are_given_up() -> None:
+def test_d_4_where_pairs_would_cross_as_many_of_a_role_as_keep_the_order() -> None:
+    """The first reply for the first and the first result for the first would cross; none is given up for that."""
+    a = session([("assistant", "1"), ("tool", "2"), ("assistant", "3")])
+    b = session([("tool", "two"), ("assistant", "three")])
+    kinds = [(one.type, one.index_a, one.index_b) for one in diff(a, b).operations]
+    assert kinds == [("removal", 0, None), ("modification", 1, 0), ("modification", 2, 1)]
+    back = [(one.type, one.index_a, one.index_b) for one in diff(b, a).operations]
+    assert back == [("addition", None, 0), ("modification", 0, 1), ("modification", 1, 2)]
+
+
+def test_d_4_what_can_only_cross_is_given_up() -> None:
     a = session([("user", "1"), ("assistant", "2"), ("assistant", "3")])
     b = session([("assistant", "two"), ("assistant", "three"), ("user", "one")])
     assert diff(a, b).stats.modifications == 2
     assert replayed(diff(a, b))[1] == [("assistant", "two"), ("assistant", "three"), ("user", "one")]
+
+
+@settings(max_examples=50)
+@given(st.lists(st.sampled_from(ROLES), max_size=12), st.lists(st.sampled_from(ROLES), max_size=12))
+def test_d_4_nothing_in_common_pairs_by_role_alone(a: list[Role], b: list[Role]) -> None:
+    """As many as keep the order, by the textbook; and those that the line names, where these do not cross."""
+    steps = diff(session([(role, f"a{at}") for at, role in enumerate(a)]),
+                 session([(role, f"b{at}") for at, role in enumerate(b)])).operations  # fmt: skip
+    found = [(one.index_a, one.index_b) for one in steps if one.type == "modification"]
+    assert len(found) == naive_length(a, b)
+    wanted = sorted(
+        pair
+        for role in ROLES
+        for pair in zip(
+            [at for at, one in enumerate(a) if one == role], [at for at, one in enumerate(b) if one == role],
+            strict=False,
+        )
+    )  # fmt: skip
+    if all(one[1] < other[1] for one, other in itertools.pairwise(wanted)):
+        assert found == wanted
 
 
 @settings(max_examples=50)

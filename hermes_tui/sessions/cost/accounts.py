@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 
 from msgspec import Struct
 from msgspec.structs import astuple
@@ -21,15 +21,16 @@ from hermes_tui.sessions.cost.tariff import price
 from session_adapters.model import Cost, SessionSummary
 from session_adapters.usage import Usage
 
-__all__ = ["Accounts", "day_of", "own_cost"]
+__all__ = ["Accounts", "days_of", "own_cost"]
 
 _QUARTER = 900
 """Seconds: the grain of all offsets from UTC."""
 
 
-def day_of(seconds: float) -> str:
-    """The local date of a moment."""
-    return datetime.fromtimestamp(seconds).date().isoformat()
+def days_of(seconds: float) -> tuple[str, str]:
+    """The date of a moment in UTC, and that in the local time zone."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.date().isoformat(), moment.astimezone().date().isoformat()
 
 
 _PLACES = 12
@@ -94,11 +95,11 @@ class Accounts:
         self._prices = prices
         self._runs = runs
         self._now = time.time()
-        self._sums: dict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
+        self._sums: dict[tuple[str, str, str, str], _Sum] = defaultdict(_Sum)
         self._seen: dict[str, set[str]] = defaultdict(set)
         """Agent → keys of the calls that were counted."""
         self._later: list[tuple[SessionSummary, list[Usage]]] = []
-        self._days: dict[int, str] = {}
+        self._days: dict[int, tuple[str, str]] = {}
 
     def add(self, session: SessionSummary, calls: Sequence[Usage]) -> Cost | None:
         """Take in a session's calls; inherited ones wait for `rows`. What its own calls cost, those that another
@@ -127,7 +128,7 @@ class Accounts:
         seen = self._seen[session.agent]
         mine: set[str] = set()
         again = _Sum()
-        sums: dict[tuple[str, str], _Sum] = defaultdict(_Sum)
+        sums: dict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
         for call, paid in zip(calls, money, strict=True):
             key = call.key
             if key:
@@ -138,7 +139,7 @@ class Accounts:
                     again.add(call, paid)
                     continue
             moment = begun if call.time is None else call.time
-            sums[call.model or "", self._day(moment)].add(call, paid)
+            sums[call.model or "", *self._days_of(moment)].add(call, paid)
         seen |= mine
         for place, total in sums.items():
             self._sums[session.unified_id, *place].merge(total)
@@ -149,17 +150,17 @@ class Accounts:
         if run.cost is None:
             return
         moment = run.time if run.time is not None else session.created_at.timestamp()
-        total = self._sums[session.unified_id, run.model or session.model or "", self._day(moment)]
+        total = self._sums[session.unified_id, run.model or session.model or "", *self._days_of(moment)]
         total.usd += run.cost.total_usd or 0.0
         if with_tokens:
             total.add(run.cost.usage(session.session_id), _NOTHING)
 
-    def _day(self, moment: float) -> str:
+    def _days_of(self, moment: float) -> tuple[str, str]:
         quarter = int(moment // _QUARTER)
-        day = self._days.get(quarter)
-        if day is None:
-            day = self._days[quarter] = day_of(moment)
-        return day
+        days = self._days.get(quarter)
+        if days is None:
+            days = self._days[quarter] = days_of(moment)
+        return days
 
 
 def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cost | None:

@@ -90,7 +90,7 @@ def overview(sheet: Sheet, sessions: Sequence[SessionSummary], today: date) -> O
 
 
 def _groups(sheet: Sheet, sessions: Sequence[SessionSummary], by: GroupBy) -> dict[str, CostBreakdown]:
-    return total_cost(sheet, sessions, CostOptions(group_by=by)).breakdowns or {}
+    return total_cost(sheet, sessions, CostOptions(group_by=by, local_days=True)).breakdowns or {}
 
 
 def _figure(one: CostBreakdown | CostSummary) -> Figure:

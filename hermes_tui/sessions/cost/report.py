@@ -1,7 +1,7 @@
 """`total_cost`: sums over the sessions that match, and by group (spec 004 §3.5 and §3.6).
 
-Decisions where the document is silent: bounds are compared with a session's `createdAt`, as in a list; a day is the
-local date of the model call; tags count a session in each of them, so that they may add up to more than all.
+Decisions where the document is silent: bounds are compared with a session's `createdAt`, as in a list; a day is that
+of the model call; tags count a session in each of them, so that they may add up to more than all.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.cost.accounts import day_of
+from hermes_tui.sessions.cost.accounts import days_of
 from hermes_tui.sessions.cost.runs import Run
 from hermes_tui.sessions.cost.sheet import Row, Sheet
 from hermes_tui.sessions.options import ListOptions, matches
@@ -42,6 +42,8 @@ class CostOptions(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] | None = None
     """Sessions with any one of them."""
     group_by: GroupBy | None = None
+    local_days: bool = False
+    """Days are those of the local time zone; else of UTC (checklist C-3)."""
 
     def __post_init__(self) -> None:
         self.as_list()
@@ -109,7 +111,7 @@ def total_cost(sheet: Sheet, sessions: Iterable[SessionSummary], options: CostOp
         and matches(_completed(one, sheet, models.get(one.unified_id, ())), wanted)
     }
     strangers = [run for run in sheet.strangers if _run_matches(run, options)]
-    books = _Books(sheet, chosen, options.group_by)
+    books = _Books(sheet, chosen, options)
     for row in sheet.rows:
         if row.unified_id in chosen:
             books.add(row)
@@ -146,13 +148,14 @@ def _run_matches(run: Run, options: CostOptions) -> bool:
 class _Books:
     """Adds rows to the whole and to their groups."""
 
-    def __init__(self, sheet: Sheet, sessions: Mapping[str, SessionSummary], group_by: GroupBy | None) -> None:
+    def __init__(self, sheet: Sheet, sessions: Mapping[str, SessionSummary], options: CostOptions) -> None:
         self.summary = CostSummary(session_count=len(sessions))
         self._sheet = sheet
         self._sessions = sessions
         self._groups: dict[str, CostBreakdown] = {}
         self._members: dict[str, dict[str, None]] = {}
-        self._group_by = group_by
+        self._group_by = options.group_by
+        self._local = options.local_days
         self._unpriced: dict[str, None] = {}
         self._found: set[str] = set()
 
@@ -170,7 +173,7 @@ class _Books:
         row = Row(
             "",
             run.model or "",
-            day_of(run.time) if run.time is not None else UNKNOWN,
+            *(days_of(run.time) if run.time is not None else (UNKNOWN, UNKNOWN)),
             1,
             tokens.input_tokens,
             tokens.output_tokens,
@@ -186,7 +189,7 @@ class _Books:
         """Count sessions, put groups in order."""
         for name in self._sessions.keys() - self._found:
             session = self._sessions[name]
-            row = Row(name, session.model or "", day_of(session.created_at.timestamp()), 0, 0, 0, 0, 0, 0)
+            row = Row(name, session.model or "", *days_of(session.created_at.timestamp()), 0, 0, 0, 0, 0, 0)
             self._add(row, self._keys(row, session))
         self.summary.unpriced = tuple(sorted(self._unpriced))
         if self._group_by is None:
@@ -220,7 +223,7 @@ class _Books:
             case "model":
                 return (row.model or UNKNOWN,)
             case "day":
-                return (row.day,)
+                return (row.local_day if self._local else row.day,)
             case "project":
                 return (session.cwd or UNKNOWN,)
             case "session":

@@ -20,6 +20,8 @@ class Row(Struct, frozen=True, array_like=True):
     model: str
     """Empty where none is known."""
     day: str
+    """ISO date in UTC."""
+    local_day: str
     """ISO date in the local time zone."""
     calls: int
     input_tokens: int

@@ -17,7 +17,7 @@ from session_adapters.usage import Usage
 
 __all__ = ["SourceCalls", "load_calls", "load_sheet", "save"]
 
-_MAGIC = b"hermes-tui costs 1\n"
+_MAGIC = b"hermes-tui costs 2\n"
 
 
 class SourceCalls(Struct, frozen=True, array_like=True):

@@ -1,8 +1,9 @@
 """Which messages of two sessions are the same, and which stand in each other's place.
 
 The same are those of a longest common subsequence, exactly (checklist D-3; `difflib` finds shorter ones). Between
-two of them the k-th user message left over in A stands for the k-th one left over in B, and so for every role (D-4);
-pairs that would cross are given up, as few as can be, so that both columns keep their order.
+two of them the k-th user message left over in A stands for the k-th one left over in B, and so for every role (D-4).
+Where such pairs would cross, the roles are aligned in their turn: both sides keep their order (D-5, D-8), and as many
+messages as can be stand for one of the same role.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from hermes_tui.errors import ValidationError
@@ -133,20 +135,14 @@ def _gap(left: range, right: range, roles_a: Sequence[str], roles_b: Sequence[st
 
 
 def _pairs(left: range, right: range, roles_a: Sequence[str], roles_b: Sequence[str]) -> list[tuple[int, int]]:
-    """The k-th of a role with the k-th of that role, the most of them that keep the order of both sides."""
+    """The k-th of a role with the k-th of that role; where that would cross, as many of the same role as can be."""
     waiting: dict[str, list[int]] = defaultdict(list)
     for at in reversed(right):
         waiting[roles_b[at]].append(at)
     pairs = [(at, waiting[roles_a[at]].pop()) for at in left if waiting[roles_a[at]]]
-    ends: list[int] = []
-    links: list[_Link] = []
-    for a, b in pairs:  # the longest rising subsequence of the second index
-        at = bisect_left(ends, b)
-        link = _Link(a, b, links[at - 1] if at else None)
-        ends[at : at + 1], links[at : at + 1] = [b], [link]
-    kept: list[tuple[int, int]] = []
-    last = links[-1] if links else None
-    while last is not None:
-        kept.append((last.a, last.b))
-        last = last.before
-    return kept[::-1]
+    if all(one[1] < other[1] for one, other in pairwise(pairs)):
+        return pairs
+    if len(left) * len(right) > _MOST_CELLS:
+        return []
+    said_a, said_b = roles_a[left.start : left.stop], roles_b[right.start : right.stop]
+    return [(left.start + i, right.start + j) for i, j in common(said_a, said_b)]

@@ -44,14 +44,16 @@ class AppActions:
             raise NotImplementedError
 
     def action_help(self) -> None:
-        """The keys of where one is."""
+        """The keys of where one is; once more, back there."""
         from hermes_tui.screens.help import HelpScreen
 
         if self.screen is self.main:
             labels = self.manager.saved_labels.values()
             agents = [(safe(one.badge), safe(one.label)) for one in labels]
             self.push_screen(HelpScreen(self.screen.contexts, self._used_keymap, agents))
-        elif not isinstance(self.screen, HelpScreen):
+        elif isinstance(self.screen, HelpScreen):
+            self.screen.action_close()
+        else:
             contexts = getattr(self.screen, "contexts", ("page", "app"))
             self.push_screen(HelpScreen(contexts, self._used_keymap))
 

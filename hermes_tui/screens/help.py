@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from hermes_tui.keymap import CONTEXTS, all_keys, key_label
 from hermes_tui.screens.page import PageScreen
+from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.page import Block
 from hermes_tui.widgets.states import MEANINGS
 
@@ -45,3 +46,7 @@ class HelpScreen(PageScreen):
         self, contexts: tuple[str, ...], keymap: Mapping[str, str], agents: Iterable[tuple[str, str]] = ()
     ) -> None:
         super().__init__("Keys", [*help_blocks(contexts, keymap), *legend(agents)])
+
+    def _show_hints(self) -> None:
+        """Without the key that one has just pressed."""
+        self.query_one(Hints).show_hints(hints_of(self, without=("app.help",)))

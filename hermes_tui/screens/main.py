@@ -24,10 +24,10 @@ from hermes_tui.screens.native_actions import NativeActions
 from hermes_tui.screens.opening import Opening
 from hermes_tui.screens.searching import Searching
 from hermes_tui.screens.session_actions import SessionActions
+from hermes_tui.screens.status_lines import StatusLines
 from hermes_tui.sessions.snapshot import Snapshot
-from hermes_tui.widgets.detail import detail_parts
 from hermes_tui.widgets.header import Header
-from hermes_tui.widgets.hints import Hints, hints_of
+from hermes_tui.widgets.hints import Hints
 from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.match_preview import MatchPreview
 from hermes_tui.widgets.page import Block, Page
@@ -48,13 +48,13 @@ _SETTLE = 0.12
 _MINUTE = 60.0
 _WIDE = 120
 """Columns from which both panes stand side by side."""
-_LONG = 100
-"""Columns from which the gateway has more than a word in the header."""
 _TALL = 10
 """Lines from which there is room for the line of details."""
 
 
-class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Searching, Opening, FirstFrame):
+class MainScreen(
+    ContextActions, NativeActions, SessionActions, BoxActions, Searching, Opening, StatusLines, FirstFrame
+):
     """Owns what is shown; the app gives it snapshots and transcripts."""
 
     BINDINGS = bindings("main")
@@ -218,65 +218,12 @@ class MainScreen(ContextActions, NativeActions, SessionActions, BoxActions, Sear
         self._show_counts()
         self._show_detail()
 
-    # What lines say ----------------------------------------------------------------------------------------
-
-    def _show_counts(self) -> None:
-        sessions = self.snapshot.sessions
-        shown = self.found_total
-        if shown is None and self.sessions.is_filtered:
-            shown = sum(row.conversation is not None for row in self.sessions.rows)
-        self.query_one(Header).show(
-            shown=shown,
-            sessions=len(sessions),
-            live=sum(one.live for one in sessions),
-            partial=self.snapshot.partial,
-            problems=len(self.snapshot.problems),
-            gateway=self._gateway(),
-            searching=self.search_note,
-            indexing=self.indexing,
-        )
-
-    def _gateway(self) -> str:
-        if self.lanes is None:
-            return ""
-        from hermes_tui.widgets.lanes.states import brand_words
-
-        return brand_words(self.lanes.board, self._clock.now(), short=self.app.size.width < _LONG)
-
-    def searched_words(self, coverage: str) -> str:
-        """What a search has looked at."""
-        sessions = self.snapshot.sessions
-        agents = len({one.agent for one in sessions})
-        what = "titles, what was said, and what tools got and gave"
-        return f"{what}, in {len(sessions):,} sessions of {agents} agent{'' if agents == 1 else 's'}; {coverage}"
-
-    def say_indexing(self, words: str) -> None:
-        """How far the index is, while it is being made."""
-        self.indexing = words
-        self._show_counts()
-
     def said(self) -> None:
         """What is shown is something else now: so are header, details and hints."""
         self._show_counts()
         self._show_detail()
         self._show_hints()
         self._arrange(wide=self.is_wide)
-
-    def _show_detail(self) -> None:
-        conversation = self.sessions.highlighted
-        line = self.query_one("#detail", Line)
-        if self.focused is self.box and (hint := self.box_hint()):
-            line.show(hint)
-        elif conversation is not None:
-            lane = self.sessions.lane_state(conversation)
-            line.show(*detail_parts(conversation, self._clock, self.app.size.width, lane))
-        elif self.sessions.is_filtered:
-            line.show([(" No session matches; esc leaves the search.", "faint")])
-        else:
-            line.show()
-
-    def _show_hints(self) -> None:
-        self.query_one(Hints).show_hints(hints_of(self))
 
     # Events ------------------------------------------------------------------------------------------------
 

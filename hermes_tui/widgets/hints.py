@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 from textual.screen import Screen
@@ -21,15 +21,15 @@ _HELP = next(key.hint for key in KEYS if key.id == "app.help")
 """The word that stays, whatever else there is no room for: who sees it finds all the others."""
 
 
-def hints_of(screen: Screen[Any]) -> list[tuple[str, str]]:
+def hints_of(screen: Screen[Any], *, without: Container[str] = ()) -> list[tuple[str, str]]:
     """(key, word) for every binding that works now and has a hint, one key per action: the way back first, then
-    those of the innermost widget, in the order in which the keys are listed."""
+    those of the innermost widget, in the order in which the keys are listed. `without`: ids that are left out."""
     places: dict[object, int] = {}
     found: dict[str, tuple[tuple[int, int], str, str]] = {}
     for number, active in enumerate(screen.active_bindings.values()):
         place = places.setdefault(active.node, len(places))
         binding = active.binding
-        if binding.show and active.enabled and binding.action not in found:
+        if binding.show and active.enabled and binding.action not in found and binding.id not in without:
             rank = (place, _ORDER.get(binding.id or "", number))
             if binding.id in _FIRST:
                 rank = (-1, _FIRST.index(binding.id))

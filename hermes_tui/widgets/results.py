@@ -132,7 +132,7 @@ def answer_of(
         label = "best match first" if shown.ranked else _day(conversation.tip.updated_at, clock, today)
         if label != heading:
             heading = label
-            rows.append(Row(label))
+            rows.append(Row(label, names=not rows))
         rows.append(Row(conversation=conversation, result=True))
         if two_lines:
             rows.append(Row(snippet=_snippet(conversation, result, snippets)))

@@ -16,6 +16,7 @@ from hermes_tui.widgets.states import State, narrow_money, state_of
 __all__ = ["Columns", "Writer", "columns_for", "containing", "lit_parts", "merged"]
 
 _AGE = 3
+_TURNS = 5
 _RELATION = {"fork": "fork ", "subagent": "sub "}
 
 
@@ -44,7 +45,7 @@ def columns_for(width: int, *, words: bool) -> Columns:
     if width < 54:
         return Columns(0, _AGE, 0, 6, 1)
     project = 9 if width < 72 else 12 if width < 100 else 20
-    return Columns(project, _AGE, 4, 6, _state_width(width) if words else 1)
+    return Columns(project, _AGE, _TURNS, 6, _state_width(width) if words else 1)
 
 
 def _state_width(width: int) -> int:
@@ -83,10 +84,24 @@ class Writer(NamedTuple):
         elif row.snippet is not None:
             parts = self._snippet(row.snippet)
         else:
-            return [(f" {row.heading}", "heading")]
+            return [(self._heading(row), "heading")]
         if on_cursor:
             return [(text, "" if purpose in ("faint", "title", "rule") else purpose) for text, purpose in parts]
         return parts
+
+    def _heading(self, row: Row) -> str:
+        """A day, and where it is to name the columns, each name over its column."""
+        if not row.names:
+            return f" {row.heading}"
+        columns = self.columns
+        named = (("project", columns.project, False), ("age", columns.age, True), ("turns", columns.turns, True))
+        names = "".join(
+            " " + pad(name, width, right=right)
+            for name, width, right in (*named, ("cost", columns.cost, True))
+            if width
+        )
+        room = self.width - columns.after_title - 1
+        return pad(f" {row.heading}", max(0, room)) + names
 
     def _parts(self, row: Row, conversation: Conversation) -> list[tuple[str, str]]:
         tip = conversation.tip

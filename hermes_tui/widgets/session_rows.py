@@ -106,6 +106,8 @@ class Row(NamedTuple):
     snippet: Snippet | None = None
     result: bool = False
     """Found by a search: it stands alone, without what it came from."""
+    names: bool = False
+    """Of a heading: it names the columns as well."""
 
     @property
     def key(self) -> str:
@@ -156,7 +158,7 @@ class Forest:
             label = headings.of(root.activity)
             if label != heading:
                 heading = label
-                rows.append(Row(label))
+                rows.append(Row(label, names=not rows))
             if root.children:
                 _lay_out(rows, root, unfolded, wanted)
             else:

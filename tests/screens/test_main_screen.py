@@ -210,7 +210,7 @@ async def test_an_empty_machine_says_where_it_looked(program: Program, tmp_path:
         text = screen_text(pilot)
         for words in ("No sessions here yet", "Claude Code", "~/.claude", "Hermes", "~/.hermes", "hermes-tui demo"):
             assert words in text
-        assert "open" not in text.splitlines()[-1]
+        assert text.splitlines()[-1].split() == ["L", "lanes", "?", "keys", ":", "palette", "q", "quit"]
         await pilot.resize_terminal(40, 15)
         await until(pilot, lambda: "hermes-tui doctor" not in screen_text(pilot))
         assert "hermes-tui demo" in screen_text(pilot)
@@ -262,6 +262,12 @@ async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: Cla
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         text = pilot.app.screen.query_one(Page).text
         assert "Transcript" in text and "Session list" not in text
+        await until(pilot, lambda: "back" in screen_text(pilot).splitlines()[-1])
+        assert "keys" not in screen_text(pilot).splitlines()[-1]
+        await pilot.press("question_mark")  # back, as with the first one
+        await until(pilot, lambda: main_of(pilot).is_current and main_of(pilot).is_reading)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         await pilot.press("escape", "escape", "slash", "question_mark", "f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         assert "Search box" in pilot.app.screen.query_one(Page).text
@@ -289,6 +295,19 @@ async def test_hints_are_those_of_the_focused_pane(program: Program, claude_home
         await until(pilot, lambda: hints().startswith(" esc back") and "open/close" in hints())
         await pilot.press("slash")
         await until(pilot, lambda: hints().startswith(" ↵ results  esc leave"))
+
+
+@pytest.mark.parametrize(("key", "heading"), [("y", "Copy"), ("e", "Export"), ("r", "esume")])
+async def test_what_one_came_from_stays_to_be_seen_behind_a_dialog(
+    program: Program, claude_home: ClaudeHome, key: str, heading: str
+) -> None:
+    for number in range(12):
+        claude_home.session(f"Number {number}")
+    async with program(claude_home.home, size=(110, 40)) as pilot:
+        await until(pilot, lambda: "Number 11" in screen_text(pilot))
+        await pilot.press(key)
+        await until(pilot, lambda: heading in screen_text(pilot))
+        assert "Number 11" in screen_text(pilot)
 
 
 async def test_a_session_that_cannot_be_opened_says_why(program: Program, claude_home: ClaudeHome) -> None:

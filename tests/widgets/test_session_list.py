@@ -88,14 +88,28 @@ async def test_columns_are_aligned_and_the_row_says_it_all() -> None:
         one = session("a", 3, title="Fix the flaky login test", cwd="/x/shop", turn_count=42, live=True)
         two = session("b", 9, agent="hermes", title="領収書の文字化けを直す", cost=Cost(total_usd=0.92))
         three = session("c", 90, title="Nightly", cost=Cost(total_usd=0.07, estimated=True), error=True)
-        app.list.set_forest(Forest([one, two, three]))
+        four = session("d", 60 * 26, title="Backfill", turn_count=12_345, cost=Cost(total_usd=1234.5))
+        app.list.set_forest(Forest([one, two, three, four]))
         await pilot.pause()
-        assert screen_text(pilot).splitlines()[:4] == [
-            " today",
-            "  cc  Fix the flaky login test         shop          3m   42        ● live",
-            "  hm  領収書の文字化けを直す           —             9m    1   0.92",
-            "  cc  Nightly                          —             1h    1  ~0.07 ✗ error",
+        assert screen_text(pilot).splitlines() == [
+            " today                                project      age turns   cost",
+            "  cc  Fix the flaky login test        shop          3m    42        ● live",
+            "  hm  領収書の文字化けを直す          —             9m     1   0.92",
+            "  cc  Nightly                         —             1h     1  ~0.07 ✗ error",
+            " yesterday",
+            "  cc  Backfill                        —             1d 9999+   1234",
         ]
+
+
+@pytest.mark.parametrize(("width", "named"), [(29, ["age"]), (45, ["age"]), (53, ["age", "cost"]), (60, 4), (200, 4)])
+async def test_the_first_heading_names_the_columns_that_there_are(width: int, named: list[str] | int) -> None:
+    app = ListApp()
+    async with app.run_test(size=(width, 4)) as pilot:
+        app.list.set_forest(Forest([session("a", 3), session("b", 60 * 26)]))
+        await pilot.pause()
+        first, _, second, _ = screen_text(pilot).splitlines()
+        assert first.split() == ["today", *(["project", "age", "turns", "cost"] if named == 4 else named)]  # type: ignore[misc]
+        assert second == " yesterday"
 
 
 @pytest.mark.parametrize(("width", "said"), [(64, "↻ resume"), (80, "↻ resume"), (100, "↻ resume pending")])

@@ -367,7 +367,7 @@ def test_without_the_library_it_is_said(
         assert sorted(found) == ["k", "t"]
         assert {(Path(problem.path).name, problem.place) for problem in problems} == {
             ("s.jsonl.zst", ""),
-            ("openclaw-agent.sqlite", "session k"),
+            ("openclaw-agent.sqlite", "session k, event 2"),
         }
         assert any("no libzstd" in problem.reason for problem in problems)
         source = made.adapter.find("k")

@@ -358,7 +358,8 @@ def test_a_quick_list_reads_the_ends_of_each_transcript(
     assert one.updated_at.second == 39, "the newest answer's time"
     problems: list[Problem] = []
     exact = listed(own.adapter, problems=problems)["agent:main:dashboard:7"]
-    assert (exact.partial, exact.warnings) == (False, 69) and len(problems) == 100
+    assert (exact.partial, exact.warnings) == (False, 69) and len(problems) == 100 * 11
+    assert problems[0].place.endswith(", event 8")
 
 
 def test_a_quick_list_of_a_long_file_reads_its_ends(tmp_path: Path) -> None:

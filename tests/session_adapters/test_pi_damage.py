@@ -116,11 +116,27 @@ def test_a_record_of_other_types_is_named(stores: _Stores) -> None:
     problems: list[Problem] = []
     (summary,) = adapter.summaries(source, problems.append)
     assert summary.warnings == 1
-    assert [problem.path for problem in problems] == [str(path)]
     transcript = adapter.open(source, source.session_id)
     data = path.read_bytes()
     start = data.rindex(b"\n", 0, data.index(b'"stopReason":[1]')) + 1
     assert [problem.place for problem in transcript.problems] == [f"byte {start}"]
+    said = Problem(
+        agent="pi", path=str(path), place=f"byte {start}", reason="the line is damaged", session_id=summary.session_id
+    )
+    assert problems == [said]
+
+
+def test_of_much_damage_the_first_places_are_named(stores: _Stores) -> None:
+    adapter, path = stores.damaged("pi", lambda data: data + b"nothing\n" * 25)
+    source = next(one for one in adapter.sources(lambda problem: None) if one.path == str(path))
+    problems: list[Problem] = []
+    (summary,) = adapter.summaries(source, problems.append, exact=True)
+    end = path.stat().st_size - 8 * 25
+    assert [problem.place for problem in problems[:10]] == [f"byte {end + 8 * n}" for n in range(10)]
+    assert [(one.place, one.reason) for one in problems[10:]] == [
+        (f"after byte {end + 72}", "15 more damaged places")
+    ]
+    assert summary.warnings == 25
 
 
 def test_a_line_too_long_to_hold(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class OpenClawAdapter(Adapter):
                 return database_summaries(source, state, note, exact=exact)
             if source.layout == INDEX:
                 return index_summaries(source, state, note)
-            found = file_summary(source, state, exact=exact)
+            found = file_summary(source, state, note, exact=exact)
         except (DatabaseMissing, FileNotFoundError):
             return []
         except OSError as error:
@@ -117,8 +117,6 @@ class OpenClawAdapter(Adapter):
         except ValueError as error:
             note("", str(error) if isinstance(error, DatabaseUnreadable | NoSession) else "it is not valid JSON")
             return []
-        if found.warnings:
-            note("", f"damaged records left out: {found.warnings}")
         return [found]
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
@@ -206,7 +204,7 @@ class OpenClawAdapter(Adapter):
         state = self._state_of(source)
         try:
             if source.layout != DATABASE:
-                return self._under_key(source, file_summary(source, state, exact=True), state)
+                return self._under_key(source, file_summary(source, state, lambda *one: None, exact=True), state)
             local = _local(session_id, state) or session_id
             found = database_summaries(source, state, lambda *one: None, exact=True, wanted=local)
         except (DatabaseMissing, FileNotFoundError) as error:

@@ -77,8 +77,8 @@ def database_summaries(
         for one, counted in zip(batch, read_database(source.path, _counting(batch, full=full)), strict=True):
             if counted.archive is not None and full:
                 counted = _unpack(one, counted, source.path, note)
-            if counted.tally.warnings:
-                note(f"session {one.id}", f"damaged events left out: {counted.tally.warnings}")
+            for place, reason in counted.tally.damage:
+                note(f"session {one.id}, {place}", reason)
             found.append(_of_database(one, counted, source, state))
     return found
 
@@ -109,8 +109,8 @@ def _count(connection: apsw.Connection, schema: Schema, one: Facts, *, full: boo
     if not one.events:
         try:
             archive = archive_of(connection, schema, one.session_id, data=full)
-        except apsw.Error:
-            tally.warnings += 1
+        except apsw.Error as error:
+            tally.lose("archive", f"a part of it is damaged ({error})")
             archive = None
         return _Counted(tally, archive is not None, archive)
     whole = full or one.events <= FIRST + LAST
@@ -124,8 +124,8 @@ def _count(connection: apsw.Connection, schema: Schema, one: Facts, *, full: boo
             first = read_events(connection, schema, one.session_id, 0, FIRST)
             last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)
             _feed(tally, (unpacked_event(*row) for row in (*first, *last)))
-    except apsw.Error:  # a damaged page: what was read of this one stands, the others are not touched by it
-        tally.warnings += 1
+    except apsw.Error as error:  # a damaged page: what was read of this one stands, the others are not touched by it
+        tally.lose("events", f"a part of them is damaged ({error})")
         whole = False
     return _Counted(tally, not whole, None)
 
@@ -147,13 +147,14 @@ def _unpack(one: Facts, counted: _Counted, path: str, note: Note) -> _Counted:
     return _Counted(tally, False, counted.archive)
 
 
-def _feed(tally: ClawTally, rows: Iterable[Row]) -> None:
+def _feed(tally: ClawTally, rows: Iterable[Row], what: str = "event") -> None:
     for row in rows:
         if row.reason:
-            tally.warnings += 1
+            tally.lose(f"{what} {row.number}", row.reason)
             continue
         entries, lost = ENTRIES.all(row.data)
-        tally.warnings += lost
+        if lost:
+            tally.lose(f"{what} {row.number}", f"the {what} is damaged")
         for entry in entries:
             tally.take(entry)
 
@@ -212,10 +213,10 @@ def _dated(summary: SessionSummary, columns: dict[str, Any]) -> SessionSummary:
 # Files -------------------------------------------------------------------------------------------------------
 
 
-def file_summary(source: Source, state: StateDir, *, exact: bool) -> SessionSummary:
+def file_summary(source: Source, state: StateDir, note: Note, *, exact: bool) -> SessionSummary:
     """The session of a file. Raises `OSError` and `NoSession`."""
     if source.layout == DOCUMENT:
-        return _document(source, state)
+        return _document(source, state, note)
     tally = ClawTally()
     whole = True
     if source.layout == FILE:
@@ -224,6 +225,8 @@ def file_summary(source: Source, state: StateDir, *, exact: bool) -> SessionSumm
         _feed_shelf(tally, PackedShelf(source.path))
     if not tally.is_session:
         raise NoSession("it holds no session that can be read" if tally.warnings else "it holds no session")
+    for place, reason in tally.damage:
+        note(place, reason)
     name = FileName.of(Path(source.path).name)
     why = name.why if name is not None else ""
     header = tally.header
@@ -254,16 +257,18 @@ def file_summary(source: Source, state: StateDir, *, exact: bool) -> SessionSumm
 def _feed_shelf(tally: ClawTally, shelf: Shelf) -> None:
     numbers = [mark[0] for mark in shelf.look().marks]
     for at in range(0, len(numbers), _CHUNK):
-        _feed(tally, shelf.rows(numbers[at], _CHUNK))
+        _feed(tally, shelf.rows(numbers[at], _CHUNK), shelf.place)
 
 
-def _document(source: Source, state: StateDir) -> SessionSummary:
+def _document(source: Source, state: StateDir, note: Note) -> SessionSummary:
     """A session of the document's layout (spec 004 §4.2.9)."""
     shelf, tally = DocumentShelf(source.path), ClawTally()
     _feed_shelf(tally, shelf)
     document = shelf.document
     if document.messages is None:
         raise NoSession("it has no messages")
+    for place, reason in tally.damage:
+        note(place, reason)
     folder = Path(source.path).parent.name
     channel = document.channel if isinstance(document.channel, str) and document.channel else folder
     found = tally.summary(

@@ -173,6 +173,7 @@ class TreeAdapter(Adapter):
         """See `Adapter.summaries`."""
         found: list[SessionSummary] = []
         document, parts, cut = Tally(), 0, False
+        session_id = source.session_id
         for path in self._paths(source):
             tally = Tally()
             try:
@@ -183,23 +184,24 @@ class TreeAdapter(Adapter):
                     gather(path, document, exact=exact)
                 elif tally.is_session:
                     found.append(self._summary(source, path, tally, partial=not whole))
+                    session_id = found[-1].session_id
                 elif tally.warnings:
                     self._report(report, path, "holds no session that can be read")
+                    continue
+                for place, reason in tally.damage:
+                    self._report(report, path, reason, place, session_id)
             except OSError as error:
                 self._report(report, path, f"cannot be read: {error.strerror or error}")
         if parts:
             found.append(self._document(source, document, parts, partial=cut))
-        for summary in found:
-            if summary.warnings:
-                self._report(report, summary.path, f"damaged lines left out: {summary.warnings}", summary.session_id)
         return [self.placed(source, summary) for summary in found]
 
     def placed(self, source: Source, summary: SessionSummary) -> SessionSummary:
         """The summary with what the place of its file says; Pi's says nothing."""
         return summary
 
-    def _report(self, report: Report, path: str, reason: str, session_id: str = "") -> None:
-        report(Problem(agent=self.name, path=path, reason=reason, session_id=session_id))
+    def _report(self, report: Report, path: str, reason: str, place: str = "", session_id: str = "") -> None:
+        report(Problem(agent=self.name, path=path, reason=reason, place=place, session_id=session_id))
 
     def _summary(self, source: Source, path: str, tally: Tally, *, partial: bool) -> SessionSummary:
         header = tally.header

@@ -68,12 +68,13 @@ def _is_message(line: Line) -> bool:
 def _feed(tally: Tally, found: Iterator[Line]) -> None:
     for line in found:
         if line.too_long:
-            tally.warnings += 1
+            tally.lose(f"byte {line.offset}", "the line is too long to be read")
             continue
         if not is_record(line):
             continue
         entries, lost = ENTRIES.all(line.data)
-        tally.warnings += lost
+        if lost:
+            tally.lose(f"byte {line.offset}", "the line is damaged")
         for entry in entries:
             tally.take(entry)
 

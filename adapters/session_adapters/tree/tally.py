@@ -17,6 +17,10 @@ from session_adapters.tree.records import Entry, UsageRecord
 __all__ = ["Tally"]
 
 
+_REPORTED = 10
+"""Damaged places of one file that are reported one by one."""
+
+
 class _Spent:
     """A sum of tokens and money, counted up in place: a list has hundreds of thousands of calls."""
 
@@ -64,6 +68,7 @@ class Tally(TreeShape):
         self.first_root = ""
         self.task = ""
         self.warnings = 0
+        self._damaged: list[tuple[str, str]] = []
         self.exit_reason: str | None = None
         self._own = _Spent()
         self._inherited = _Spent()
@@ -88,6 +93,19 @@ class Tally(TreeShape):
         return self.header is None and self._typed == 0 and bool(self._parts)
 
     _typed = 0
+
+    def lose(self, place: str, reason: str) -> None:
+        """Count what cannot be read."""
+        self.warnings += 1
+        if len(self._damaged) < _REPORTED:
+            self._damaged.append((place, reason))
+
+    @property
+    def damage(self) -> list[tuple[str, str]]:
+        """What could not be read, as place and reason; of very much of it the first."""
+        more = self.warnings - len(self._damaged)
+        said = [(f"after {self._damaged[-1][0]}", f"{more} more damaged places")] if more else []
+        return [*self._damaged, *said]
 
     def take(self, record: Entry) -> int | None:
         """See `TreeShape.take`; takes whole entries."""

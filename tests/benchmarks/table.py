@@ -13,7 +13,7 @@ from benchmarks.measures import Row
 __all__ = ["BEGIN", "END", "figure", "markdown", "put"]
 
 BEGIN, END = "<!-- figures of make bench -->", "<!-- end of the figures -->"
-_BEFORE = "## Where it reads"
+_BEFORE = "## It only reads"
 """Where the table goes in a document that has none yet."""
 
 

@@ -155,9 +155,7 @@ def board(environment: Environment, now: datetime | None = None) -> Board:
             )
         )
     found.sort(key=lambda lane: (lane.last_active is None, -_seconds(lane.last_active), lane.profile, lane.key))
-    return Board(
-        profiles=tuple(profiles), lanes=tuple(found), no_home="" if profiles else no_home_words(environment)
-    )
+    return Board(profiles=tuple(profiles), lanes=tuple(found), no_home="" if profiles else no_home_words(environment))
 
 
 def lane_of(one: IndexedLane, seen: Survey, now: datetime) -> Lane:

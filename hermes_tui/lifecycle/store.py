@@ -26,6 +26,7 @@ from hermes_tui.lifecycle.state_db import SessionDB
 from hermes_tui.lifecycle.stored_index import StoredIndex
 from hermes_tui.lifecycle.transcripts import Transcripts
 from hermes_tui.lifecycle.whatsapp import WhatsAppAliases
+from hermes_tui.log import write_failure
 
 __all__ = ["SessionStore", "session_name"]
 
@@ -50,8 +51,8 @@ class SessionStore(Transcripts):
         profile: str = "default",
     ) -> None:
         """`has_active_processes_fn` says of a session key whether background processes run for it; one that raises
-        counts as yes. `db` None: no database, the lanes are in the file alone. `clock` gives local times without a
-        zone. Nothing is read before the first call."""
+        counts as yes, and is noted in our log. `db` None: no database, the lanes are in the file alone. `clock`
+        gives local times without a zone. Nothing is read before the first call."""
         super().__init__(db)
         self.config = config
         self.index = StoredIndex(sessions_dir, db, config.write_sessions_json)
@@ -333,9 +334,12 @@ class SessionStore(Transcripts):
         )
 
     def _is_busy(self, key: str) -> bool:
+        """Whether processes run for the lane. Where the owner's function fails, nobody knows: then nothing is reset
+        or dropped, and the failure is in the log."""
         if self._busy is None:
             return False
         try:
             return bool(self._busy(key))
-        except Exception:
-            return True  # nobody knows: then nothing is reset
+        except Exception as error:  # not ours: it may fail in any way
+            write_failure(error)
+            return True

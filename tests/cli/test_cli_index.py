@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.sessions.index import lock
+from hermes_tui import locking
 from tiny_home import TinyHome
 
 
@@ -60,7 +60,7 @@ def test_switched_off(cli: Callable[..., Any], tiny_home: TinyHome, monkeypatch:
 def test_while_another_is_at_work(cli: Callable[..., Any], tiny_home: TinyHome) -> None:
     tiny_home.add("one")
     path = Path(state(cli)["path"])
-    held = lock.take(path.with_suffix(".lock"))
+    held = locking.take(path.with_suffix(".lock"))
     assert held is not None
     assert state(cli)["running"]
     refused = cli("index", "clear")

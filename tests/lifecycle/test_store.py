@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from hermes_tui import paths
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.configuration import GatewayConfig
 from hermes_tui.lifecycle.entry import SessionEntry
@@ -187,6 +188,7 @@ def test_a_callback_that_fails_counts_as_busy(tmp_path: Path, clock: Clock) -> N
         assert not store.is_session_expired(first)
         assert store.prune_old_entries(1) == 0
         assert store.get_or_create_session(ANA).session_id == first.session_id
+    assert "builtins.RuntimeError" in paths.log_file().read_text()
 
 
 def test_messages_wait_for_the_database(tmp_path: Path) -> None:

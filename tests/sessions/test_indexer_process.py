@@ -20,8 +20,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from claude_lines import ClaudeHome
+from hermes_tui import locking
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index import lock
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import open_writer
@@ -154,7 +154,7 @@ def test_only_its_owner_reads_it(finished: Path) -> None:
 
 def test_two_at_once(several: Path, tmp_path: Path) -> None:
     path = tmp_path / "cache" / "i.db"
-    held = lock.take(path.with_suffix(".lock"))
+    held = locking.take(path.with_suffix(".lock"))
     assert held is not None
     assert run(several, path) == Outcome.BUSY
     assert not path.exists()
@@ -200,7 +200,7 @@ def test_searching_goes_on_without_room_for_an_index(several: Path, tmp_path: Pa
     assert run(several, full.index.path, preexec_fn=_small_files) == Outcome.NO_PLACE
     assert found_by(full, "the") == expected
     assert full.discover("the").coverage.scanned
-    held = lock.take(full.index.path.with_suffix(".lock"))
+    held = locking.take(full.index.path.with_suffix(".lock"))
     assert held is not None
     full.index.poke(follow=False)
     assert full.index.wait(60)
@@ -357,7 +357,7 @@ def test_trouble_is_said_and_nothing_raised(tmp_path: Path) -> None:
 def test_clearing(service: IndexService) -> None:
     service.poke(follow=False)
     assert service.wait(60)
-    held = lock.take(service.path.with_suffix(".lock"))
+    held = locking.take(service.path.with_suffix(".lock"))
     assert held is not None
     assert not service.clear()
     os.close(held)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import fcntl
 import os
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -19,7 +18,7 @@ from typing import Literal
 
 import msgspec
 
-from hermes_tui import paths
+from hermes_tui import locking, paths
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.operations.plan import Changes, Request
 from session_adapters.files import read_small
@@ -28,7 +27,6 @@ __all__ = ["Audit", "Operation", "OutcomeState", "Record", "new_id"]
 
 PATIENCE = 15.0
 """Seconds to wait for another operation; one takes a fraction of a second."""
-_POLL = 0.02
 _LIMIT = 1 << 28
 """Bytes of the log; a lifetime of operations is a fraction of that."""
 
@@ -96,45 +94,25 @@ class Audit:
         takes longer than any should."""
         lock = self.path.with_suffix(".lock")
         try:
-            paths.private_dir(lock.parent)
-            number = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            number = locking.take(lock, PATIENCE)
         except OSError as error:
-            raise StoreError(f"The log of operations cannot be locked: {lock}: {error.strerror or error}.") from error
+            raise StoreError(
+                f"The log of operations cannot be locked: {lock}: {error.strerror or error}; without it nothing is"
+                " changed, so make that possible."
+            ) from error
+        if number is None:
+            raise StoreError(
+                f"Another hermes-tui has been changing lanes for {PATIENCE:.0f} s and holds {lock}; nothing was"
+                " changed here. If it was stopped, let it go on or end it, and try again."
+            )
         try:
-            self._wait_for(number, lock)
             yield
         finally:
             os.close(number)
 
     def is_busy(self) -> bool:
-        """Whether some process is at an operation right now. Makes no file; a lock that cannot be looked at counts as
-        free."""
-        try:
-            number = os.open(self.path.with_suffix(".lock"), os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            return False
-        try:
-            fcntl.flock(number, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-        finally:
-            os.close(number)
-        return False
-
-    def _wait_for(self, number: int, lock: Path) -> None:
-        until = time.monotonic() + PATIENCE
-        while True:
-            try:
-                fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() >= until:
-                    raise StoreError(
-                        f"Another hermes-tui has been changing lanes for {PATIENCE:.0f} s and holds {lock}; nothing"
-                        " was changed here. If it was stopped, let it go on or end it, and try again."
-                    ) from None
-                time.sleep(_POLL)
-            else:
-                return
+        """Whether some process is at an operation right now; a lock that cannot be looked at counts as free."""
+        return locking.is_held(self.path.with_suffix(".lock"))
 
     def operations(self) -> list[Operation]:
         """Every operation, the oldest first. Lines that are torn are passed over: their operations never began.

@@ -11,7 +11,7 @@ import apsw
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.lifecycle.homes import HermesHome, hermes_homes, home_of
 from hermes_tui.lifecycle.operations.audit import Audit, Operation, OutcomeState, Record
-from hermes_tui.lifecycle.operations.verify import Outcome, judge
+from hermes_tui.lifecycle.operations.verify import Outcome, judge, outcome_of
 from hermes_tui.lifecycle.rows import Rows
 from hermes_tui.lifecycle.state_db.access import REPAIR
 from session_adapters.base import Environment
@@ -107,18 +107,7 @@ class Ledger:
 
 
 def _told(operation: Operation, state: OutcomeState, text: str) -> Outcome:
-    """An outcome without a look at the store."""
+    """An outcome without a look at the store: the lane is taken to be where the operation left it."""
     begun = operation.begun
-    assert begun.request is not None  # noqa: S101 - every `begun` has one
-    return Outcome(
-        operation=operation.id,
-        request=begun.request,
-        state=state,
-        text=text,
-        session_id=begun.session_id if state == "pending" else begun.becomes or begun.session_id,
-        home=begun.home,
-        profile=begun.request.profile,
-        keys=begun.keys,
-        at=begun.at,
-        final=state != "pending",
-    )
+    session_id = begun.session_id if state == "pending" else begun.becomes or begun.session_id
+    return outcome_of(operation, state, text, session_id)

@@ -21,7 +21,7 @@ from hermes_tui.lifecycle.operations.facts import Surroundings, look_around
 from hermes_tui.lifecycle.operations.plan import Changes, Request
 from hermes_tui.lifecycle.rows import Rows
 
-__all__ = ["Outcome", "Side", "judge", "side_of_file", "side_of_rows"]
+__all__ = ["Outcome", "Side", "judge", "outcome_of", "side_of_file", "side_of_rows"]
 
 Side = Literal["before", "after", "both", "neither"]
 """As it was, as it was to be; both where nothing of that kind was to change."""
@@ -54,6 +54,11 @@ def judge(operation: Operation, rows: Rows, home: HermesHome, proc: Path) -> Out
     lane = next((one for one in around.lanes if one.key in operation.begun.keys), None)
     current = lane.entry.session_id if lane and lane.entry else ""
     state, text = _verdict(operation, rows, around, lane, current)
+    return outcome_of(operation, state, text, current)
+
+
+def outcome_of(operation: Operation, state: OutcomeState, text: str, session_id: str) -> Outcome:
+    """That outcome of an operation, whose lane is in `session_id` now."""
     begun = operation.begun
     assert begun.request is not None  # noqa: S101 - every `begun` has one
     return Outcome(
@@ -61,7 +66,7 @@ def judge(operation: Operation, rows: Rows, home: HermesHome, proc: Path) -> Out
         request=begun.request,
         state=state,
         text=text,
-        session_id=current,
+        session_id=session_id,
         home=begun.home,
         profile=begun.request.profile,
         keys=begun.keys,

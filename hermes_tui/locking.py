@@ -25,10 +25,12 @@ def take(path: Path, patience: float = _BRIEF) -> int | None:
     with ExitStack() as stack:
         stack.callback(os.close, fd)
         until = time.monotonic() + patience
+        late = False
         while not _taken(fd, fcntl.LOCK_EX):
-            if time.monotonic() >= until:
+            if late:
                 return None
             time.sleep(_PAUSE)
+            late = time.monotonic() >= until  # asked before the last try, which may come much later
         stack.pop_all()
     return fd
 

@@ -15,8 +15,9 @@ from rich.style import Style
 from hermes_tui.clock import Clock
 from hermes_tui.widgets.transcript.blocks import ALL, OPEN, SHUT, Context, Layout
 from hermes_tui.widgets.transcript.pieces import Palette
+from hermes_tui.widgets.transcript.sheet import Position
 from hermes_tui.widgets.transcript.style import markdown_for
-from hermes_tui.widgets.transcript.view import Position, View
+from hermes_tui.widgets.transcript.view import View
 from session_adapters.model import Attachment, Message, ToolCall, ToolResult
 from transcripts import NOON, said, talk
 

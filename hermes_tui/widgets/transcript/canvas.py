@@ -18,8 +18,9 @@ from hermes_tui.themes import agent_colour
 from hermes_tui.widgets.cells import fit
 from hermes_tui.widgets.transcript.blocks import Layout
 from hermes_tui.widgets.transcript.pieces import Palette
+from hermes_tui.widgets.transcript.sheet import Position
 from hermes_tui.widgets.transcript.style import COMPONENTS, LazyMarkdown, markdown_for, palette_for
-from hermes_tui.widgets.transcript.view import Position, Row, View
+from hermes_tui.widgets.transcript.view import Row, View
 
 __all__ = ["TranscriptCanvas"]
 

@@ -16,7 +16,8 @@ from hermes_tui.display import safe
 from hermes_tui.widgets.transcript.border import subtitle, title
 from hermes_tui.widgets.transcript.branches import branches_of, partings, place, switch
 from hermes_tui.widgets.transcript.canvas import TranscriptCanvas
-from hermes_tui.widgets.transcript.view import Position, View
+from hermes_tui.widgets.transcript.sheet import Position
+from hermes_tui.widgets.transcript.view import View
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Branch, Change, Transcript
 

@@ -12,7 +12,7 @@ from textual.message import Message as Event
 from hermes_tui.clock import Clock
 from hermes_tui.widgets.transcript.finding import TranscriptFinding
 from hermes_tui.widgets.transcript.keys import BINDINGS
-from hermes_tui.widgets.transcript.view import Position
+from hermes_tui.widgets.transcript.sheet import Position
 
 __all__ = ["TranscriptPane"]
 

@@ -6,26 +6,15 @@ message is laid out: what is in view never moves when an estimate turns out wron
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hermes_tui.widgets.transcript.blocks import ALL, OPEN, SHUT, Layout
-from hermes_tui.widgets.transcript.context import context_of
-from hermes_tui.widgets.transcript.heights import Column, Entry
 from hermes_tui.widgets.transcript.pieces import NOTE, Piece, Place, Rendered
+from hermes_tui.widgets.transcript.sheet import Position, Sheet, is_tool
 from session_adapters.model import Message
 
-__all__ = ["Position", "Row", "View"]
-
-_KEPT_ROWS = 20_000
-
-
-class Position(NamedTuple):
-    """A row: an entry's index and the row within it."""
-
-    entry: int
-    line: int
+__all__ = ["Row", "View"]
 
 
 class Row(NamedTuple):
@@ -41,119 +30,18 @@ class _Held(NamedTuple):
     screen: int
 
 
-class View:
+class View(Sheet):
     """A window of `height` rows on the column of messages, with a cursor on one of them."""
 
     def __init__(self) -> None:
-        self.column = Column()
-        self.complete = True
+        super().__init__()
         self.height = 1
         self.top = Position(0, 0)
         self.cursor = Position(0, 0)
         self.following = True
         """The end is in view and stays in view."""
-        self.tools = SHUT
-        self.thinking = SHUT
-        self.layout: Layout | None = None
-        self._cache: OrderedDict[Entry, Rendered] = OrderedDict()
-        self._cached_rows = 0
-        self._partings: dict[int, int] = {}
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether there is anything to show, and a size to show it in."""
-        return self.layout is not None and self.column.total > 0
-
-    # Laying out
-
-    def forget(self, first: int = 0) -> None:
-        """Drop what was laid out from entry `first` on."""
-        if first <= 0:
-            self._cache.clear()
-            self._cached_rows = 0
-            return
-        for entry in self.column.entries[first:]:
-            self._drop(entry)
-
-    def _drop(self, entry: Entry) -> None:
-        rendered = self._cache.pop(entry, None)
-        if rendered is not None:
-            self._cached_rows -= rendered.height
-
-    def rendered(self, index: int) -> Rendered:
-        """Entry `index` laid out; its true height is known afterwards."""
-        entry = self.column.entries[index]
-        found = self._cache.get(entry)
-        if found is not None:
-            self._cache.move_to_end(entry)
-            return found
-        if self.layout is None:
-            raise RuntimeError("a view has to be given its size before it can be asked for rows")
-        branches = self._partings.get(index, 0)
-        context = context_of(self.column, index, self.layout.clock, complete=self.complete, branches=branches)
-        found = self.layout.render(entry.message, context, lambda block: self.level(entry, block))
-        self.column.set_height(index, found.height)
-        self._cache[entry] = found
-        self._cached_rows += found.height
-        while self._cached_rows > _KEPT_ROWS and len(self._cache) > 1:
-            self._cached_rows -= self._cache.popitem(last=False)[1].height
-        return found
-
-    def level(self, entry: Entry, block: str) -> int:
-        """How much of a block is shown."""
-        if entry.levels and block in entry.levels:
-            return entry.levels[block]
-        if _is_tool(block):
-            return self.tools
-        return self.thinking if block == "think" else OPEN if block == "prose" else SHUT
 
     # Moving
-
-    def step(self, position: Position, rows: int) -> Position:
-        """The row that many rows below (above, when negative), or the last (first) one there is."""
-        index, line = position
-        line += rows
-        while line < 0:
-            before = self.column.shown(index - 1, -1)
-            if before is None:
-                return Position(index, 0)
-            index = before
-            line += self.rendered(index).height
-        while line >= (height := self.rendered(index).height):
-            after = self.column.shown(index + 1, 1)
-            if after is None:
-                return Position(index, max(height - 1, 0))
-            line -= height
-            index = after
-        return Position(index, line)
-
-    def near(self, index: int, line: int) -> Position:
-        """The nearest row that exists."""
-        if not self.is_ready:
-            return Position(0, 0)
-        index = min(max(index, 0), len(self.column) - 1)
-        found = self.column.shown(index, 1)
-        if found is None:
-            found = self.column.shown(index, -1)
-        if found is None:
-            return Position(0, 0)
-        height = self.rendered(found).height
-        return Position(found, min(max(line, 0), max(height - 1, 0)) if found == index else 0)
-
-    @property
-    def first(self) -> Position:
-        """The first row."""
-        return self.near(0, 0)
-
-    @property
-    def last(self) -> Position:
-        """The last row."""
-        index = self.column.shown(len(self.column) - 1, -1)
-        return (
-            Position(0, 0)
-            if index is None or not self.is_ready
-            else Position(index, max(self.rendered(index).height - 1, 0))
-        )
 
     def rows(self) -> list[Row]:
         """The rows in view. Moves the top up where the view would reach below the end."""
@@ -370,12 +258,6 @@ class View:
         self.restore(held)
         return True
 
-    def set_levels(self, index: int, levels: Mapping[str, int]) -> None:
-        """Show so much of these blocks of an entry."""
-        entry = self.column.entries[index]
-        entry.levels = dict(levels) or None
-        self._drop(entry)
-
     def toggle_kind(self, *, tools: bool) -> int:
         """Open or close all tool calls, or all thinking; the new level."""
         held = self.hold(by_cursor=True)
@@ -389,12 +271,8 @@ class View:
                 entry.levels = {
                     block: value
                     for block, value in entry.levels.items()
-                    if _is_tool(block) != tools or block == "prose"
+                    if is_tool(block) != tools or block == "prose"
                 }
         self.forget()
         self.restore(held)
         return level
-
-
-def _is_tool(block: str) -> bool:
-    return block.startswith("tool") or block == "result"

@@ -22,6 +22,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.index_watch import IndexWatch
 from hermes_tui.keymap import bindings, validate_keymap
 from hermes_tui.lane_watch import LaneNews, LaneWatch
+from hermes_tui.memory import give_back
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.sessions.manager import SessionManager
@@ -88,7 +89,7 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
         self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
         self.reader = Reader(manager.open, self._opens.put, self._growths.put, _get_ready)
-        self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed)
+        self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed, give_back)
         self.bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
         self._indexing = indexing
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)

@@ -81,15 +81,21 @@ class Watch:
     """The thread. `publish` is called in it, with every snapshot that differs from the one before."""
 
     def __init__(
-        self, catalogue: Catalogue, publish: Callable[[Snapshot], None], failed: Callable[[Problem], None]
+        self,
+        catalogue: Catalogue,
+        publish: Callable[[Snapshot], None],
+        failed: Callable[[Problem], None],
+        rest: Callable[[], object] = int,
     ) -> None:
-        """`failed` is told, in the thread, of an error that is a bug; the watch goes on."""
+        """`failed` is told, in the thread, of an error that is a bug; the watch goes on. `rest` is called there when
+        something was published and a while has passed: to clear up after it."""
         self._catalogue = catalogue
         self._publish = publish
         self._failed = failed
+        self._rest = rest
         self._over = threading.Event()
         self._wanted = threading.Event()
-        self._version = -1
+        self._version = self._rested = -1
         self._thread: threading.Thread | None = None
         self._in_notify = False
         self.notified = False
@@ -189,6 +195,9 @@ class Watch:
             if now - looked >= _PROCESSES:
                 looked = now
                 self._look_for_processes()
+                if self._rested != self._version:
+                    self._rested = self._version
+                    self._rest()
             self._in_notify = True
             try:
                 changed = next(watcher) or changed

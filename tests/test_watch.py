@@ -108,6 +108,25 @@ def test_processes_are_looked_for_without_a_look_at_the_stores(
     assert [snapshot.version for snapshot in published[:2]] == [1, 2]
 
 
+def test_it_clears_up_once_after_each_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.watch._PROCESSES", 0.01)
+    looked = Looked(tmp_path)
+    seen: list[str] = []
+    watch = Watch(looked, lambda snapshot: seen.append(f"{snapshot.version}"), nothing, lambda: seen.append("rest"))
+    watch.start()
+    try:
+        wait(lambda: looked.processes >= 2)
+        monkeypatch.setattr(looked, "refresh_processes", lambda: Snapshot(version=7))
+        wait(lambda: seen[-2:] == ["7", "rest"])
+        time.sleep(2.5)
+    finally:
+        watch.stop()
+        watch.join()
+    assert seen[:3] == ["1", "2", "rest"]
+    assert seen[-2:] == ["7", "rest"]
+    assert seen.count("7") == 1
+
+
 class Partial(Looked):
     """A catalogue with a session that stays partial; `stops` says whether there was time for reading it in full."""
 

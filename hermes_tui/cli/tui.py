@@ -7,7 +7,6 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hermes_tui.cli.machine import manager_of
 from hermes_tui.early import raise_curtain
 from hermes_tui.errors import ValidationError
 
@@ -25,11 +24,14 @@ def open_tui(settings: Settings) -> int:
     """Run the terminal program until the user leaves it; its exit code. Raises `ValidationError` without a
     terminal."""
     require_terminal()
+    _import_without("hashlib", "_hashlib")  # before anything that needs it
+    from hermes_tui.cli.machine import manager_of
+
     config = settings.config()
     manager = manager_of(settings.home, indexed=config.index)
     curtain = raise_curtain(manager, config)
     try:
-        _import_lightly()
+        _import_without("asyncio", "ssl")
         os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
         from hermes_tui.running import run_app
 
@@ -38,18 +40,17 @@ def open_tui(settings: Settings) -> int:
         curtain.drop()
 
 
-def _import_lightly() -> None:
-    """asyncio loads the TLS library and hashlib the one for cryptography where they are there: 8 MB and 25 ms of each
-    start, for nothing. The screen speaks to no network, and hashlib has the usual functions itself. Whoever imports
-    `ssl` later gets it as ever."""
-    for name, without in (("asyncio", "ssl"), ("hashlib", "_hashlib")):
-        if without in sys.modules or name in sys.modules:
-            continue
-        sys.modules[without] = None  # type: ignore[assignment]
-        try:
-            import_module(name)
-        finally:
-            del sys.modules[without]
+def _import_without(name: str, without: str) -> None:
+    """Import a module as where it finds no `without`. asyncio loads the TLS library and hashlib the one for
+    cryptography where they are there: 8 MB and 25 ms of each start, for nothing. The screen speaks to no network, and
+    hashlib has the usual functions itself. Whoever imports `ssl` later gets it as ever."""
+    if without in sys.modules or name in sys.modules:
+        return
+    sys.modules[without] = None  # type: ignore[assignment]
+    try:
+        import_module(name)
+    finally:
+        del sys.modules[without]
 
 
 def require_terminal() -> None:

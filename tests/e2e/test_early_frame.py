@@ -29,6 +29,7 @@ class Hold:
             gate = Path(sys.argv[1])
             while not gate.exists():
                 time.sleep(0.01)
+            gate.with_suffix(".modules").write_text(" ".join(sys.modules))
             if gate.read_text():
                 raise ImportError(gate.read_text())
 
@@ -60,6 +61,15 @@ def _let_go(gate: Path, what: str) -> None:
     draft = gate.with_suffix(".draft")
     draft.write_text(what)
     draft.rename(gate)
+
+
+def test_what_comes_before_the_screens_library_is_little(held: tuple[Terminal, Path]) -> None:
+    terminal, gate = held
+    _let_go(gate, "")
+    terminal.until("40 sessions")
+    before = set(gate.with_suffix(".modules").read_text().split())
+    assert {"hashlib", "asyncio"} <= before
+    assert not before & {"_hashlib", "ssl", "importlib.metadata", "apsw", "rich.console", "click"}
 
 
 def test_rows_are_there_first_and_the_program_takes_over(held: tuple[Terminal, Path]) -> None:

@@ -110,3 +110,4 @@ def test_one_agent_loads_one_adapter(isolated_home: Path) -> None:
     added = loaded_after(command("sessions", "list", "claude"), isolated_home)
     assert "session_adapters.claude.adapter" in added
     assert not added & {"session_adapters.hermes.adapter", "session_adapters.codex.adapter", "apsw", "sqlite3"}
+    assert "importlib.metadata" not in added, "no third party has announced an adapter"

@@ -25,8 +25,9 @@ from support import REPOSITORY
 PROGRAM = """
 import json, sys
 from pathlib import Path
-from hermes_tui.cli.tui import _import_lightly
-_import_lightly()
+from hermes_tui.cli.tui import _import_without
+_import_without("hashlib", "_hashlib")
+_import_without("asyncio", "ssl")
 from hermes_tui.app import HermesApp
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.themes import THEMES

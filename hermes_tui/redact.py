@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import partial
 from hashlib import sha256
 from typing import Any, NamedTuple, TypeVar
 
@@ -32,15 +33,22 @@ class Pattern(NamedTuple):
     """Lower case. One of them stands in every text that holds such a secret."""
     expression: re.Pattern[str]
     """The group `secret` is masked; without such a group, all of it."""
+    alone: bool = False
+    """Only where no longer word goes before it; asked of what was found, for that is seldom anything."""
 
 
 def _pattern(kind: str, marks: str, expression: str, flags: int = 0) -> Pattern:
-    # A key stands by itself: not in the middle of a longer word, nor after an escaped character of JSON.
     return Pattern(kind, tuple(marks.split()), re.compile(expression, flags | re.ASCII))
 
 
-_START = r"(?<![A-Za-z0-9_])"
-_END = r"(?![A-Za-z0-9_])"
+def _key(kind: str, marks: str, expression: str) -> Pattern:
+    return _pattern(kind, marks, expression)._replace(alone=True)
+
+
+_ALONE = re.compile(r"(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[\[0-9;][mK])")
+"""Where a key can begin: not in the middle of a longer word. A letter before it may belong to an escape, though: of
+JSON (`\\n`), of an address (`%3D`), or of a terminal (`ESC[32m`)."""
+_END = r"(?![A-Za-z0-9])"
 _WORD = r"[A-Za-z0-9_-]"
 
 _KEY_BLOCK = (
@@ -78,11 +86,11 @@ _PATTERNS: tuple[Pattern, ...] = (
         r"(?P<secret>[A-Za-z0-9._~+/=-]{8,4000})",
         re.IGNORECASE,
     ),
-    _pattern("Anthropic key", "sk-ant-", rf"{_START}sk-ant-[A-Za-z0-9_-]{{20,250}}"),
-    _pattern("OpenRouter key", "sk-or-", rf"{_START}sk-or-(?:v\d-)?[A-Za-z0-9_-]{{20,250}}"),
-    _pattern("OpenAI key", "sk-", rf"{_START}sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{{20,250}}"),
-    _pattern("OpenAI key", "sk-", rf"{_START}sk-[A-Za-z0-9]{{32,64}}{_END}"),
-    _pattern("AWS key", "akia asia abia acca", rf"{_START}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
+    _key("Anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,250}"),
+    _key("OpenRouter key", "sk-or-", r"sk-or-(?:v\d-)?[A-Za-z0-9_-]{20,250}"),
+    _key("OpenAI key", "sk-", r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,250}"),
+    _key("OpenAI key", "sk-", rf"sk-[A-Za-z0-9]{{32,64}}{_END}"),
+    _key("AWS key", "akia asia abia acca", rf"(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_END}"),
     _pattern(
         "AWS secret key",
         "secret",
@@ -90,40 +98,64 @@ _PATTERNS: tuple[Pattern, ...] = (
         r"(?![A-Za-z0-9/+=])",
         re.IGNORECASE,
     ),
-    _pattern("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", rf"{_START}gh[pousr]_[A-Za-z0-9]{{36,255}}"),
-    _pattern("GitHub token", "github_pat_", rf"{_START}github_pat_[A-Za-z0-9_]{{22,255}}"),
-    _pattern("GitLab token", "gl", rf"{_START}gl(?:pat|ptt|dt|rt|soat|cbt|imt|agent)-[A-Za-z0-9_-]{{20,255}}"),
-    _pattern("Slack token", "xox", rf"{_START}xox[abeoprs]-[A-Za-z0-9-]{{10,255}}"),
-    _pattern("Slack token", "xapp-", rf"{_START}xapp-\d-[A-Za-z0-9-]{{10,255}}"),
+    _key("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
+    _key("GitHub token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
+    _key("GitLab token", "gl", r"gl(?:pat|ptt|dt|rt|soat|cbt|imt|agent)-[A-Za-z0-9_-]{20,255}"),
+    _key("Slack token", "xox", r"xox[abeoprs]-[A-Za-z0-9-]{10,255}"),
+    _key("Slack token", "xapp-", r"xapp-\d-[A-Za-z0-9-]{10,255}"),
     _pattern(
         "Slack webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[\w/]{20,255})"
     ),
     _pattern(
         "Discord webhook", "/webhooks/", r"discord(?:app)?\.com/api/webhooks/\d{5,25}/(?P<secret>[\w-]{40,100})"
     ),
-    _pattern("Discord token", ".", rf"{_START}[MNO]{_WORD}{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,45}}"),
-    _pattern("Telegram bot token", ":aa", r"(?<!\d)\d{8,10}:AA[A-Za-z0-9_-]{32,35}(?![A-Za-z0-9_-])"),
-    _pattern("Google key", "aiza", rf"{_START}AIza[A-Za-z0-9_-]{{35}}(?![A-Za-z0-9_-])"),
-    _pattern("Google token", "ya29.", rf"{_START}ya29\.[A-Za-z0-9_-]{{20,2000}}"),
-    _pattern("Google client secret", "gocspx-", rf"{_START}GOCSPX-[A-Za-z0-9_-]{{20,60}}"),
-    _pattern("Stripe key", "_live_ _test_", rf"{_START}(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{{16,255}}"),
-    _pattern("Stripe webhook secret", "whsec_", rf"{_START}whsec_[A-Za-z0-9+/=]{{24,100}}"),
-    _pattern("Hugging Face token", "hf_", rf"{_START}hf_[A-Za-z0-9]{{30,60}}"),
-    _pattern("npm token", "npm_", rf"{_START}npm_[A-Za-z0-9]{{36}}{_END}"),
-    _pattern("PyPI token", "pypi-", rf"{_START}pypi-Ag[A-Za-z0-9_-]{{50,1000}}"),
-    _pattern("SendGrid key", "sg.", rf"{_START}SG\.[A-Za-z0-9_-]{{22}}\.[A-Za-z0-9_-]{{43}}"),
-    _pattern("DigitalOcean token", "_v1_", rf"{_START}do[opr]_v1_[a-f0-9]{{64}}"),
-    _pattern("Databricks token", "dapi", rf"{_START}dapi[a-f0-9]{{32}}(?:-\d)?{_END}"),
-    _pattern("Shopify token", "shp", rf"{_START}shp(?:at|ca|pa|ss)_[a-fA-F0-9]{{32}}"),
-    _pattern("xAI key", "xai-", rf"{_START}xai-[A-Za-z0-9]{{40,100}}"),
-    _pattern("Groq key", "gsk_", rf"{_START}gsk_[A-Za-z0-9]{{40,100}}"),
-    _pattern("Perplexity key", "pplx-", rf"{_START}pplx-[A-Za-z0-9]{{40,100}}"),
-    _pattern("Replicate token", "r8_", rf"{_START}r8_[A-Za-z0-9]{{37,40}}{_END}"),
-    _pattern("Tavily key", "tvly-", rf"{_START}tvly-[A-Za-z0-9-]{{20,100}}"),
-    _pattern("Linear key", "lin_", rf"{_START}lin_(?:api|oauth)_[A-Za-z0-9]{{32,64}}"),
-    _pattern("Notion token", "ntn_", rf"{_START}ntn_[A-Za-z0-9]{{40,60}}"),
-    _pattern("Vault token", "hv", rf"{_START}hv[sbr]\.[A-Za-z0-9_-]{{24,255}}"),
-    _pattern("JSON web token", "eyj", rf"{_START}eyJ{_WORD}{{8,4000}}\.eyJ{_WORD}{{8,8000}}\.{_WORD}{{10,2000}}"),
+    _key("Discord token", ".", rf"[MNO]{_WORD}{{23,27}}\.{_WORD}{{6}}\.{_WORD}{{27,45}}"),
+    _pattern(
+        "Telegram bot token",
+        ":aa",
+        r"(?:(?<!\d)|(?<=%[0-9A-Fa-f]{2}))\d{8,10}:AA[A-Za-z0-9_-]{32,35}(?![A-Za-z0-9_-])",
+    ),
+    _key("Google key", "aiza", r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
+    _key("Google token", "ya29.", r"ya29\.[A-Za-z0-9_-]{20,2000}"),
+    _key("Google client secret", "gocspx-", r"GOCSPX-[A-Za-z0-9_-]{20,60}"),
+    _key("Stripe key", "_live_ _test_", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,255}"),
+    _key("Stripe webhook secret", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,100}"),
+    _key("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,60}"),
+    _key("npm token", "npm_", rf"npm_[A-Za-z0-9]{{36}}{_END}"),
+    _key("PyPI token", "pypi-", r"pypi-Ag[A-Za-z0-9_-]{50,1000}"),
+    _key("SendGrid key", "sg.", r"SG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}"),
+    _key("DigitalOcean token", "_v1_", r"do[opr]_v1_[a-f0-9]{64}"),
+    _key("Databricks token", "dapi", rf"dapi[a-f0-9]{{32}}(?:-\d)?{_END}"),
+    _key("Shopify token", "shp", r"shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}"),
+    _key("xAI key", "xai-", r"xai-[A-Za-z0-9]{40,100}"),
+    _key("Groq key", "gsk_", r"gsk_[A-Za-z0-9]{40,100}"),
+    _key("Perplexity key", "pplx-", r"pplx-[A-Za-z0-9]{40,100}"),
+    _key("Replicate token", "r8_", rf"r8_[A-Za-z0-9]{{37,40}}{_END}"),
+    _key("Tavily key", "tvly-", r"tvly-[A-Za-z0-9-]{20,100}"),
+    _key("Linear key", "lin_", r"lin_(?:api|oauth)_[A-Za-z0-9]{32,64}"),
+    _key("Notion token", "ntn_", r"ntn_[A-Za-z0-9]{40,60}"),
+    _key("NVIDIA key", "nvapi-", r"nvapi-[A-Za-z0-9_-]{60,80}"),
+    _key("Cerebras key", "csk-", r"csk-[A-Za-z0-9]{40,60}"),
+    _key("Langfuse key", "sk-lf-", r"sk-lf-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}"),
+    _key("LangSmith key", "lsv2_", r"lsv2_(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
+    _key("Jina key", "jina_", r"jina_[A-Za-z0-9_-]{50,80}"),
+    _key("E2B key", "e2b_", rf"e2b_[a-f0-9]{{40}}{_END}"),
+    _key("Docker token", "dckr_", r"dckr_(?:pat|oat)_[A-Za-z0-9_-]{24,60}"),
+    _key(
+        "Grafana token",
+        "glsa_ glc_",
+        r"(?:glsa_[A-Za-z0-9]{32}_[a-fA-F0-9]{8}|glc_[A-Za-z0-9+/=]{32,400})",
+    ),
+    _key("Sentry token", "sntry", r"sntry(?:u_[a-f0-9]{64}|s_eyJ[A-Za-z0-9+/=_-]{40,400})"),
+    _key("Tailscale key", "tskey-", r"tskey-[a-z]{3,10}-[A-Za-z0-9]{6,20}-[A-Za-z0-9]{16,64}"),
+    _key("Atlassian token", "atatt3", r"ATATT3[A-Za-z0-9_=-]{100,255}"),
+    _key("Figma token", "figd_", r"figd_[A-Za-z0-9_-]{38,60}"),
+    _key("Supabase token", "sbp_", rf"sbp_[a-f0-9]{{40}}{_END}"),
+    _key("Postman key", "pmak-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
+    _key("New Relic key", "nrak-", rf"NRAK-[A-Z0-9]{{27}}{_END}"),
+    _pattern("Azure storage key", "accountkey=", r"AccountKey=(?P<secret>[A-Za-z0-9+/]{86}==)", re.IGNORECASE),
+    _key("Vault token", "hv", r"hv[sbr]\.[A-Za-z0-9_-]{24,255}"),
+    _key("JSON web token", "eyj", rf"eyJ{_WORD}{{8,4000}}\.eyJ{_WORD}{{8,8000}}\.{_WORD}{{10,2000}}"),
 )
 
 
@@ -162,7 +194,7 @@ class Redactor:
         lowered = text.lower()
         for pattern in _PATTERNS:
             if any(mark in lowered for mark in pattern.marks):
-                text = pattern.expression.sub(lambda found, kind=pattern.kind: self._mask(found, kind), text)  # type: ignore[misc]
+                text = pattern.expression.sub(partial(self._mask, pattern), text)
         return text
 
     def value(self, value: Any) -> Any:
@@ -192,8 +224,10 @@ class Redactor:
                 changes[name] = after
         return msgspec.structs.replace(record, **changes) if changes else record
 
-    def _mask(self, found: re.Match[str], kind: str) -> str:
-        whole = found[0]
+    def _mask(self, pattern: Pattern, found: re.Match[str]) -> str:
+        whole, kind = found[0], pattern.kind
+        if pattern.alone and _ALONE.match(found.string, found.start()) is None:
+            return whole
         begin, end = found.span("secret") if "secret" in found.re.groupindex else found.span()
         secret = found.string[begin:end]
         if secret.startswith("[masked:"):

@@ -54,11 +54,29 @@ KEYS = {
     "Discord token": f"M{some(25)}.{some(6)}.{some(38)}",
     "Google token": f"ya29.{some(60)}",
     "Stripe webhook secret": f"whsec_{some(32)}",
+    "NVIDIA key": f"nvapi-{some(64)}",
+    "Cerebras key": f"csk-{some(48)}",
+    "Langfuse key": f"sk-lf-{some(8, HEX)}-{some(4, HEX)}-{some(4, HEX)}-{some(4, HEX)}-{some(12, HEX)}",
+    "LangSmith key": f"lsv2_pt_{some(32, HEX)}_{some(10, HEX)}",
+    "Jina key": f"jina_{some(60)}",
+    "E2B key": f"e2b_{some(40, HEX)}",
+    "Docker token": f"dckr_pat_{some(27)}",
+    "Grafana token": f"glsa_{some(32)}_{some(8, HEX)}",
+    "Sentry token": f"sntryu_{some(64, HEX)}",
+    "Tailscale key": f"tskey-auth-k{some(11)}-{some(32)}",
+    "Atlassian token": f"ATATT3xFfGF0{some(180)}",
+    "Figma token": f"figd_{some(40)}",
+    "Supabase token": f"sbp_{some(40, HEX)}",
+    "Postman key": f"PMAK-{some(24, HEX)}-{some(34, HEX)}",
+    "New Relic key": f"NRAK-{some(27, string.ascii_uppercase + string.digits)}",
 }
 # fmt: off
 AROUND = (
     "{}", "export KEY={}", 'key: "{}",', "({})", "`{}`", "{}\nnext", "https://x.org/{}?run",
-    'curl -H "x-api-key: {}"', '{{"k": "{}"}}',
+    'curl -H "x-api-key: {}"', '{{"k": "{}"}}', "a; {}", "**{}**", "_{}*", "-{}\n+x",
+    # What comes before is an escape, of JSON, of a terminal, of an address, and no letter of a word.
+    r'{{"output": "A=1\n{}\nB=2"}}', r"\t{}", "\x1b[32m{}\x1b[0m", "\x1b[01;31m\x1b[K{}\x1b[m", r"\u001b[1m{}",
+    "%20{}&x=1", "to=%3D{}",
 )
 # fmt: on
 
@@ -87,6 +105,7 @@ def test_a_key_is_masked_wherever_it_stands(kind: str) -> None:
             "https://hooks.slack.com/services/[masked: Slack webhook]",
         ),
         (f"aws_secret_access_key = {'a1B/' * 10}", "aws_secret_access_key = [masked: AWS secret key]"),
+        (f"AccountKey={'a1' * 43}==;End", "AccountKey=[masked: Azure storage key];End"),
     ],
 )
 def test_addresses_and_headers_keep_everything_but_the_secret(text: str, masked: str) -> None:
@@ -113,6 +132,7 @@ def test_private_key_blocks_whole_escaped_and_cut_off() -> None:
         "https://example.org/path?page=2&sort=name#section-one and http://localhost:8080/a@b",
         "sk-learn, sk-SK, ghp_short, hf_model, AKIA, eyJ, xoxb-",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----",
+        "task-force-one-and-risk-0123456789abcdef0123456789abcdef, my_hf_model_of_the_day, disk-lf-1",
         "the token is in the vault; password: see the wiki; Bearer of bad news",
         "commit 0a098b0 touched 12:30:45 and 10.0.0.1:5432/AAA",
     ],
@@ -184,6 +204,7 @@ def test_every_mark_is_lower_case_and_every_kind_is_tested() -> None:
         "Slack webhook",
         "AWS secret key",
         "Discord webhook",
+        "Azure storage key",
     }
     assert {pattern.kind for pattern in patterns()} == set(KEYS) | elsewhere
     webhook = f"https://discord.com/api/webhooks/1234567890/{some(68)}"

@@ -40,6 +40,7 @@ def test_c_1_no_match_is_zero_and_no_error(spender: Spender) -> None:
     for options in ({"agent": "nobody"}, {"tags": ("none",)}, {"since": date(2030, 1, 1)}, {"model": "none"}):
         found = as_json(spender.manager().total_cost(**options))
         assert found["totalUsd"] == 0.0
+        assert next(iter(found)) == "totalUsd"  # in the order of the document
         assert found["sessionCount"] == found["runCount"] == found["inputTokens"] == 0
 
 

@@ -86,7 +86,7 @@ def _nothing() -> tuple[str, ...]:
     return ()
 
 
-class CostSummary(_Totals):
+class CostSummary(_Totals, kw_only=True):
     """All that match."""
 
     run_count: int = field(default_factory=int)

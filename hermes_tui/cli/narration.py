@@ -3,7 +3,7 @@
 | code | meaning |
 |---|---|
 | 0 | done |
-| 1 | a session cannot be read, or an unexpected error |
+| 1 | a session or a store cannot be read, or a store not be written, or an unexpected error |
 | 2 | wrong usage |
 | 3 | no such agent |
 | 4 | the agent's own program is not installed |

@@ -1,1 +1,94 @@
-"""What decides over the life of a Hermes conversation: gateways, lanes, resets."""
+"""What decides over the life of a Hermes conversation: gateways, lanes, resets.
+
+The library of specs 000 and 002 under their names, without a screen:
+
+    from hermes_tui.lifecycle import SessionDB, SessionSource, SessionStore, read_gateway_config
+
+    with SessionDB(home / "state.db") as db:
+        store = SessionStore(home / "sessions", read_gateway_config(home), db=db)
+        entry = store.get_or_create_session(SessionSource(platform="telegram", chat_id="1"))
+
+That is for a process that owns the lanes. Beside a gateway: `lanes` to look, `Operations` to change one.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from hermes_tui.lifecycle.configuration import GatewayConfig, read_gateway_config
+    from hermes_tui.lifecycle.context import build_session_context
+    from hermes_tui.lifecycle.context_prompt import build_session_context_prompt
+    from hermes_tui.lifecycle.entry import SessionEntry
+    from hermes_tui.lifecycle.gateway import Gateway, gateway_of
+    from hermes_tui.lifecycle.keys import build_session_key, is_shared_multi_user_session
+    from hermes_tui.lifecycle.lanes import Lane, board
+    from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
+    from hermes_tui.lifecycle.policy import SessionResetPolicy
+    from hermes_tui.lifecycle.recovery import recover
+    from hermes_tui.lifecycle.source import HomeChannel, SessionContext, SessionSource
+    from hermes_tui.lifecycle.state_db import SessionDB
+    from hermes_tui.lifecycle.store import SessionStore
+    from hermes_tui.lifecycle.whatsapp import WhatsAppAliases, canonical_whatsapp_identifier
+
+_PLACES = {
+    "Gateway": "gateway",
+    "GatewayConfig": "configuration",
+    "HomeChannel": "source",
+    "Lane": "lanes",
+    "Operations": "operations",
+    "Outcome": "operations",
+    "Plan": "operations",
+    "Request": "operations",
+    "SessionContext": "source",
+    "SessionDB": "state_db",
+    "SessionEntry": "entry",
+    "SessionResetPolicy": "policy",
+    "SessionSource": "source",
+    "SessionStore": "store",
+    "WhatsAppAliases": "whatsapp",
+    "board": "lanes",
+    "build_session_context": "context",
+    "build_session_context_prompt": "context_prompt",
+    "build_session_key": "keys",
+    "canonical_whatsapp_identifier": "whatsapp",
+    "gateway_of": "gateway",
+    "is_shared_multi_user_session": "keys",
+    "read_gateway_config": "configuration",
+    "recover": "recovery",
+}
+"""Name → the module that has it; read when it is first asked for, so that a look at lanes reads no writer."""
+
+__all__ = [
+    "Gateway",
+    "GatewayConfig",
+    "HomeChannel",
+    "Lane",
+    "Operations",
+    "Outcome",
+    "Plan",
+    "Request",
+    "SessionContext",
+    "SessionDB",
+    "SessionEntry",
+    "SessionResetPolicy",
+    "SessionSource",
+    "SessionStore",
+    "WhatsAppAliases",
+    "board",
+    "build_session_context",
+    "build_session_context_prompt",
+    "build_session_key",
+    "canonical_whatsapp_identifier",
+    "gateway_of",
+    "is_shared_multi_user_session",
+    "read_gateway_config",
+    "recover",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _PLACES:
+        return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from session_adapters.files import read_small
 
-__all__ = ["WhatsAppAliases", "normalize_whatsapp_identifier"]
+__all__ = ["WhatsAppAliases", "canonical_whatsapp_identifier", "normalize_whatsapp_identifier"]
 
 _SAFE = re.compile(r"[A-Za-z0-9@.+-]+\n?")
 """What may be part of a mapping file's name."""
@@ -24,6 +24,12 @@ _LIMIT = 1 << 16
 def normalize_whatsapp_identifier(value: object) -> str:
     """`+60123:47@s.whatsapp.net` → `60123`: without plus, device and domain. Empty for nothing."""
     return str(value or "").strip().replace("+", "", 1).split(":", 1)[0].split("@", 1)[0]
+
+
+def canonical_whatsapp_identifier(identifier: object, home: Path | None = None) -> str:
+    """One name for the several that WhatsApp has for a person (spec 002 section 4), with the bridge's mappings in
+    the Hermes home `home`; without a home only normalised."""
+    return normalize_whatsapp_identifier(identifier) if home is None else WhatsAppAliases(home).canonical(identifier)
 
 
 class WhatsAppAliases:

@@ -135,17 +135,20 @@ class Program:
     def context(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         """build_session_context; `connected` maps platforms to their home channels or None, `entry` may be None,
         other arguments are fields of GatewayConfig."""
+        return self._context(args, kw).to_dict()
+
+    def prompt(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
+        """build_session_context_prompt of that context; `redact` says whether without identifiers."""
+        return session.build_session_context_prompt(self._context(args, kw), redact_pii=args["redact"])
+
+    def _context(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         found = config.GatewayConfig(**kw)
         for name, home in args["connected"].items():
             channel = config.HomeChannel(**{**home, "platform": config.Platform(name)}) if home else None
             one = config.PlatformConfig(enabled=True, token="x", home_channel=channel)
             found.platforms[config.Platform(name)] = one
         entry = session.SessionEntry.from_dict(args["entry"]) if args["entry"] else None
-        return session.build_session_context(source(args["source"]), found, entry).to_dict()
-
-    def prompt(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
-        context = session.build_session_context(source(args), self.opened.config)
-        return session.build_session_context_prompt(context, **kw)
+        return session.build_session_context(source(args["source"]), found, entry)
 
     def dump(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
         """The mirror as `json`, the table as `routing`, all rows of the sessions (all columns) as `sessions`."""

@@ -13,7 +13,14 @@ from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.keys import build_session_key
 from hermes_tui.lifecycle.source import SessionSource
-from hermes_tui.lifecycle.whatsapp import WhatsAppAliases, normalize_whatsapp_identifier
+from hermes_tui.lifecycle.whatsapp import (
+    WhatsAppAliases,
+    canonical_whatsapp_identifier,
+    normalize_whatsapp_identifier,
+)
+    WhatsAppAliases,
+    normalize_whatsapp_identifier,
+)
 from lifecycle.oracle import Oracle, OracleError
 from lifecycle.samples import examples
 
@@ -49,7 +56,7 @@ def test_names_are_those_of_hermes(
     ours = WhatsAppAliases(hermes.home)
     for identifier in asked:
         assert sorted(ours.all_of(identifier)) == hermes.ask("aliases", {"identifier": identifier})
-        assert ours.canonical(identifier) == hermes.canonical(identifier)
+        assert canonical_whatsapp_identifier(identifier, hermes.home) == hermes.canonical(identifier)
         dm: dict[str, Any] = {"platform": "whatsapp", "chat_id": identifier}
         for fields in (dm, {**dm, "chat_id": "1203630@g.us", "chat_type": "group", "user_id": identifier}):
             assert build_session_key(SessionSource(**fields), canonical=ours.canonical) == hermes.key(fields)
@@ -73,6 +80,7 @@ def test_the_sample_store_names_the_lid_after_the_phone(store: Callable[..., Pat
     """The two files of the sample home lead from the one to the other."""
     home = store("hermes", "home") / ".hermes"
     assert WhatsAppAliases(home).canonical("999000111222333@lid") == "15551234567"
+    assert canonical_whatsapp_identifier("999000111222333@lid") == "999000111222333"  # no home, no mappings
     assert normalize_whatsapp_identifier("999000111222333@lid") == "999000111222333"
 
 

@@ -1,0 +1,76 @@
+"""The library under the names of specs 000 and 002, from one place."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from databases import run_python
+from hermes_tui import lifecycle
+from support import REPOSITORY, SHARED
+from tiny_home import tree_hash
+
+SPECS = {"000": "000_046c37fbe75f43e2.txt", "002": "002_44f428e750d3016f.txt"}
+
+
+def spec(number: str) -> str:
+    return (SHARED / "spec" / SPECS[number]).read_text()
+
+
+@pytest.mark.parametrize("name", lifecycle.__all__)
+def test_a_name_leads_to_the_one_thing(name: str) -> None:
+    found = getattr(lifecycle, name)
+    assert found is getattr(import_module(found.__module__), name)
+    assert found.__doc__
+
+
+def test_every_method_that_the_document_names_is_there() -> None:
+    """Spec 002 section 3, first column of its table of operations."""
+    table = spec("002").partition("Operations (Methods)")[2].partition("Internal Helpers")[0]
+    methods = set(re.findall(r"\b([a-z]+(?:_[a-z]+)+)\(", table)) - {"run_conversation"}  # the agent's, in the text
+    assert len(methods) == 16
+    assert {name for name in methods if not callable(getattr(lifecycle.SessionStore, name, None))} == set()
+
+
+def test_every_call_that_the_document_shows_is_there() -> None:
+    """Spec 000: whatever its examples call on `db`."""
+    methods = set(re.findall(r"\bdb\.([a-z_]+)\(", spec("000")))
+    assert len(methods) > 14
+    assert {name for name in methods if not callable(getattr(lifecycle.SessionDB, name, None))} == set()
+
+
+def test_what_the_readme_shows_runs(store: Callable[..., Path], tmp_path: Path) -> None:
+    """As it stands there, on the sample store; nothing of that is changed."""
+    home = store("hermes", "home")
+    before = tree_hash(home)
+    section = (REPOSITORY / "README.md").read_text().partition("\n## As a library\n")[2].partition("\n## ")[0]
+    code = "\n".join(re.findall(r"```python\n(.*?)```", section, re.S))
+    done = run_python(f"import os; os.environ['HOME'] = {str(home)!r}; os.chdir({str(tmp_path)!r})\n{code}")
+    assert tree_hash(home) == before
+    assert done.stdout.count("agent:main:") >= 17
+    assert "makes the session" in done.stdout
+    database = sqlite3.connect(tmp_path / "state.db")
+    assert database.execute("SELECT content FROM messages").fetchall() == [("hello",)]
+    database.close()
+    assert list(json.loads((tmp_path / "sessions" / "sessions.json").read_text()))[-1] == "agent:main:telegram:dm:1"
+
+
+def test_an_unknown_name_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        lifecycle.nothing  # noqa: B018
+
+
+def test_to_import_it_reads_nothing_of_it(tmp_path: Path) -> None:
+    code = (
+        "import sys, hermes_tui.lifecycle as l\n"
+        "assert not [name for name in sys.modules if name.startswith('hermes_tui.lifecycle.')]\n"
+        "assert l.SessionSource(platform='telegram', chat_id='1').description == 'DM with user'\n"
+        "assert 'hermes_tui.lifecycle.state_db' not in sys.modules and 'textual' not in sys.modules"
+    )
+    run_python(code, imports="json")

@@ -15,7 +15,7 @@ from hermes_tui.cli.named import split_name, summary_named
 from hermes_tui.errors import OperationRefused
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.native import Start, Verb
+    from hermes_tui.sessions.native import Obstacle, Start, Verb
 
 __all__ = ["fork", "resume"]
 
@@ -79,10 +79,10 @@ def _run(
     start = make(summary.agent, summary.session_id, cwd=cwd)
     if only_print:
         output.write(f"{start.line}\n")
-        for text in (*(one.text for one in start.obstacles), *start.warnings):
+        for text in (*map(_hint, start.obstacles), *start.warnings):
             narration.say(f"hermes-tui: {text}")
         return narration.OK
-    start.check()
+    start.check(_hint)
     for warning in start.warnings:
         narration.say(f"hermes-tui: {warning}")
     if start.warnings and not yes:
@@ -92,6 +92,11 @@ def _run(
     from hermes_tui.sessions.native.start import become
 
     return become(start)
+
+
+def _hint(obstacle: Obstacle) -> str:
+    """With the option that helps, where there is one."""
+    return f"{obstacle.text} with --cwd DIR" if obstacle.kind == "directory" else obstacle.text
 
 
 def _ask(start: Start) -> None:

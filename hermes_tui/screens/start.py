@@ -162,12 +162,16 @@ def start_blocks(start: Start) -> Iterator[Block]:
     if start.obstacles or start.warnings:
         yield Block()
     for obstacle in start.obstacles:
-        yield Block(safe(obstacle.text) + ".", style="warning", label="✗", column=2)
+        yield Block(safe(_sentence(obstacle.text)), style="warning", label="✗", column=2)
     for warning in start.warnings:
-        yield Block(safe(warning) + ".", style="warning", label="!", column=2)
+        yield Block(safe(_sentence(warning)), style="warning", label="!", column=2)
     yield Block()
     if any(one.kind == "directory" for one in start.obstacles):
         yield Block("d runs it in another directory.", style="accent")
         yield Block()
     yield Block("Same as:", style="faint")
-    yield Block(safe(f"hermes-tui sessions {start.verb} {start.agent} {start.session_id}"), style="accent", indent=1)
+    yield Block(start.ours, style="accent", indent=1)
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."

@@ -121,7 +121,8 @@ async def test_the_directory_is_gone_and_another_is_typed(
     async with program(claude_home.home, size=(120, 30)) as pilot:
         await ask(pilot)
         assert "Cannot resume yet" in screen_text(pilot)
-        assert "is gone; choose another" in " ".join(shown(pilot).query_one(Page).text.split())
+        page = " ".join(shown(pilot).query_one(Page).text.split())
+        assert "Its directory" in page and "is gone; choose another." in page and "--cwd" not in page
         assert words(pilot) == ("Cancel",)
         await pilot.press("y", "w")
         assert isinstance(pilot.app.screen, StartScreen)
@@ -138,7 +139,9 @@ async def test_the_directory_is_gone_and_another_is_typed(
         await pilot.press("enter")
         await until(pilot, lambda: words(pilot) == ("Cancel", "Here (y)"))
         assert shown(pilot).start is not None
-        assert "The session was held in" in shown(pilot).query_one(Page).text
+        page = shown(pilot).query_one(Page).text
+        assert "The session was held in" in page
+        assert f"--cwd{tmp_path}" in "".join(page.split())  # what does the same does it in that directory
 
 
 async def test_what_cannot_be_done_is_said(program: Program, tmp_path: Path, store: Callable[..., Path]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -53,6 +53,8 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
     """Where the program is; None where it is not on PATH."""
     cwd: str
     """Where it runs; absolute."""
+    elsewhere: bool = False
+    """`cwd` was chosen, and is not taken from the session."""
     env: Mapping[str, str] = {}
     """Variables to set."""
     unset: tuple[str, ...] = ()
@@ -66,11 +68,18 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
         """The command for a shell, safe to show."""
         return command_line(self.argv, cwd=self.cwd, env=self.env, unset=self.unset)
 
-    def check(self) -> None:
-        """Raise `AgentNotInstalled` or `ValidationError` where something keeps it from being started."""
+    @property
+    def ours(self) -> str:
+        """This program's own command that does the same, for a shell, safe to show."""
+        where = ("--cwd", self.cwd) if self.elsewhere else ()
+        return command_line(("hermes-tui", "sessions", self.verb, self.agent, self.session_id, *where))
+
+    def check(self, told: Callable[[Obstacle], str] = lambda obstacle: obstacle.text) -> None:
+        """Raise `AgentNotInstalled` or `ValidationError` where something keeps it from being started. `told`: the
+        words for it, where a face has a way to help."""
         for obstacle in self.obstacles:
             error = AgentNotInstalled if obstacle.kind == "program" else ValidationError
-            raise error(f"cannot {self.verb} {self.agent}:{self.session_id}: {obstacle.text}")
+            raise error(f"cannot {self.verb} {self.agent}:{self.session_id}: {told(obstacle)}")
 
     def environment(self) -> dict[str, str]:
         """All variables of the program."""
@@ -139,6 +148,7 @@ def _start(
         argv=command.argv,
         program=os.path.abspath(found) if found else None,  # noqa: PTH100  (PATH may have relative directories)
         cwd=directory,
+        elsewhere=chosen is not None,
         env=env,
         unset=unset,
         obstacles=tuple(obstacles),

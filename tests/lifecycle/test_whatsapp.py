@@ -18,9 +18,6 @@ from hermes_tui.lifecycle.whatsapp import (
     canonical_whatsapp_identifier,
     normalize_whatsapp_identifier,
 )
-    WhatsAppAliases,
-    normalize_whatsapp_identifier,
-)
 from lifecycle.oracle import Oracle, OracleError
 from lifecycle.samples import examples
 

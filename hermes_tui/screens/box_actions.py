@@ -88,7 +88,7 @@ class BoxActions(Screen[None]):
         wanted = min(wanted, len(queries) - 1)
         self._recalled_at = wanted
         self._recalled = queries[wanted] if wanted >= 0 else ""
-        self.fill_box(self._recalled)
+        box.fill(self._recalled)
         return True
 
     def _recent_queries(self) -> list[str]:
@@ -103,12 +103,6 @@ class BoxActions(Screen[None]):
         if str(error) != self._told:
             self._told = str(error)
             self.notify(self._told, severity="warning", markup=False)
-
-    def fill_box(self, text: str) -> None:
-        """Put a query into the box, to be changed there."""
-        box = self._screen.box
-        box.value = text
-        box.cursor_position = len(box.value)
 
     def action_recent(self) -> None:
         """Choose one of the recent and the saved searches."""
@@ -136,7 +130,7 @@ class BoxActions(Screen[None]):
     def search_for(self, query: str) -> None:
         """Search for this, with the keys in the box."""
         self.action_filter()
-        self.fill_box(query)
+        self._screen.box.fill(query)
 
     # Completing --------------------------------------------------------------------------------------------
 

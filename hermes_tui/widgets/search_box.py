@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.highlighter import Highlighter
 from rich.text import Text
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.widgets import Input
 
 from hermes_tui.keymap import bindings
@@ -49,6 +51,8 @@ class SearchBox(Input):
         "search-box--idle",
     }
     BINDINGS = bindings("search")
+    virtual_size = Reactive(Size(0, 0), layout=False)
+    """What is typed moves nothing else on the screen: without this the whole of it is laid out anew at every key."""
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(
@@ -60,3 +64,10 @@ class SearchBox(Input):
         """Put `text` in the place of what is between `start` and `end`, as much of it as there is room for."""
         room = LONGEST - len(self.value) + abs(end - start)
         super().replace(text[: max(room, 0)], start, end)
+
+    def fill(self, text: str) -> None:
+        """Put a query into it, to be changed there: the cursor is behind it, and in view."""
+        self.value = text
+        self.cursor_position = len(text)
+        # Textual does not move the view for the first text that a box ever has.
+        self.scroll_to(x=self.virtual_size.width, animate=False, force=True, immediate=True)

@@ -10,6 +10,7 @@ from rich.style import Style
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.widget import Widget
 
 from hermes_tui.clock import Clock
 from hermes_tui.widgets.row_painter import Painter
@@ -207,12 +208,7 @@ class SessionLines(ScrollView):
             self._rows = self._forest.rows(self._clock, self._unfolded, self._words)
         found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
         self._cursor = found if found >= 0 else self._first_match() if top else self._near(index)
-        height = len(self._rows)
-        if not self.size:
-            # Before the first layout: with its scrollbar from the beginning it is laid out once.
-            self.show_vertical_scrollbar = height > self.app.size.height
-        if self.virtual_size.height != height:
-            self.virtual_size = Size(self.size.width, height)
+        self._hold(len(self._rows))
         if top:
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
         elif found >= 0 and self.scroll_y > 0 and found != before_index:
@@ -223,6 +219,24 @@ class SessionLines(ScrollView):
         after = self.highlighted
         if after is not before:
             self._highlight_changed()
+
+    def _hold(self, height: int) -> None:
+        """Make room for so many lines. A layout of the screen would paint every line of the list again, and most of
+        an answer looks like the one before: there is one only where the scrollbar comes or goes."""
+        if not self.size:
+            # Before the first layout: with its scrollbar from the beginning it is laid out once.
+            self.show_vertical_scrollbar = height > self.app.size.height
+        if self.virtual_size.height == height:
+            return
+        size = Size(self.size.width, height)
+        if not self.size or self.show_vertical_scrollbar is not (height > self.size.height):
+            self.virtual_size = size
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = height
+        if self.scroll_y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
 
     def _first_match(self) -> int:
         """The first row that matches the filter itself, not only by something below it; -1 when there is none."""

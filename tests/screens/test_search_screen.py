@@ -322,7 +322,7 @@ async def test_two_thousand_odd_strings(program: Program, claude_home: ClaudeHom
             main.action_filter()
             for number in range(2_000):
                 text = "".join(dice.choice(pieces) for _ in range(dice.randrange(1, 9)))
-                main.fill_box(text)
+                main.box.fill(text)
                 main._filter()
                 main._show_detail()
                 if number % 50 == 0:

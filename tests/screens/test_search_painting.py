@@ -1,0 +1,138 @@
+"""What a key of a search costs the terminal: counted, not timed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, cast
+
+import pytest
+from textual.pilot import Pilot
+from textual.screen import Screen
+
+from claude_lines import ClaudeHome
+from hermes_tui.app import HermesApp
+from hermes_tui.screens.main import MainScreen
+from hermes_tui.widgets.session_lines import SessionLines
+from pilots import screen_text, until
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+
+class Counts:
+    """Layouts of the screen, and lines that the list drew."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.layouts = 0
+        self.lines: list[int] = []
+        layout, line = Screen._refresh_layout, SessionLines.render_line
+
+        def counted(screen: Screen[Any], *args: Any, **options: Any) -> None:
+            self.layouts += 1
+            layout(screen, *args, **options)
+
+        def drawn(sessions: SessionLines, y: int) -> Any:
+            self.lines.append(y)
+            return line(sessions, y)
+
+        monkeypatch.setattr(Screen, "_refresh_layout", counted)
+        monkeypatch.setattr(SessionLines, "render_line", drawn)
+
+    def forget(self) -> None:
+        """From here on."""
+        self.layouts, self.lines = 0, []
+
+
+def main_of(pilot: Pilot[None]) -> MainScreen:
+    return cast(HermesApp, pilot.app).main
+
+
+async def press(pilot: Pilot[None], key: str, text: str) -> None:
+    """A key in the box, and the complete answer with what there is to see of it."""
+    main = main_of(pilot)
+    await pilot.press(key)
+    await until(pilot, lambda: (shown := main._snapshot_shown) and shown.done and shown.query.text == text)
+    main.look_closer()
+    await until(pilot, lambda: not (main._previewer and main._previewer._wishes) and main._fresh is None)
+
+
+def herons(home: ClaudeHome) -> None:
+    """Sixty sessions of herons; the older half of them of heronries."""
+    for number in range(60):
+        path = home.session(f"Walk {number}")
+        home.say(path, "assistant", "A heronry." if number < 30 else "A heron.")
+
+
+async def test_a_longer_or_shorter_answer_is_no_new_layout(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    herons(claude_home)
+    counts = Counts(monkeypatch)
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        main = main_of(pilot)
+        await pilot.press("slash", "h", "e", "r", "o")
+        await press(pilot, "n", "heron")
+        assert main.sessions.virtual_size.height == len(main.sessions.rows) > 100
+        counts.forget()
+        await press(pilot, "r", "heronr")
+        assert main.found_total == 30
+        assert main.sessions.virtual_size.height == len(main.sessions.rows) < 70
+        await press(pilot, "backspace", "heron")
+        assert main.found_total == 60
+        assert counts.layouts == 0
+
+
+async def test_only_lines_that_look_different_are_drawn(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    herons(claude_home)
+    counts = Counts(monkeypatch)
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        main = main_of(pilot)
+        await pilot.press("slash", "h", "e", "r")
+        await press(pilot, "o", "hero")
+        # Found are the same newest sessions, and the rows of some older ones are gone.
+        before = screen_text(pilot).splitlines()
+        counts.forget()
+        await press(pilot, "n", "heron")
+        drawn = set(counts.lines)
+        after = screen_text(pilot).splitlines()
+        top = main.sessions.region.y
+        snippets = {y for y in range(main.sessions.size.height) if "A heron" in after[top + y]}
+        assert before != after and snippets
+        # The heading says how they are ordered, which is known at the end.
+        assert drawn <= {0} | snippets
+
+
+async def test_the_view_stays_within_a_shorter_answer(program: Program, claude_home: ClaudeHome) -> None:
+    herons(claude_home)
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        main = main_of(pilot)
+        await pilot.press("slash", "h", "e", "r", "o")
+        await press(pilot, "n", "heron")
+        main.sessions.action_last()
+        await pilot.pause()
+        assert main.sessions.scroll_y > 70
+        bar = main.sessions.vertical_scrollbar
+        await press(pilot, "r", "heronr")
+        assert main.sessions.scroll_y == 0 and bar.window_virtual_size == len(main.sessions.rows)
+        assert bar.position == 0
+        assert "Walk 29" in screen_text(pilot)
+
+
+async def test_a_text_longer_than_the_box_scrolls_in_it(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Alpha")
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        main = main_of(pilot)
+
+        def header() -> str:
+            return screen_text(pilot).splitlines()[0]
+
+        main.search_for(" ".join(f"word{number}" for number in range(40)))
+        await until(pilot, lambda: "word39" in header() and "word0 " not in header())
+        await pilot.press("home")
+        await until(pilot, lambda: "word0 word1" in header() and "word39" not in header())
+        await pilot.press("end", "!")
+        await until(pilot, lambda: "word39!" in header())
+        await pilot.press("ctrl+u", "x")
+        await until(pilot, lambda: " x " in header() and "word" not in header())

@@ -4,7 +4,8 @@ Hermes takes `gateway.json` as the base, `config.yaml` over it (a setting at its
 `gateway:`, where 0.19.0 is the first to look for most of them), and three variables of its environment over both;
 those are looked for in the home's `.env`. Overrides by platform and by chat type are read from `gateway.json` alone
 (`reset_by_platform`, `reset_by_type`): none of the eleven published versions, 0.13.0 to 0.19.0, reads the
-`platforms.<name>.session_reset` of spec 002, which counts where the database is the document's own (schema 1 to 6).
+`platforms.<name>.session_reset` of spec 002, which counts where the database is the document's own (schema 1 to 6),
+as do its defaults.
 Administrators' overlays (managed scope) are not looked at.
 """
 
@@ -190,12 +191,16 @@ class _Reading:
         return None
 
     def _days(self) -> int:
-        value = self._json.get("session_store_max_age_days", 90)
+        """Only gateway.json is asked for them; by the document config.yaml first, and 0 is usual there."""
+        name, usual = "session_store_max_age_days", 0 if self._documented else 90
+        value = self._setting(name) if self._documented else self._json.get(name)
+        if value is None:
+            return usual
         try:
             return max(int(value), 0)
         except (TypeError, ValueError, OverflowError):
-            self._wrong(f"session_store_max_age_days is {value!r}, not a number of days")
-            return 90
+            self._wrong(f"{name} is {value!r}, not a number of days")
+            return usual
 
     def _freshness(self) -> float:
         agent = self._yaml.get("agent")

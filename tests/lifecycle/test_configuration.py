@@ -169,6 +169,21 @@ def test_overrides_of_the_document_count_where_asked_for(tmp_path: Path) -> None
     assert documented.problems == ()
 
 
+def test_defaults_of_the_document_where_its_store_is(tmp_path: Path) -> None:
+    """Spec 002 section 6 and appendix: both at 4 and after a day, no lane dropped; and its key is of config.yaml."""
+    for schema in (1, 6):
+        found = config_of_store(tmp_path, schema, has_table=False)
+        assert found.default_reset_policy == SessionResetPolicy(
+            mode="both", at_hour=4, idle_minutes=1440, notify=True
+        )
+        assert (found.group_sessions_per_user, found.thread_sessions_per_user) == (True, False)
+        assert found.session_store_max_age_days == 0
+    assert config_of_store(tmp_path, 22, has_table=True).session_store_max_age_days == 90
+    (tmp_path / "config.yaml").write_text("session_store_max_age_days: 30")
+    assert config_of_store(tmp_path, 6, has_table=False).session_store_max_age_days == 30
+    assert config_of_store(tmp_path, 22, has_table=True).session_store_max_age_days == 90
+
+
 @pytest.mark.parametrize("under", ["session_reset", "group_sessions_per_user", "thread_sessions_per_user"])
 def test_before_0_19_nothing_was_looked_for_under_gateway(tmp_path: Path, under: str) -> None:
     """As `gateway/config.py` of the wheels 0.13.0 to 0.18.2 has it; the real 0.19.0 is asked in the test above."""

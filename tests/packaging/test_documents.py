@@ -87,3 +87,11 @@ def test_the_adapter_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.Monk
     (problem,) = manager.catalogue.snapshot.problems
     assert (Path(problem.path).name, problem.place) == ("one.jsonl", f"byte {2 * len(line) + 5}")
     assert one.updated_at == datetime(2026, 11, 21, 10, tzinfo=UTC)
+
+    spoilt = tmp_path / "spoilt"
+    spoilt.mkdir()
+    (spoilt / ".parrot").write_text("no directory")
+    manager = SessionManager(Environment(home=spoilt), cache_dir=tmp_path / "other-cache")
+    assert manager.list() == []
+    (problem,) = manager.catalogue.snapshot.problems
+    assert (problem.path, problem.reason) == (str(spoilt / ".parrot"), "cannot be listed: Not a directory")

@@ -433,5 +433,7 @@ def test_damaged_neighbours_of_a_session_cost_nothing(tmp_path: Path) -> None:
         helper.write_bytes(NEIGHBOUR)
         helper.with_name("agent-1.meta.json").write_bytes(content)
         (home.folder / "victim/custom-title.json").write_bytes(content)
-        found, _ = home.read()
+        found, problems = home.read()
         assert (found["victim"].title, found["agent-1"].title) == ("neighbour", "neighbour")
+        beside = {(Path(one.path).name, one.session_id) for one in problems if "title may be missing" in one.reason}
+        assert beside == {("agent-1.meta.json", "agent-1"), ("custom-title.json", "victim")}, content

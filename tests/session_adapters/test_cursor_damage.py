@@ -132,14 +132,28 @@ def test_a_damaged_database(
         (b"{}\n" * 3000, "it is not an SQLite database"),
     ],
 )
-@pytest.mark.parametrize("pattern", [*DATABASES, ".cursor/ai-tracking/*.db"])
+@pytest.mark.parametrize("pattern", DATABASES)
 def test_what_is_no_database_is_named(pattern: str, content: bytes, reason: str, home: Path) -> None:
     path = the(home, pattern)
     path.write_bytes(content)
     found, problems = survey(adapter_for(home))
     named = {problem.reason for problem in problems if problem.path == str(path)}
-    assert named == (set() if "tracking" in pattern else {reason}), "a title beside a transcript is not missed"
+    assert named == {reason}
     assert len({summary.session_id for _, summary in found}) >= SESSIONS - 4
+
+
+def test_a_title_that_is_lost_is_said_of_its_transcript(home: Path) -> None:
+    path = the(home, ".cursor/ai-tracking/*.db")
+    path.write_bytes(b"\0" * 8192)
+    found, problems = survey(adapter_for(home))
+    assert len({summary.session_id for _, summary in found}) == SESSIONS
+    said = [problem for problem in problems if problem.place == "ai-code-tracking.db"]
+    assert SPOKEN in {problem.session_id or Path(problem.path).stem for problem in said}
+    assert {problem.reason for problem in said} == {
+        "its title and model there cannot be read: it is not an SQLite database"
+    }
+    path.unlink()
+    assert not [problem for problem in survey(adapter_for(home))[1] if problem.place == "ai-code-tracking.db"]
 
 
 def test_databases_of_something_else_are_named(tmp_path: Path) -> None:

@@ -108,7 +108,7 @@ class ClaudeAdapter(Adapter):
             if not tally.damaged and size:
                 report(_problem(source, "holds no record"))
             return ()
-        return (_summary(source, tally, size, part),)
+        return (_summary(source, tally, size, part, report),)
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`."""
@@ -144,7 +144,7 @@ class ClaudeAdapter(Adapter):
         if not tally.records:
             reason = transcript.problems[0].reason if transcript.problems else "it holds no record"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
-        summary = _summary(source, tally, transcript.size, "whole")
+        summary = _summary(source, tally, transcript.size, "whole", lambda problem: None)
         return Session(**_fields(summary), messages=tuple(transcript.messages))
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
@@ -210,19 +210,19 @@ class _Counting(ClaudeBuilder):
         self._tally.feed(line)
 
 
-def _summary(source: Source, tally: Tally, size: int, part: Part) -> SessionSummary:
+def _summary(source: Source, tally: Tally, size: int, part: Part, report: Report) -> SessionSummary:
     known: dict[str, Any] = {"size": size, "path": printable(source.path), "partial": part != "whole", "raw": {}}
     if part == "head":  # the newest message is a line too long to be read in passing
         known["updated_at"] = datetime.fromtimestamp(source.modified, UTC)
     if is_helper(source):
-        meta = helper_meta(source)
+        meta = helper_meta(source, report)
         facts = {"agentType": meta.agent_type, "toolUseId": meta.tool_use_id, "layout": source.layout}
         known["raw"] = {name: value for name, value in facts.items() if value}
         known["helper_title"] = meta.description or meta.agent_type or ""
         parent = parent_folder(source) or tally.session
         known |= {"kind": "subagent", "parent_id": parent, "forked_from": None}
     elif not tally.custom_title or part != "whole":
-        tally.custom_title = custom_title(source) or tally.custom_title
+        tally.custom_title = custom_title(source, report) or tally.custom_title
     return tally.summary(**known)
 
 

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
 
@@ -30,6 +31,8 @@ __all__ = [
     "parent_folder",
     "printable",
 ]
+
+T = TypeVar("T")
 
 _DEPTH = 6
 """Folders below `subagents/` (2.1.x has `workflows/<name>/`)."""
@@ -171,22 +174,31 @@ def parent_folder(source: Source) -> str | None:
     return parts[len(parts) - 1 - parts[::-1].index("subagents") - 1] if "subagents" in parts else None
 
 
-def helper_meta(source: Source) -> HelperMeta:
-    """What `.meta.json` says of a helper; empty where there is none or it is damaged, since nothing of the
-    conversation is lost with it."""
-    try:
-        return _META.one(read_small(source.path.removesuffix(".jsonl") + ".meta.json", _SMALL))
-    except (OSError, ValueError):
-        return HelperMeta()
+def helper_meta(source: Source, report: Report) -> HelperMeta:
+    """What `.meta.json` says of a helper; empty where there is none or it is damaged."""
+    found = _beside(source, ".meta.json", _META, report)
+    return found if found is not None else HelperMeta()
 
 
-def custom_title(source: Source) -> str:
+def custom_title(source: Source, report: Report) -> str:
     """The title in the session's own folder; empty where there is none. It repeats a line of the transcript."""
+    found = _beside(source, "/custom-title.json", _SIDECAR, report)
+    return (found.custom_title or "") if found is not None else ""
+
+
+def _beside(source: Source, suffix: str, decoder: Decoder[T], report: Report) -> T | None:
+    """A small file beside a transcript; None where there is none or it cannot be read."""
+    path = source.path.removesuffix(".jsonl") + suffix
     try:
-        found = _SIDECAR.one(read_small(source.path.removesuffix(".jsonl") + "/custom-title.json", _SMALL))
-    except (OSError, ValueError):
-        return ""
-    return found.custom_title or ""
+        return decoder.one(read_small(path, _SMALL))
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        reason = f"cannot be read: {error.strerror or error}"
+    except ValueError:
+        reason = "is damaged: a title may be missing"
+    report(Problem(agent="claude", path=printable(path), reason=reason, session_id=source.session_id))
+    return None
 
 
 def live_sessions(environment: Environment) -> Mapping[str, Liveness]:

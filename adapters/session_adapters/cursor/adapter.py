@@ -280,7 +280,7 @@ def _file_session(source: Source, session_id: str) -> Session:
     tally = Tally()
     tally.add(transcript.messages)
     tally.warnings = len(transcript.problems)
-    return _session(_file_summary(source, tally), transcript.messages)
+    return _session(_file_summary(source, tally, lambda lost: None), transcript.messages)
 
 
 def _transcript_summary(source: Source, note: Note, exact: bool) -> list[SessionSummary]:
@@ -295,11 +295,11 @@ def _transcript_summary(source: Source, note: Note, exact: bool) -> list[Session
     for one in damaged:
         note(one)
     tally.warnings = len(damaged)
-    return [_file_summary(source, tally)] if tally.messages else []
+    return [_file_summary(source, tally, note)] if tally.messages else []
 
 
-def _file_summary(source: Source, tally: Tally) -> SessionSummary:
-    facts = with_tracking(transcript_facts(source, tally), source.root)
+def _file_summary(source: Source, tally: Tally, note: Note) -> SessionSummary:
+    facts = with_tracking(transcript_facts(source, tally), source.root, note)
     return tally.summary(facts, scrub(source.path), size=source.size)
 
 

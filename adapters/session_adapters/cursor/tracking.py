@@ -3,6 +3,7 @@ stores» 4). All of it is optional, so that a database which could only be copie
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import apsw
@@ -10,8 +11,9 @@ import msgspec
 
 from session_adapters.cursor.facts import Facts
 from session_adapters.cursor.pieces import real_model
-from session_adapters.sqlite import DatabaseUnreadable, read_database
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.sqlite_rows import Record, columns
+from session_adapters.units import Lost
 
 __all__ = ["with_tracking"]
 
@@ -29,9 +31,13 @@ class Tracked(msgspec.Struct, rename="camel"):
 TRACKED = Record(Tracked)
 
 
-def with_tracking(facts: Facts, root: str) -> Facts:
+def with_tracking(facts: Facts, root: str, note: Callable[[Lost], None]) -> Facts:
     """The facts of a transcript, with what is known beside it."""
-    row = _row(Path(root) / "ai-tracking" / "ai-code-tracking.db", facts.id)
+    try:
+        row = _row(Path(root) / "ai-tracking" / "ai-code-tracking.db", facts.id)
+    except (DatabaseUnreadable, OSError) as error:
+        note(Lost("ai-code-tracking.db", f"its title and model there cannot be read: {error}"))
+        return facts
     if row is None:
         return facts
     return facts._replace(
@@ -50,10 +56,10 @@ def _row(path: Path, session_id: str) -> Tracked | None:
         row = connection.execute(query, (session_id,)).fetchone()
         return TRACKED.read(row) if row else None
 
+    log, shared = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    if log.exists() and log.stat().st_size and not shared.exists():
+        return None  # after a crash: only a copy could be read
     try:
-        log, shared = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
-        if log.exists() and log.stat().st_size and not shared.exists():
-            return None  # after a crash: only a copy could be read
         return read_database(path, read, timeout=_TIMEOUT)
-    except (DatabaseUnreadable, OSError):
+    except DatabaseMissing:
         return None

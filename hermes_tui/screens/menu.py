@@ -19,6 +19,8 @@ from hermes_tui.widgets.line import Line
 
 __all__ = ["Choice", "MenuScreen"]
 
+_LEAVE = "esc leaves "
+
 
 class Choice(NamedTuple):
     """One line. Texts must be safe for a terminal already."""
@@ -35,9 +37,11 @@ class _Choices(Widget, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--key", "choices--faint", "choices--cursor"}
     BINDINGS = bindings("menu")
 
-    def __init__(self, choices: Sequence[Choice]) -> None:
+    def __init__(self, choices: Sequence[Choice], width: int) -> None:
+        """`width`: columns that are wanted in any case."""
         super().__init__()
         self._choices = choices
+        self._width = width
         self._column = max((width_of(one.label) for one in choices), default=0)
         self.cursor = 0
 
@@ -46,9 +50,9 @@ class _Choices(Widget, can_focus=True, inherit_bindings=False):
         return len(self._choices)
 
     def get_content_width(self, container: object, viewport: object) -> int:
-        """What the longest takes."""
+        """What the longest takes, the line above included."""
         details = max((width_of(one.detail) for one in self._choices), default=0)
-        return 6 + self._column + details
+        return max(self._width, 6 + self._column + details)
 
     def render_line(self, y: int) -> Strip:
         """One choice."""
@@ -88,11 +92,11 @@ class MenuScreen(ModalScreen[str]):
         """Heading and choices."""
         with Vertical(classes="dialog"):
             yield Line(id="dialog-title")
-            yield _Choices(self._choices)
+            yield _Choices(self._choices, width_of(self._heading) + width_of(_LEAVE) + 3)
 
     def on_mount(self) -> None:
         """Say what it is about."""
-        self.query_one("#dialog-title", Line).show([(f" {self._heading}", "bright")], [("esc leaves ", "faint")])
+        self.query_one("#dialog-title", Line).show([(f" {self._heading}", "bright")], [(_LEAVE, "faint")])
 
     def on_key(self, event: events.Key) -> None:
         """The character of a choice chooses it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar, NamedTuple
@@ -57,6 +58,9 @@ class _Found(Widget, inherit_bindings=False):
         self._all = [(one.haystack, one) for one in candidates]
         self.found: list[Candidate] = list(candidates)
         self._now = now
+        names = Counter(one.session.title or one.session.preview for one in candidates)
+        self._alike = {name for name, count in names.items() if count > 1}
+        """Titles that several have: there the end of the id is shown where there is no room for all of it."""
         self.cursor = 0
         self._top = 0
 
@@ -93,6 +97,8 @@ class _Found(Widget, inherit_bindings=False):
         last = f" {age(session.updated_at, self._now)} {session.message_count:>5} msg "
         note = f" {fit(one.note, _NOTE)}" if one.note and width >= 60 else ""
         id_ = f" {pad(safe(session.session_id), 24)}" if width >= 90 else ""
+        if not id_ and width >= 60 and (session.title or session.preview) in self._alike:
+            id_ = f" …{safe(session.session_id)[-8:]}"
         room = max(1, width - len(last) - width_of(note) - width_of(id_) - 1)
         title = pad(safe(session.title or session.preview) or "untitled", room)
         strip = Strip([Segment(f" {title}", base), Segment(note + id_ + last, faint)])

@@ -181,6 +181,25 @@ async def test_a_session_of_another_person_only_by_force(demo: HermesDemo, at_on
         assert demo.entry(BO, "coder")["session_id"] == cli
 
 
+async def test_sessions_of_one_title_are_told_apart_at_80_columns(demo: HermesDemo) -> None:
+    ids = [id_ for (id_,) in demo.sql("SELECT id FROM sessions WHERE title IS NULL OR title != 'Twice' LIMIT 2")]
+    demo.sql("DROP INDEX IF EXISTS idx_sessions_title_unique")
+    demo.sql("UPDATE sessions SET title = 'Twice' WHERE id IN (?, ?)", *ids)
+    async with demo.program((80, 24)) as pilot:
+        await go(pilot, DISCORD)
+        await pilot.press("E")
+        await until(pilot, lambda: isinstance(pilot.app.screen, SessionPicker))
+        await pilot.press(*"twice")
+        await until(pilot, lambda: all(f"…{id_[-8:]}" in screen_text(pilot) for id_ in ids))
+
+
+async def test_the_question_of_how_old_is_there_in_full(demo: HermesDemo) -> None:
+    async with demo.program((80, 24)) as pilot:
+        await go(pilot, DISCORD)
+        await pilot.press("p")
+        await until(pilot, lambda: "Drop lanes without activity for more than" in screen_text(pilot))
+
+
 async def test_prune_and_its_undo(demo: HermesDemo, at_once: None) -> None:
     demo.end_gateway()
     entry = demo.entry(DANA)

@@ -94,6 +94,7 @@ async def test_a_machine_without_hermes(tmp_path: Path, monkeypatch: pytest.Monk
         assert "⚕" not in screen_text(pilot)
         await pilot.press("L", *"RSEmcup", "enter", "tab", "down")
         await until(pilot, lambda: "There is no Hermes here." in screen_text(pilot))
+        assert "is not there; set HERMES_HOME" in " ".join(screen_text(pilot).split())
         await pilot.press("escape", "escape")
         assert not isinstance(app.screen, PlanScreen)
 
@@ -159,6 +160,21 @@ async def test_nothing_is_drawn_when_nothing_is_new(demo: HermesDemo, monkeypatc
         app.lane_watch.look()
         await until(pilot, lambda: drawn)
         assert state(pilot, DISCORD) == "✗ session ended"
+
+
+async def test_a_database_that_cannot_be_read(demo: HermesDemo) -> None:
+    """The lanes of the mirror, without a word on sessions that nobody can know of."""
+    (demo.root / "state.db").write_bytes(b"no database at all\n" * 500)
+    async with demo.program() as pilot:
+        words = {row.state.word.removesuffix(" !") for row in lanes_of(pilot).table.rows}
+        assert "unknown" in words
+        assert words.isdisjoint({"live", "session ended", "no session yet"})
+        assert "! 2 problems" in screen_text(pilot).splitlines()[0]
+        await go(pilot, DISCORD)
+        await pilot.press("enter")
+        await until(pilot, lambda: any("database cannot be read" in said for said in toasts(pilot)))
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: "as sessions.json has them" in " ".join(screen_text(pilot).split()))
 
 
 # What a key must not do ------------------------------------------------------------------------------------------

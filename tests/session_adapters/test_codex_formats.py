@@ -131,6 +131,14 @@ def test_a_copy_whose_own_header_is_damaged_does_not_become_its_parent(tmp_path:
     assert session.warnings == 1
 
 
+def test_a_second_bare_header_is_not_the_session(tmp_path: Path) -> None:
+    """Of the first generation; as of later ones, the first says whose file it is."""
+    bare = [{"id": uuid(n), "timestamp": f"2025-06-0{n}T10:00:00.000Z", "instructions": None} for n in (1, 2)]
+    write(tmp_path, uuid(1), *bare, said("user", "hello"))
+    summary, session = both(tmp_path, uuid(1))
+    assert (summary.session_id, summary.created_at.day, contents(session)) == (uuid(1), 1, ["hello"])
+
+
 def test_the_name_tells_where_the_header_says_something_else(tmp_path: Path) -> None:
     """`codex resume` looks for the uuid in the file name."""
     write(tmp_path, uuid(8), meta(uuid(1), cli_version="1"), *turn("a", "A"))

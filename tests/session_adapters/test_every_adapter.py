@@ -66,6 +66,17 @@ def test_what_is_listed_is_found_and_read(adapter: Adapter) -> None:
         assert one.created_at <= one.updated_at
 
 
+def test_sources_are_as_large_and_as_new_as_their_files(adapter: Adapter) -> None:
+    """The newest is read first, so that of an unknown home what is wanted most is shown first."""
+    newest = max(one.stat().st_mtime for one in adapter.environment.home.rglob("*"))
+    for source in adapter.sources(quiet):
+        status = Path(source.path).stat()
+        if Path(source.path).is_file():
+            assert source.size >= status.st_size, source.path
+            assert source.modified >= status.st_mtime - 0.001, source.path  # its journal or its messages may be newer
+        assert 0 < source.modified <= newest + 0.001, source.path
+
+
 def test_families_end(adapter: Adapter) -> None:
     """Nobody is his own ancestor, and a sub-agent has a parent."""
     related = {one.session_id: one for one in adapter.relate([summary for _, summary in listed(adapter)])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -143,6 +144,50 @@ def test_cost_is_what_hermes_knows(
     own.session("s", **columns)
     cost = own.get("s").cost
     assert (cost and (cost.total_usd, cost.estimated)) == expected
+
+
+@pytest.mark.parametrize(("paid", "expected"), [(0.0, (0.75, True)), (0.2, (0.9, False))])
+def test_what_helpers_cost_is_added(own: Store, paid: float, expected: tuple[float, bool]) -> None:
+    """Their calls stand in `session_model_usage` alone; the conversation's own stand there once more."""
+    own.connection.execute(
+        "CREATE TABLE session_model_usage (session_id TEXT, model TEXT, task TEXT, estimated_cost_usd REAL,"
+        " actual_cost_usd REAL)"
+    )
+    own.session("s", actual_cost_usd=0.7, cost_status="actual")
+    rows = [("s", "m", "", 0.6, 0.7), ("s", "small", "vision", 0.05, paid)]
+    own.connection.executemany("INSERT INTO session_model_usage VALUES (?, ?, ?, ?, ?)", rows)
+    for cost in (own.get("s").cost, listed(own.adapter)["s"].cost):
+        assert cost is not None
+        assert (round(cost.total_usd, 6), cost.estimated) == expected
+
+
+def test_what_was_overheard_is_no_prompt(own: Store) -> None:
+    own.connection.execute("ALTER TABLE messages ADD COLUMN observed INTEGER")
+    own.session("s")
+    own.say("s", "user", "said among others", observed=1)
+    own.say("s", "assistant", "not for them")
+    own.say("s", "user", "said to the agent")
+    own.say("s", "assistant", "answer")
+    found = listed(own.adapter)["s"]
+    assert (found.turn_count, found.preview) == (1, "said to the agent")
+    assert [message.kind for message in own.get("s").messages] == ["notice", "message", "message", "message"]
+
+
+@pytest.mark.parametrize(
+    ("column", "item"),
+    [
+        ("reasoning_details", {"type": "reasoning.text", "text": "why"}),
+        ("reasoning_details", {"type": "reasoning.summary", "summary": "why"}),
+        ("reasoning_details", {"thinking": "why", "signature": "c2ln"}),
+        ("codex_reasoning_items", {"summary": [{"type": "summary_text", "text": "why"}], "encrypted_content": "x"}),
+        ("codex_reasoning_items", {"content": [{"type": "reasoning_text", "text": "why"}]}),
+    ],
+)
+def test_thinking_in_every_providers_form(own: Store, column: str, item: dict[str, object]) -> None:
+    own.connection.execute(f"ALTER TABLE messages ADD COLUMN {column} TEXT")
+    own.session("s")
+    own.say("s", "assistant", "answer", **{column: json.dumps([item])})
+    assert own.get("s").messages[0].thinking == "why"
 
 
 def test_messages_without_a_session_are_reported(own: Store, problems: list[Problem]) -> None:

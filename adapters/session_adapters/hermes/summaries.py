@@ -135,12 +135,14 @@ def _models(row: SessionRow, usage: list[UsageRow]) -> tuple[str, ...]:
 
 def _cost(row: SessionRow, usage: list[UsageRow], tokens: TokenUsage | None) -> Cost | None:
     """What Hermes recorded, the actual amount before its own estimate; None while it knows neither."""
-    helpers = sum(line.actual_cost_usd or line.estimated_cost_usd for line in usage if line.task)
+    lines = [line for line in usage if line.task]
+    helpers = sum(line.actual_cost_usd or line.estimated_cost_usd for line in lines)
+    guessed = any(line.estimated_cost_usd and not line.actual_cost_usd for line in lines)
     amount, estimated = recorded_cost(row)
     if amount is None and not helpers:
         return None
     counted = tokens or TokenUsage()
-    return Cost.of(counted, (amount or 0.0) + helpers, estimated=estimated or bool(helpers))
+    return Cost.of(counted, (amount or 0.0) + helpers, estimated=estimated or guessed)
 
 
 def recorded_cost(row: SessionRow) -> tuple[float | None, bool]:

@@ -238,8 +238,11 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
 
     def _apply(self, pair: tuple[Snapshot, Forest]) -> None:
         self.main.apply(*pair)
+        self.main.call_after_refresh(self._applied)
+
+    def _applied(self) -> None:
         self.reader.start()  # not before: what it imports would be in the way of the first sessions
-        self.main.call_after_refresh(self._keep_frame)
+        self._keep_frame()
 
     def notify(
         self,

@@ -35,7 +35,7 @@ _NOTHING = 60.0
 """The same where there is no Hermes at all."""
 _STALE = 60.0
 """Seconds after which it is read again in any case: `in 41 min` is `in 40 min` then."""
-_FIRST = 0.3
+_FIRST = 0.6
 """Seconds before the first look: the list of sessions comes first."""
 _LOGGED = 500
 """Operations of the log that are looked at, the latest ones."""

@@ -30,6 +30,8 @@ _SHARE = 20
 """A look that took one second is followed by at least so many without one."""
 _TURN = 5.0
 """Seconds of reading in full between two looks."""
+_FIRST = 0.15
+"""Seconds in which the screen has the processor to itself, to show the beginning of the list."""
 _STEP = 1.0
 """Seconds between two looks at what the system has notified. Waiting is done here, not in the native watcher, which
 nothing could wake before its time."""
@@ -155,6 +157,7 @@ class Watch:
         else:
             if first.sessions:
                 self._offer(first)
+                self._over.wait(_FIRST)
 
     def _offer(self, snapshot: Snapshot) -> None:
         if snapshot.version != self._version and not self._over.is_set():

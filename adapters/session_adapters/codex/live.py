@@ -13,6 +13,7 @@ from pathlib import Path
 from session_adapters.base import Liveness
 from session_adapters.codex.rollout import is_uuid, name_id
 from session_adapters.locks import flocks, open_files
+from session_adapters.proc import pids, start_of
 
 __all__ = ["held_locks", "open_rollouts"]
 
@@ -52,17 +53,8 @@ def open_rollouts(folders: list[Path], proc: Path) -> Mapping[str, Liveness]:
     """Session ids whose rollout in one of `folders` a process named codex has open."""
     prefixes = tuple(os.path.realpath(folder) + os.sep for folder in folders)
     found: dict[str, Liveness] = {}
-    try:
-        processes = [name for name in os.listdir(proc) if name.isdecimal()]  # noqa: PTH208  (every few seconds)
-    except OSError:
-        return {}
-    for process in processes:
-        try:
-            with open(f"{proc}/{process}/comm", "rb") as file:  # noqa: PTH123
-                command = file.read()
-        except OSError:
-            continue
-        if not command.startswith(b"codex"):
+    for process in pids(proc):
+        if not start_of(f"{proc}/{process}/comm").startswith(b"codex"):
             continue
         for target in open_files(proc, int(process)):
             if target.startswith(prefixes) and is_uuid(name_id(target)):

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from session_adapters.base import Liveness, Source
+from session_adapters.proc import pids, start_of
 
 __all__ = ["Process", "newest_by_directory", "process", "processes"]
 
@@ -50,16 +51,13 @@ def process(proc: Path, pid: int) -> Process | None:
     return Process(pid, tuple(word.decode("utf-8", "replace") for word in words), started, cwd)
 
 
-def processes(proc: Path, wanted: Callable[[Process], bool]) -> Iterator[Process]:
-    """All processes that can be looked at and are `wanted`."""
-    try:
-        names = sorted(entry.name for entry in proc.iterdir() if entry.name.isdecimal())
-    except OSError:
-        return  # no /proc on this system: nothing can be said
-    for name in names:
-        found = process(proc, int(name))
-        if found is not None and wanted(found):
-            yield found
+def processes(proc: Path, title: str) -> Iterator[Process]:
+    """All processes that can be looked at whose command line is that one word."""
+    for name in sorted(pids(proc)):
+        if start_of(f"{proc}/{name}/cmdline").startswith(title.encode()):
+            found = process(proc, int(name))
+            if found is not None and found.words == (title,):
+                yield found
 
 
 def newest_by_directory(

@@ -12,7 +12,7 @@ import click
 
 from hermes_tui.cli import narration, output
 from hermes_tui.cli.lanes import board_of, environment, lane_named, lanes
-from hermes_tui.errors import OperationRefused
+from hermes_tui.errors import OperationRefused, ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
@@ -116,7 +116,10 @@ def undo(context: click.Context, /, operation: str, profile: str | None, **optio
     `lanes log` has the ids.
     """
     operations = _operations(context)
-    return _carried_out(operations, operations.undo(operation), **options)
+    plan = operations.undo(operation)
+    if profile not in (None, plan.request.profile):
+        raise ValidationError(f"operation {operation} was on profile {plan.request.profile!r}, not on {profile!r}")
+    return _carried_out(operations, plan, **options)
 
 
 @lanes.command("log")

@@ -36,7 +36,11 @@ class _Lanes(click.Group):
 
 @click.group(cls=_Lanes)
 def lanes() -> None:
-    """See and steer the lanes of Hermes' gateway: which chat is in which session."""
+    """See and steer the lanes of Hermes' gateway: which chat is in which session.
+
+    What changes something ends with 10 where it was refused, 11 where it was lost, 12 where it waits for the lane's
+    next message.
+    """
 
 
 def environment(context: click.Context) -> Environment:

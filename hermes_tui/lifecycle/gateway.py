@@ -31,7 +31,8 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     reason: str = ""
     """Why the state is unknown."""
     phase: str = ""
-    """What a running gateway says of itself: starting, running, draining, stopping."""
+    """What a running gateway says of itself: starting, running, draining, stopping; halted where its process is
+    stopped by a signal, and says nothing."""
     active_agents: int | None = None
     """Turns in progress over all lanes, as it last wrote it down."""
     serves: tuple[str, ...] = ()
@@ -91,7 +92,7 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
                 state="running",
                 pid=pid,
                 since=_started(proc, one.pid),
-                phase=said.gateway_state,
+                phase="halted" if _is_halted(proc, one.pid) else said.gateway_state,
                 active_agents=said.active_agents,
                 serves=tuple(said.served_profiles or ()),
             )
@@ -144,9 +145,21 @@ def _named_pid(home: Path) -> int | None:
 def _started(proc: Path, pid: int) -> datetime | None:
     """Start time of a process: field 22 of its stat, in clock ticks since the boot time of `stat`."""
     try:
-        after_name = (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()
-        ticks = int(after_name[19])
+        ticks = int(_stat(proc, pid)[19])
         boot = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
         return from_epoch(int(boot.split()[1]) + ticks // os.sysconf("SC_CLK_TCK"))
     except (OSError, ValueError, IndexError, StopIteration):
         return None
+
+
+def _is_halted(proc: Path, pid: int) -> bool:
+    """By SIGSTOP or a debugger: it lives, holds its lock and does nothing."""
+    try:
+        return _stat(proc, pid)[0] in "Tt"
+    except (OSError, IndexError):
+        return False
+
+
+def _stat(proc: Path, pid: int) -> list[str]:
+    """The fields of a process' stat from its state, field 3, on. Raises `OSError`."""
+    return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()

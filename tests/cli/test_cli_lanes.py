@@ -116,6 +116,8 @@ def test_reset_log_and_undo(run: Lanes) -> None:
     code, log, _ = run("log")
     assert code == 0
     assert re.match(rf"{operation}  .*  done      reset {KEY}: the lane is in the new session {new}", log)
+    code, _, err = run("undo", operation, "--yes", "--profile", "coder")
+    assert (code, "was on profile 'default', not on 'coder'" in err) == (2, True)
     assert run("undo", operation, "--yes")[0] == 0
     assert run.json("show", KEY)["sessionId"] == "20260614_104550_73114e68"
     assert [one["state"] for one in run.json("log")] == ["done", "undone"]

@@ -74,6 +74,18 @@ def test_a_held_lock_is_a_gateway_with_its_pid_and_start(home: Path) -> None:
         assert gateway_of(home).state == "stopped"
 
 
+def test_a_gateway_whose_process_is_halted(home: Path) -> None:
+    """A hang that can be seen: it holds its lock, and does nothing until it goes on."""
+    with held(home / "gateway.lock") as process:
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        found = gateway_of(home)
+        assert (found.state, found.phase, found.pid) == ("running", "halted", process.pid)
+        os.kill(process.pid, signal.SIGCONT)
+        os.waitid(os.P_PID, process.pid, os.WCONTINUED | os.WNOWAIT)
+        assert gateway_of(home).phase != "halted"
+
+
 def test_another_gateways_lock_is_not_ours(home: Path, tmp_path: Path) -> None:
     other = tmp_path / "other.lock"
     other.touch()

@@ -6,6 +6,8 @@ is not; and never in an older conversation.
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,6 +42,18 @@ def test_a_reset_takes_effect_at_the_next_message(world: World) -> None:
     outcome = world.operations.outcome(outcome.operation)
     assert (outcome.state, outcome.session_id) == ("done", new)
     assert [one.state for one in world.operations.log()] == ["done"]
+
+
+def test_a_gateway_that_is_halted_is_said_to_be(hermes: Oracle, tmp_path: Path) -> None:
+    world = World(hermes, tmp_path / "user")
+    world.start()
+    with gateway(world.home) as process:
+        world.talk()
+        os.kill(process.pid, signal.SIGSTOP)
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+        plan = world.plan("reset")
+        assert any(f"`kill -CONT {process.pid}`" in note for note in plan.notes)
+        assert world.operations.apply(plan).state == "pending"
 
 
 @pytest.mark.parametrize("kind", ["reset", "suspend", "resume"])

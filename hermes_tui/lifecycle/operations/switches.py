@@ -264,6 +264,10 @@ def _busy_notes(facts: Facts) -> list[str]:
             f"{gateway.active_agents} turn{' is' if one else 's are'} running: one of this lane ends in the old one"
             " and, if that is compressed meanwhile, takes the lane along; better wait until none runs"
         )
+    if gateway.phase == "halted":
+        notes.append(
+            f"the gateway's process is halted and takes no message until it goes on: `kill -CONT {gateway.pid}`"
+        )
     if gateway.draining:
         notes.append(f"the gateway is {gateway.phase}; the change holds for the next one as well")
     return notes

@@ -27,6 +27,7 @@ _WINDOWS = (
     ("7", "token_window:32000", "the newest that fit 32,000 tokens"),
 )
 """(key, window, what it is)"""
+_TYPED = "8"
 
 
 class ContextActions:
@@ -59,16 +60,28 @@ class ContextActions:
 
         choices = [Line(key, window.replace(":", " "), what) for key, window, what in _WINDOWS]
         choices.insert(0, Line("0", "its own", "what the agent itself is set to"))
+        choices.append(Line(_TYPED, "another …", "a size that is typed"))
         windows = {key: window for key, window, _ in _WINDOWS}
 
         def chosen(key: str | None) -> None:
-            if key is not None:
+            if key == _TYPED:
+                self._type_window()
+            elif key is not None:
                 self._see(parse_window(windows[key]) if key in windows else None)
 
         if self.pane.summary is None:
             self._nothing_open()
         else:
             self.app.push_screen(MenuScreen("What the agent would see through", choices), chosen)
+
+    def _type_window(self) -> None:
+        from hermes_tui.screens.window import WindowScreen
+
+        def typed(window: Window | None) -> None:
+            if window is not None:
+                self._see(window)
+
+        self.app.push_screen(WindowScreen("buffer_window:"), typed)
 
     def _nothing_open(self) -> None:
         self.notify("Open a session first: then this dims what its agent no longer sees.", markup=False)

@@ -9,10 +9,12 @@ from typing import Any
 
 from rich.segment import Segment
 from textual.pilot import Pilot
+from textual.screen import ModalScreen
 
 from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
 from hermes_tui.screens.menu import MenuScreen
+from hermes_tui.screens.window import WindowScreen
 from pilots import screen_text, until
 
 Program = Callable[..., Any]
@@ -102,6 +104,23 @@ async def test_another_window_is_chosen(program: Program, claude_home: ClaudeHom
         await until(pilot, lambda: "sees 10 of 60 messages" in border(pilot))
         await pilot.press("S", "0")
         await until(pilot, lambda: "sees all 60" in border(pilot))
+
+
+async def test_a_window_of_any_size_is_typed(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Many", turns=30)
+    async with program(claude_home.home, size=(100, 40)) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: "Answer 29" in screen_text(pilot))
+        await pilot.press("S", "8", *"3x", "enter")
+        await until(pilot, lambda: "the size is a whole number" in screen_text(pilot))
+        assert isinstance(pilot.app.screen, WindowScreen)
+        await pilot.press("backspace", "7")
+        await until(pilot, lambda: "buffer_window:N messages" in screen_text(pilot))
+        await pilot.press("enter")
+        await until(pilot, lambda: "sees 37 of 60 messages" in border(pilot))
+        await pilot.press("S", "8", "escape")
+        await until(pilot, lambda: not isinstance(pilot.app.screen, ModalScreen))
+        assert "sees 37 of 60 messages" in border(pilot)
 
 
 async def test_another_session_is_shown_as_it_is(program: Program, claude_home: ClaudeHome) -> None:

@@ -49,7 +49,7 @@ def parse_window(text: str) -> Window:
     if not colon:
         return Window(strategy=strategy)
     if not (number.isascii() and number.isdigit() and int(number[:12]) > 0):
-        raise ValidationError(f"{text!r}: the size of a window is a whole number, as in {name}:20")
+        raise ValidationError(f"{text!r}: the size is a whole number, as in {name}:20")
     value = int(number[:12])
     if name == "buffer_window":
         return Window(strategy=strategy, size=value)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from session_adapters.base import Liveness, Source
 from session_adapters.proc import pids, start_of
 
-__all__ = ["Process", "newest_by_directory", "process", "processes"]
+__all__ = ["Process", "newest_by_directory", "process", "processes", "titled"]
 
 _STATUS = "open in this directory"
 _SLACK = 1.0
@@ -51,7 +51,15 @@ def process(proc: Path, pid: int) -> Process | None:
     return Process(pid, tuple(word.decode("utf-8", "replace") for word in words), started, cwd)
 
 
-def processes(proc: Path, title: str) -> Iterator[Process]:
+def processes(proc: Path, wanted: Callable[[Process], bool]) -> Iterator[Process]:
+    """All processes that can be looked at and are `wanted`."""
+    for name in sorted(pids(proc)):
+        found = process(proc, int(name))
+        if found is not None and wanted(found):
+            yield found
+
+
+def titled(proc: Path, title: str) -> Iterator[Process]:
     """All processes that can be looked at whose command line is that one word."""
     for name in sorted(pids(proc)):
         if start_of(f"{proc}/{name}/cmdline").startswith(title.encode()):

@@ -84,6 +84,22 @@ def test_forks_of_forks_and_circles(tmp_path: Path) -> None:
     assert (found["e"].forked_from, found["f"].forked_from) == ("f", "e")
 
 
+@pytest.mark.parametrize("typed_later", [False, True])
+def test_of_two_that_begin_alike_the_one_that_was_asked_later_is_the_fork(tmp_path: Path, typed_later: bool) -> None:
+    """`claude -p --fork-session` copies records with their times, and puts its own prompt's before them."""
+
+    def queued(hour: int) -> dict[str, Any]:
+        at = f"2026-11-21T{hour}:00:00.000Z"
+        return {"type": "queue-operation", "operation": "enqueue", "content": "x", "timestamp": at, "uuid": None}
+
+    said = prompt("x", uuid="1", timestamp="2026-11-21T10:00:01.000Z")
+    parent = [said, queued(12)] if typed_later else [queued(10), said]
+    place(tmp_path, ".claude/projects/-p/z-parent.jsonl", *parent)
+    place(tmp_path, ".claude/projects/-p/a-fork.jsonl", queued(11), said, prompt("y", uuid="2"))
+    found = listed(adapter(tmp_path))
+    assert (found["a-fork"].forked_from, found["z-parent"].forked_from) == ("z-parent", None)
+
+
 def test_the_title_in_the_folder_stands_in_for_one_in_the_unread_middle(tmp_path: Path) -> None:
     path = place(
         tmp_path,

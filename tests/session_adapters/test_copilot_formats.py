@@ -84,8 +84,10 @@ def test_cache_is_taken_out_of_the_input(tmp_path: Path) -> None:
 def test_older_compactions_have_short_names(tmp_path: Path) -> None:
     scribe = Scribe(tmp_path)
     spent = {"input": 100, "output": 9, "cachedInput": 60}
-    scribe.add("session.compaction_complete", success=True, compactionTokensUsed=spent, summaryContent="so far")
+    done = {"success": True, "compactionTokensUsed": spent, "summaryContent": "so far", "behaviorModelId": "small"}
+    scribe.add("session.compaction_complete", **done)
     scribe.add("session.compaction_complete", success=False, error="too long")
+    assert [one.model for one in got(adapter(tmp_path), uuid(1)).messages] == ["small", None, None]
     assert total(tmp_path) == (100, 9, 60, 0, 0)
     assert [(one.kind, one.content) for one in got(adapter(tmp_path), uuid(1)).messages] == [
         ("compaction", "Conversation compacted"),

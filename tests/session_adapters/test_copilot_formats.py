@@ -84,7 +84,12 @@ def test_cache_is_taken_out_of_the_input(tmp_path: Path) -> None:
 def test_older_compactions_have_short_names(tmp_path: Path) -> None:
     scribe = Scribe(tmp_path)
     spent = {"input": 100, "output": 9, "cachedInput": 60}
-    done = {"success": True, "compactionTokensUsed": spent, "summaryContent": "so far", "behaviorModelId": "small"}
+    done: dict[str, Any] = {
+        "success": True,
+        "compactionTokensUsed": spent,
+        "summaryContent": "so far",
+        "behaviorModelId": "small",
+    }
     scribe.add("session.compaction_complete", **done)
     scribe.add("session.compaction_complete", success=False, error="too long")
     assert [one.model for one in got(adapter(tmp_path), uuid(1)).messages] == ["small", None, None]

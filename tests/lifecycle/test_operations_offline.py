@@ -129,6 +129,19 @@ def test_pruned_lanes_do_as_the_plan_said(world: World) -> None:
     assert world.get(ANA) == old
 
 
+@pytest.mark.parametrize(
+    ("end", "then"), [(None, "in a session that was never ended"), ("idle", "in a fresh session")]
+)
+def test_a_plan_of_one_pruned_lane_is_no_statistics(world: World, end: str | None, then: str) -> None:
+    world.talk(ANA)
+    world.hermes.close_store()
+    world.sql("UPDATE sessions SET ended_at = 1, end_reason = ? WHERE ? IS NOT NULL", end, end)
+    world.sql("UPDATE gateway_routing SET entry_json = replace(entry_json, '2026-07-21T', '2025-07-21T')")
+    plan = world.plan("prune", "", days=30)
+    assert plan.next_message == f"makes the lane anew: {then}"
+    assert world.operations.apply(plan).text == "1 lane gone from the index"
+
+
 def test_a_gateway_that_starts_in_between_stops_it(world: World) -> None:
     world.talk()
     world.hermes.close_store()

@@ -117,13 +117,18 @@ def prune(around: Surroundings, lanes: Sequence[Facts], days: int) -> Draft:
             file=tuple(one for part in parts for one in part.file),
         ),
         writes=[f"drops the lane {facts.lane.key}, in {_session(facts)}" for facts in lanes],
-        next_message=f"makes the lane anew: {len(first)} of {len(lanes)} take up a session that was never ended, the"
-        " others begin a fresh one",
+        next_message=f"makes the lane anew: {_after_prune(len(first), len(lanes))}",
         notes=[
             *(f"{key}: Hermes would take up {session_id} again" for key, session_id in first.items()),
             *(f"{key}: a topic of Telegram's is bound to its session and brings it back" for key in bound),
         ],
     )
+
+
+def _after_prune(back: int, lanes: int) -> str:
+    if back in (0, lanes):
+        return "in a session that was never ended" if back else "in a fresh session"
+    return f"{back} of {lanes} take up a session that was never ended, the others begin a fresh one"
 
 
 def _session(facts: Facts) -> str:

@@ -13,6 +13,7 @@ from typing import Literal
 
 import msgspec
 
+from hermes_tui.display import counted
 from hermes_tui.lifecycle.gateway import Gateway
 from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.index import IndexedLane
@@ -120,7 +121,7 @@ def _written(operation: Operation, around: Surroundings, lane: IndexedLane | Non
         "resume": f"the lane is in {begun.becomes}",
         "mark": "the resume mark is set",
         "clear": "the resume mark is gone",
-        "prune": f"{len(begun.keys)} lanes are gone from the index",
+        "prune": f"{counted(len(begun.keys), 'lane')} gone from the index",
         "undo": "all is as it was before",
     }
     return "done", done[request.kind] if request is not None else "written"

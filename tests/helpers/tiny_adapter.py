@@ -151,6 +151,7 @@ class TinyAdapter(Adapter):
             cost=Cost(total_usd=sum(usd)) if usd else None,
             cwd=head.cwd,
             parent_id=head.parent,
+            lineage_id=head.parent or source.session_id,
             tags=tuple(head.tags),
             partial=partial,
             path=source.path,

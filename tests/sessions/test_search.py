@@ -125,6 +125,19 @@ def test_a_result_shows_goal_match_and_resolution(filled: SessionManager) -> Non
     assert found.match_time == START + timedelta(minutes=3)
 
 
+def test_how_a_fork_began_or_ended_is_not_how_its_origin_did(tiny_home: TinyHome, manager: SessionManager) -> None:
+    """One conversation of the answer (S-2), with the goal and the resolution of the session that is shown."""
+    write(tiny_home, "origin", "the clock is wrong", "I see", "and now?", "wound up")
+    write(tiny_home, "fork", "do it otherwise", "replaced", at=START + timedelta(days=1), parent="origin")
+    (found,) = manager.search("clock")
+    assert found.session_id == "origin"
+    assert [one.text for one in found.start] == ["the clock is wrong", "I see", "and now?"]
+    assert [one.text for one in found.end] == ["I see", "and now?", "wound up"]
+    (found,) = manager.search("replaced")
+    assert found.session_id == "fork"
+    assert [one.text for one in found.start] == ["do it otherwise", "replaced"]
+
+
 def test_a_long_text_gives_a_short_snippet(tiny_home: TinyHome, manager: SessionManager) -> None:
     write(tiny_home, "long", "word " * 500 + "\n\n\tthe  needle\x1b[31m is\nhere " + "word " * 500)
     found = manager.search("needle")[0]

@@ -11,13 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from hermes_tui.sessions.index.service import index_file
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.search.gather import Part
 from hermes_tui.sessions.search.hunt import Hunt
-from hermes_tui.sessions.search.model import SearchOptions
+from hermes_tui.sessions.search.model import Found, Match, SearchOptions
+from indexing import build
 from lifecycle.oracle import Oracle
 from session_adapters.base import Environment
 from session_adapters.hermes import HermesAdapter
+from session_adapters.model import SessionSummary
 from support import STORES
 
 SAMPLE = STORES / "hermes" / "home"
@@ -161,3 +165,35 @@ def test_rewound_messages_stay_out_unless_asked_for(home: Path) -> None:
         quoted = '"' + content.replace('"', " ") + '"'
         assert str(id_) not in found(home, quoted)
         assert str(id_) in found(home, quoted, rewound=True)
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+def test_there_is_something_to_see_of_every_result(home: Path, tmp_path: Path, *, indexed: bool) -> None:
+    """Their index names messages, not what of a message the words are in: that may be what it called."""
+    environment = Environment(home=home)
+    manager = SessionManager(environment, cache_dir=tmp_path / "cache")
+    manager.catalogue.refresh()
+    if indexed:
+        build(environment, index_file(environment, tmp_path / "cache"))
+    live = manager.searches.live()
+    try:
+        for word in ("docker", "terminal", "keybinding"):
+            live.ask(f"{word} ")
+            answer = live.wait(60.0)
+            assert answer.results
+            for one in answer.results:
+                for seen in (live.glimpse(one.summary.unified_id), live.preview(one.summary.unified_id)):
+                    assert seen is not None
+                    assert seen.marks, (word, one.summary.title, one.match)
+    finally:
+        live.close()
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_message_is_no_second_place_where_its_field_is_guessed(order: tuple[int, int]) -> None:
+    guess, sure = Match("7", "prose", "assistant", guessed=True), Match("7", "tool", "assistant")
+    part = Part(SessionSummary(agent="hermes", session_id="s"))
+    for number in order:
+        part.add(Found(part.summary, ((guess, sure)[number],), 1))
+    assert part.places == (sure,)
+    assert part.total == 1

@@ -8,21 +8,23 @@ from datetime import UTC, datetime
 import msgspec
 
 from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.lineage import lineage_of
 from hermes_tui.sessions.options import ListOptions, select
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import MessageFilter, all_of
 from hermes_tui.sessions.scan import Wanted, scan
-from hermes_tui.sessions.search.excerpt import bookends, name_of, snippet, text_of, window_around
+from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, text_of, window_around
 from hermes_tui.sessions.search.gather import Conversation, Gathering
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions, facts_of
+from hermes_tui.sessions.search.relevance import MOST_RANKED
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
 
 __all__ = ["RANKED", "details", "discover", "glimpse", "keeper", "narrowed"]
 
-RANKED = 300
+RANKED = MOST_RANKED
 """Conversations whose texts are compared; the newest."""
 WINDOW = 5
 
@@ -137,16 +139,16 @@ def details(
     match = part.anchor
     search = query.for_session(summary)
     messages = _messages(stores, summary, problems)
-    parts = stores.conversation(summary)
+    parts = lineage_of(summary, stores.conversation(summary))  # how a fork ended is not how this ended
     first = messages if parts[0] == summary else _messages(stores, parts[0], problems)
     last = messages if parts[-1] == summary else _messages(stores, parts[-1], problems)
     fields = facts_of(summary)
     fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
     at = _place(messages, match) if match is not None else None
     shown, marks = snippet(search, summary.title)
-    if match is not None and at is not None:
-        text = text_of(messages, summary.session_id, at, match.field)
-        shown, marks = snippet(search, text, match.role)
+    text = text_of(messages, summary.session_id, at) if at is not None else None
+    if match is not None and text is not None:
+        shown, marks = seen_in(search, text, match)
     elif match is None or match.field != "title":
         shown, marks = snippet(None, summary.preview or summary.title)
     found = match if match is not None and (at is not None or match.field == "title") else None
@@ -177,7 +179,7 @@ def glimpse(stores: CatalogueStores, query: Query, conversation: Conversation) -
         texts = stores.adapter(summary.agent).texts(source, lambda problem: None, summary.session_id)
         for place, text in enumerate(texts):
             if (text.message_id == match.message_id) if match.message_id else place == match.place:
-                shown, marks = snippet(search, text.prose if match.field == "prose" else text.tool, text.role)
+                shown, marks = seen_in(search, text, match)
                 break
     return Result(**facts_of(summary), match_count=conversation.total, snippet=shown, marks=marks)
 

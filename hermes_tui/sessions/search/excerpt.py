@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import Unit
-from hermes_tui.sessions.search.model import Field, Line, Window
+from hermes_tui.sessions.search.model import Line, Match, Window
 from hermes_tui.sessions.words import Span
 from session_adapters.model import Message
-from session_adapters.searchable import flat, texts_of
+from session_adapters.searchable import Text, flat, texts_of
 from session_adapters.text import cut, scrub
 
-__all__ = ["LINE_LENGTH", "bookends", "line", "name_of", "snippet", "window_around"]
+__all__ = ["LINE_LENGTH", "bookends", "line", "name_of", "seen_in", "snippet", "text_of", "window_around"]
 
 LINE_LENGTH = 400
 """Characters of a message in a result."""
@@ -105,9 +105,17 @@ def window_around(messages: Sequence[Message], at: int, size: int, *, length: in
     )
 
 
-def text_of(messages: Sequence[Message], session_id: str, at: int, field: Field) -> str:
-    """The text of a message in which the match is."""
-    for number, text in enumerate(texts_of(session_id, messages)):
-        if number == at:
-            return text.prose if field == "prose" else text.tool
-    return ""
+def text_of(messages: Sequence[Message], session_id: str, at: int) -> Text | None:
+    """What can be searched of a message."""
+    return next((text for number, text in enumerate(texts_of(session_id, messages)) if number == at), None)
+
+
+def seen_in(search: Search, text: Text, match: Match) -> tuple[str, tuple[tuple[int, int], ...]]:
+    """The snippet of the message in which the match is. Where a store's own index found it, either field may have
+    the words."""
+    fields = (text.prose, text.tool) if match.field == "prose" else (text.tool, text.prose)
+    shown = snippet(search, fields[0], text.role)
+    if match.guessed and not shown[1]:
+        other = snippet(search, fields[1], text.role)
+        return other if other[1] or not fields[0] else shown
+    return shown

@@ -29,6 +29,8 @@ class Part:
         self._score = None
         for match in found.matches:
             key = match.key
+            if not self._makes_sure(match):
+                continue
             if match.place is not None and not match.message_id:
                 self._places.pop(("", match.field), None)  # it was known that there is one, not where
             known = self._places.get(key)
@@ -38,6 +40,18 @@ class Part:
             elif len(self._places) < MOST_MATCHES or match.score is not None:
                 self._places[key] = match
         self._total = max(self._total, found.total)
+
+    def _makes_sure(self, match: Match) -> bool:
+        """A message of which it is known where its words are stands in the place of a guess, never beside one."""
+        if not match.message_id:
+            return True
+        known = [self._places.get((match.message_id, field)) for field in ("prose", "tool")]
+        if match.guessed:
+            return not any(known)
+        for one in known:
+            if one is not None and one.guessed:
+                del self._places[one.key]
+        return True
 
     @property
     def places(self) -> Sequence[Match]:
@@ -67,7 +81,13 @@ class Part:
         """The place that fits best, the newest of equals; one in a message rather than the title."""
         return max(
             self._places.values(),
-            key=lambda one: (one.field != "title", one.score or 0.0, one.field == "prose", one.time or 0.0),
+            key=lambda one: (
+                one.field != "title",
+                not one.guessed,
+                one.score or 0.0,
+                one.field == "prose",
+                one.time or 0.0,
+            ),
             default=None,
         )
 

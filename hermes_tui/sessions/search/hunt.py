@@ -296,7 +296,7 @@ class Hunt:
             if one is None or one.search.tree != tree or (row.visibility == "rewound" and not self._rewound):
                 continue
             field: Field = "prose" if row.role in ("user", "assistant") else "tool"
-            place = Match(row.message_id, field, row.role, row.time, row.visibility)
+            place = Match(row.message_id, field, row.role, row.time, row.visibility, guessed=True)
             yield Found(one.summary, (place,), 1)
 
     # The stores --------------------------------------------------------------------------------------------

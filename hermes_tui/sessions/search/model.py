@@ -82,6 +82,8 @@ class Match(NamedTuple):
     """How well it fits, 0 to 1; None where its text was not looked at."""
     place: int | None = None
     """Which message of the conversation it is, from 0; None where that was not looked at."""
+    guessed: bool = False
+    """Known is the message, not in which of its fields the words are."""
 
     @property
     def key(self) -> tuple[str, str]:

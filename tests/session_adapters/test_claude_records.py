@@ -72,6 +72,23 @@ def test_one_reply_over_several_lines_is_one_message(written: Written) -> None:
     assert session.tokens == TokenUsage(input_tokens=2, output_tokens=57)
 
 
+def test_the_cost_that_old_versions_recorded_is_the_replys_and_counted_once(written: Written, tmp_path: Path) -> None:
+    session = written(
+        prompt("q"),
+        reply("m", "a", call("t"), costUSD=0.25),
+        reply("m", "b", costUSD=0.25),
+        prompt("q"),
+        reply("n", "c", costUSD=0.5),
+        prompt("q"),
+        reply("o", "d"),
+    )
+    costs = [message.cost.total_usd if message.cost else None for message in session.messages if message.model]
+    assert costs == [0.25, 0.5, None]
+    reader = adapter(tmp_path)
+    (source,) = reader.sources(never)
+    assert [one.usd for one in reader.usage(source, never)] == costs
+
+
 def test_a_gateway_that_gives_every_reply_the_same_id_does_not_melt_the_conversation(written: Written) -> None:
     session = written(prompt("a"), reply("same", "1"), prompt("b"), reply("same", "2", out=5))
     assert [m.content for m in session.messages] == ["a", "1", "b", "2"]

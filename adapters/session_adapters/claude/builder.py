@@ -27,7 +27,7 @@ from session_adapters.claude.records import (
     user_said,
 )
 from session_adapters.files import Decoder, Line
-from session_adapters.model import Attachment, Cost, Message, ToolCall, ToolResult
+from session_adapters.model import Attachment, Cost, Message, TokenUsage, ToolCall, ToolResult
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder
 
@@ -225,6 +225,7 @@ class ClaudeBuilder(Builder):
             attachments=_attachments(blocks),
             inherited=forked_from(record) is not None and record.uuid is not None,
             usage_key=key if usage else "",
+            cost=Cost.of(usage or TokenUsage(), record.cost_usd) if record.cost_usd is not None else None,
         )
         index = self._replies.get(key)
         if index is None:
@@ -301,7 +302,7 @@ def join_replies(earlier: Message, later: Message) -> Message:
         usage_key=later.usage_key or earlier.usage_key,
         model=later.model or earlier.model,
         kind=later.kind,
-        cost=add_costs(earlier.cost, later.cost) if later.cost else earlier.cost,
+        cost=earlier.cost or later.cost,
     )
 
 

@@ -202,6 +202,8 @@ class Record(Head):
     message: Body | str | None = None
     content: str | list[Block | str] | dict[str, Any] | None = None
     tool_use_result: UseResult | str | list[Any] | int | float | bool | None = None
+    cost_usd: float | None = field(default=None, name="costUSD")
+    """Of a reply; only old versions recorded it, on each of its lines."""
     input: Any = None
     output: Any = None
     is_error: Any = None

@@ -13,7 +13,10 @@ from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import Literally, Unit, Word, leaves
 from hermes_tui.sessions.search.model import Field
 
-__all__ = ["of_session", "of_unit"]
+__all__ = ["MOST_RANKED", "of_session", "of_unit"]
+
+MOST_RANKED = 300
+"""Of more conversations only so many are put in order by how well they fit; the newest."""
 
 _TITLE, _PROMPT, _REPLY, _TOOL = 1.0, 0.9, 0.8, 0.55
 _USUAL = 400.0

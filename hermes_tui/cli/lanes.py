@@ -118,6 +118,7 @@ def lane_named(found: Board, text: str) -> Lane:
     if not found.profiles:
         raise LaneNotFound(found.no_home)
     if not matching:
-        raise LaneNotFound(f"there is no lane {text!r}; `hermes-tui lanes list` shows those that there are")
+        unread = f"; but not everything could be read: {found.problems[0]}" if found.problems else ""
+        raise LaneNotFound(f"there is no lane {text!r}; `hermes-tui lanes list` shows those that there are{unread}")
     places = ", ".join(f"{one.key} (profile {one.profile})" for one in matching)
     raise LaneNotFound(f"several lanes are meant by {text!r}: {places}; give the whole key, and --profile")

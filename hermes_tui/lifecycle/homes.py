@@ -76,7 +76,13 @@ def home_of(environment: Environment, profile: str) -> HermesHome:
 def no_home_words(environment: Environment) -> str:
     """Why there is no home at all: where it was looked for, and who says so. A clause without a full stop."""
     path = HermesAdapter(environment).roots()[0].path
-    what = "is no directory" if path.exists() else "is not there"
+    try:
+        path.stat()
+        what = "is no directory"
+    except FileNotFoundError:
+        what = "is not there"
+    except OSError as error:
+        what = f"cannot be looked at ({error.strerror or error})"
     named = environment.variables.get("HERMES_HOME", "").strip()
     return (
         f"no Hermes home was found: {path} {what}, and HERMES_HOME names it"

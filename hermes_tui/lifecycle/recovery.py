@@ -93,7 +93,9 @@ def restart_counts(home: Path) -> tuple[dict[str, int], str]:
             return msgspec.json.decode(read_small(home / name, 1 << 20), type=dict[str, int]), ""
         except (FileNotFoundError, NotADirectoryError):
             continue
-        except (OSError, ValueError) as error:
+        except OSError as error:
+            return {}, f"{home / name}: {error.strerror or error}"
+        except ValueError as error:
             return {}, f"{home / name}: {error}"
     return {}, ""
 

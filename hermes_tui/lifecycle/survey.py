@@ -16,7 +16,7 @@ from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.recovery import restart_counts
 from hermes_tui.lifecycle.rows import RoutingRow, Rows, SessionRow
-from hermes_tui.lifecycle.state_db.access import REPAIR
+from hermes_tui.lifecycle.state_db.access import advice_on
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.times import from_epoch
 
@@ -59,6 +59,7 @@ class _Read(msgspec.Struct):
     chains: dict[str, list[SessionRow]] = {}
     tips: dict[str, str] = {}
     schema: int | None = None
+    has_sessions: bool = False
     usage: float | None = None
     missing: bool = False
     """There is no database."""
@@ -96,11 +97,14 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
 
 def _read_database(home: HermesHome, file: IndexFile) -> _Read:
     try:
-        return read_database(home.database, lambda connection: _read(Rows.of(connection), file, home.scope))
+        found = read_database(home.database, lambda connection: _read(Rows.of(connection), file, home.scope))
     except DatabaseMissing:
         return _Read(missing=True)
     except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
         return _Read(fault=str(error))
+    if not found.has_sessions:
+        found.fault = "it is a database, but not Hermes' session store"
+    return found
 
 
 def _read(rows: Rows, file: IndexFile, scope: str) -> _Read:
@@ -116,6 +120,7 @@ def _read(rows: Rows, file: IndexFile, scope: str) -> _Read:
         tips={id_: tip for id_ in compressed if (tip := rows.compression_tip(id_))},
         chains={lane.key: rows.of_lane(lane.key) for lane in lanes},
         schema=rows.schema,
+        has_sessions=bool(rows.columns),
         usage=rows.last_usage(),
     )
 
@@ -127,7 +132,7 @@ def _problems(home: HermesHome, read: _Read, file: IndexFile, lanes: Sequence[In
         yield f"{home.index_file}: {file.fault}; {shown}repair it or move it away"
     if read.fault:
         shown = "the lanes are shown as sessions.json has them, " if file.entries else ""
-        yield f"{home.database}: {read.fault}; {shown}{REPAIR}"
+        yield f"{home.database}: {read.fault}; {shown}{advice_on(home.database)}"
     for lane in lanes:
         if lane.fault:
             yield f"{home.path}: lane {lane.key}: {lane.fault}"

@@ -63,6 +63,27 @@ def test_list_and_show_as_json(run: Lanes) -> None:
     assert (lane["key"], lane["sessionId"], lane["state"]) == (KEY, "20260614_104550_73114e68", "live")
 
 
+def test_a_lane_that_may_only_not_be_readable(run: Lanes) -> None:
+    """That there is none is not said without what could not be read."""
+    (run.home / ".hermes" / "sessions" / "sessions.json").unlink()
+    (run.home / ".hermes" / "state.db").write_bytes(b"no database at all\n" * 500)
+    for arguments in (("show", KEY), ("reset", KEY, "--yes")):
+        code, _, err = run(*arguments)
+        assert (code, "not everything could be read: " in err) == (8, True)
+        assert "not an SQLite database" in err
+
+
+def test_no_hermes_home(run: Lanes, tmp_path: Path) -> None:
+    run.home = tmp_path / "nothing"
+    run.home.mkdir()
+    code, out, _ = run("list")
+    assert (code, f"{run.home / '.hermes'} is not there; set HERMES_HOME" in out) == (0, True)
+    assert "is not there" in run.json("list")["noHome"]
+    for arguments, expected in ((("show", KEY), 8), (("list", "--profile", "x"), 2), (("prune", "--days", "1"), 2)):
+        code, _, err = run(*arguments)
+        assert (code, "no Hermes home was found: " in err) == (expected, True)
+
+
 def test_show_by_the_end_of_a_key(run: Lanes) -> None:
     code, out, _ = run("show", "dm:70000197")
     assert code == 0

@@ -12,10 +12,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from databases import run_python, shared_folder, unprivileged
 from hermes_tui.lifecycle.lanes import Lane, board, lanes
 from session_adapters.base import Environment
 from tiny_home import tree_hash
 
+IMPORTS = "yaml, hermes_tui.lifecycle.lanes, hermes_tui.lifecycle.survey"
+"""What a user who may not read this checkout needs beforehand."""
 NOW = datetime(2026, 6, 16, 0, 10, tzinfo=UTC)
 
 
@@ -202,6 +205,41 @@ def test_a_database_that_cannot_be_read_makes_no_lane_sessionless(home: Path) ->
     shown = board(Environment(home=home), NOW)
     assert "unknown" not in {lane.state for lane in shown.lanes}
     assert str(database) in shown.profiles[0].notes[0]
+
+
+def test_a_database_of_something_else(home: Path) -> None:
+    database = home / ".hermes" / "state.db"
+    database.unlink()
+    connection = sqlite3.connect(database)
+    connection.execute("CREATE TABLE t (x)")
+    connection.close()
+    shown = board(Environment(home=home), NOW)
+    assert "a database, but not Hermes' session store" in shown.profiles[0].problems[0]
+    assert "unknown" in {lane.state for lane in shown.lanes}
+
+
+def test_what_this_user_may_not_read_is_said_to_be_so() -> None:
+    """A database, and a whole home, of somebody else."""
+    code = """
+import sys
+from pathlib import Path
+from hermes_tui.lifecycle.lanes import board
+from session_adapters.base import Environment
+for name in ("shut", "secret/home"):
+    found = board(Environment(home=Path("/"), variables={"HERMES_HOME": f"{sys.argv[1]}/{name}"}))
+    print(*found.problems, found.no_home, sep="|")
+"""
+    with shared_folder() as folder:
+        (folder / "shut").mkdir()
+        connection = sqlite3.connect(folder / "shut" / "state.db")
+        connection.execute("CREATE TABLE sessions (id)")
+        connection.close()
+        (folder / "shut" / "state.db").chmod(0o000)
+        (folder / "secret" / "home").mkdir(parents=True)
+        (folder / "secret").chmod(0o000)
+        shut, secret = run_python(code, folder, user=unprivileged(), imports=IMPORTS).stdout.splitlines()
+    assert f"{folder}/shut/state.db: it cannot be opened; this user may not read it" in shut
+    assert f"{folder}/secret/home cannot be looked at (Permission denied), and HERMES_HOME names it" in secret
 
 
 def test_a_torn_mirror_leaves_the_lanes_of_the_database(home: Path) -> None:

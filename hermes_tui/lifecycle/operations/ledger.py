@@ -13,7 +13,7 @@ from hermes_tui.lifecycle.homes import HermesHome, hermes_homes, home_of
 from hermes_tui.lifecycle.operations.audit import Audit, Operation, OutcomeState, Record
 from hermes_tui.lifecycle.operations.verify import Outcome, judge, outcome_of
 from hermes_tui.lifecycle.rows import Rows
-from hermes_tui.lifecycle.state_db.access import REPAIR
+from hermes_tui.lifecycle.state_db.access import advice_on
 from session_adapters.base import Environment
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 
@@ -103,7 +103,8 @@ class Ledger:
                 f"profile {home.profile!r} has no database {home.database}, so no lane to work on."
             ) from error
         except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
-            raise StoreError(f"The session store {home.database} cannot be read: {error}; {REPAIR}.") from error
+            advice = advice_on(home.database)
+            raise StoreError(f"The session store {home.database} cannot be read: {error}; {advice}.") from error
 
 
 def _told(operation: Operation, state: OutcomeState, text: str) -> Outcome:

@@ -16,10 +16,17 @@ from hermes_tui.lifecycle.state_db.schema import Schema
 from hermes_tui.paths import private_dir
 from session_adapters.sqlite import DatabaseUnreadable, read_database
 
-__all__ = ["REPAIR", "create_file", "examine"]
+__all__ = ["REPAIR", "advice_on", "create_file", "examine"]
 
 REPAIR = "`hermes sessions repair --check-only` says more"
-"""What to do about a database that cannot be read: Hermes' own command, which changes nothing."""
+"""What to do about a database that is damaged: Hermes' own command, which changes nothing."""
+
+
+def advice_on(path: Path) -> str:
+    """What to do about a database that cannot be read: a clause."""
+    if not os.access(path, os.R_OK):
+        return "this user may not read it, so run this as the one whose it is"
+    return REPAIR
 
 
 def create_file(path: Path) -> None:
@@ -51,7 +58,7 @@ def examine(path: Path, *, writing: bool) -> Schema:
     try:
         schema = read_database(path, Schema.of)
     except DatabaseUnreadable as error:
-        advice = f"; nothing was changed, {REPAIR}" if writing else ""
+        advice = f"; nothing was changed, {advice_on(path)}" if writing else ""
         raise StoreError(f"The session store {path} cannot be read: {error}{advice}.") from error
     if not schema.is_empty and not (schema.has("sessions", "id") and schema.has("messages", "id", "session_id")):
         raise StoreError(f"{path} is a database, but not Hermes' session store: nothing in it was changed.")

@@ -229,11 +229,16 @@ class MainScreen(
 
     def on_resize(self, event: events.Resize) -> None:
         """Side by side or one at a time."""
-        self._arrange(wide=event.size.width >= _WIDE)
+        wide = event.size.width >= _WIDE
+        tall = event.size.height >= _TALL
+        # Before the base class lays out: otherwise everything is painted as it looked in the size before, and again.
+        classes = {"-wide": wide, "-narrow": not wide, "-tall": tall, "-short": not tall}
+        self.update_classes(classes, animate=False)
+        self.sessions.state_words = not wide
+        self._arrange(wide=wide)
         self.call_after_refresh(self._settle_layout)
 
     def _settle_layout(self) -> None:
-        self.sessions.state_words = not self.is_wide
         self._show_counts()
         self._show_detail()
         if self.is_wide:

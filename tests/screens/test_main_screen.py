@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -96,6 +97,33 @@ async def test_resizing_changes_the_layout_and_loses_nothing(program: Program, c
             await until(pilot, partial(laid_out, main, width))
             assert main.sessions.display and here(pilot) == "Session 57"
             assert "Session 57" in screen_text(pilot) or width < 40
+
+
+async def test_in_a_new_size_it_looks_as_if_it_had_begun_so(program: Program, claude_home: ClaudeHome) -> None:
+    for number in range(60):
+        path = claude_home.session(f"Session {number}", turns=9)
+    last = json.loads(path.read_text().splitlines()[-1])  # a state, which is written out where there is room
+    with path.open("a") as file:
+        last["message"]["id"] = "failed"
+        file.write(json.dumps({**last, "uuid": "failed", "isApiErrorMessage": True}) + "\n")
+    sizes = [(40, 15), (160, 48), (80, 24), (160, 48), (80, 24)]
+
+    async def shown(pilot: Pilot[None], size: tuple[int, int]) -> str:
+        main = main_of(pilot)
+        await until(pilot, partial(laid_out, main, size[0]))
+        await until(pilot, lambda: not main.is_wide or "following" in screen_text(pilot))
+        await pilot.pause()
+        return screen_text(pilot)
+
+    alone = {}
+    for size in set(sizes):
+        async with program(claude_home.home, size=size) as pilot:
+            alone[size] = await shown(pilot, size)
+    assert "✗ error" in alone[80, 24] and "✗" in alone[160, 48] and "error" not in alone[160, 48].splitlines()[2]
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        for size in sizes:
+            await pilot.resize_terminal(*size)
+            assert await shown(pilot, size) == alone[size]
 
 
 async def test_filter_live_and_back(program: Program, claude_home: ClaudeHome) -> None:

@@ -262,6 +262,20 @@ async def test_resizing_keeps_the_place() -> None:
         assert first in rows_of(app.pane)
 
 
+@pytest.mark.parametrize("sizes", [[(40, 15), (160, 60)], [(120, 60), (30, 10)], [(20, 5), (120, 40), (60, 12)]])
+async def test_resizing_is_no_scrolling_away_from_the_end(sizes: list[tuple[int, int]]) -> None:
+    """In a larger window the view can begin less far down: the scrollbar is moved for that, and nobody moved it."""
+    app = PaneApp(GrowingTranscript(talk(30)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        assert app.pane.view.following
+        for size in sizes:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert app.pane.view.following, size
+            assert rows_of(app.pane)[-1].strip(" ▎").startswith("and"), size
+
+
 @pytest.mark.parametrize("size", [(40, 15), (20, 5), (8, 3), (1, 1)])
 async def test_it_stands_in_any_size(size: tuple[int, int]) -> None:
     app = PaneApp(GrowingTranscript([*talk(20), _with_tool(), said("assistant", kind="compaction")]))

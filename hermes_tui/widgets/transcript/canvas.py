@@ -162,6 +162,9 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         rows = round(new_value) - round(old_value)
         if not rows or not self._strips or not self._view.is_ready:
             return
+        width, height = self.scrollable_content_region.size
+        if self._laid_for is None or (self._laid_for[0], self._view.height) != (width, height):
+            return  # nobody moved it: in its new size, for which it is not laid out yet, it cannot be so far down
         if abs(rows) <= 2 * self._view.height:
             self._view.scroll(rows)
         else:

@@ -36,8 +36,8 @@ _PATIENCE = 0.1
 """Seconds without any answer after which what fits by name is shown."""
 _LOOK_AGAIN = 3.0
 """Seconds after a change of the sessions at which the same question is asked again."""
-_LEAST_LINES = 16
-"""Lines of the list from which results have a second line."""
+_LEAST_LINES = 20
+"""Lines of the screen from which results have a second line."""
 
 
 class Searching(FoundActions, Looking):
@@ -250,7 +250,7 @@ class Searching(FoundActions, Looking):
         if not self._listed.conversations:
             answer = nothing_rows(query, main.searched_words(str(snapshot.coverage)), main.sessions.size.width)
         else:
-            lines = main.sessions.size.height
+            lines = main.app.size.height  # the list itself has none while it is hidden
             answer = answer_of(
                 self._listed, query, main.clock, self.known_snippets(query), two_lines=lines >= _LEAST_LINES
             )

@@ -136,3 +136,19 @@ async def test_a_text_longer_than_the_box_scrolls_in_it(program: Program, claude
         await until(pilot, lambda: "word39!" in header())
         await pilot.press("ctrl+u", "x")
         await until(pilot, lambda: " x " in header() and "word" not in header())
+
+
+async def test_the_lines_below_results_outlast_the_time_in_which_the_list_is_hidden(
+    program: Program, claude_home: ClaudeHome
+) -> None:
+    herons(claude_home)
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        main = main_of(pilot)
+        await pilot.press("slash", "h", "e", "r", "o")
+        await press(pilot, "n", "heron")
+        await pilot.press("enter", "enter")
+        await until(pilot, lambda: main.is_reading and not main.sessions.size)
+        main.sessions_changed()  # as when a session is written to meanwhile
+        assert [row.snippet for row in main.sessions.rows[:3]][-1] is not None
+        await pilot.press("escape")
+        await until(pilot, lambda: "A heron." in screen_text(pilot))

@@ -15,7 +15,7 @@ from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.recovery import restart_counts
-from hermes_tui.lifecycle.rows import RoutingRow, Rows, SessionRow
+from hermes_tui.lifecycle.rows import Rows, SessionRow
 from hermes_tui.lifecycle.state_db.access import advice_on
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.times import from_epoch
@@ -53,7 +53,7 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
 class _Read(msgspec.Struct):
     """What one read of the database gave."""
 
-    routing: list[RoutingRow] = []
+    lanes: list[IndexedLane] = []
     has_table: bool = False
     sessions: dict[str, SessionRow] = {}
     chains: dict[str, list[SessionRow]] = {}
@@ -73,7 +73,6 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
     home = msgspec.structs.replace(home, sessions=config.sessions_dir)
     file = read_index(home.index_file)
     read = _read_database(home, file)
-    lanes = indexed_lanes(read.routing, file, home.scope)
     restarts, fault = restart_counts(home.path)
     config = config_of_store(home.path, read.schema, read.has_table)
     gateway = gateway_for(home.path, home.profile, home.root, proc)
@@ -83,15 +82,15 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
         config=config,
         gateway=gateway,
         rules=rules_of(gateway, read.schema, from_epoch(read.usage), proc) if running else None,
-        lanes=tuple(lanes),
+        lanes=tuple(read.lanes),
         sessions=read.sessions,
         chains=read.chains,
         tips=read.tips,
-        notes=tuple(_notes(lanes, home, read, file)),
+        notes=tuple(_notes(home, read, file)),
         restarts=restarts,
         has_table=read.has_table,
         unread=read.fault,
-        problems=(*_problems(home, read, file, lanes), *([fault] if fault else []), *config.problems),
+        problems=(*_problems(home, read, file), *([fault] if fault else []), *config.problems),
     )
 
 
@@ -99,22 +98,21 @@ def _read_database(home: HermesHome, file: IndexFile) -> _Read:
     try:
         found = read_database(home.database, lambda connection: _read(Rows.of(connection), file, home.scope))
     except DatabaseMissing:
-        return _Read(missing=True)
+        return _Read(lanes=indexed_lanes((), file, home.scope), missing=True)
     except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
-        return _Read(fault=str(error))
+        return _Read(lanes=indexed_lanes((), file, home.scope), fault=str(error))
     if not found.has_sessions:
         found.fault = "it is a database, but not Hermes' session store"
     return found
 
 
 def _read(rows: Rows, file: IndexFile, scope: str) -> _Read:
-    routing = rows.routing()
-    lanes = indexed_lanes(routing, file, scope)
+    lanes = indexed_lanes(rows.routing(), file, scope)
     ids = [lane.entry.session_id for lane in lanes if lane.entry is not None]
     sessions = rows.sessions(ids)
     compressed = [id_ for id_, row in sessions.items() if row.end_reason == "compression"]
     return _Read(
-        routing=routing,
+        lanes=lanes,
         has_table=rows.has_routing,
         sessions=sessions,
         tips={id_: tip for id_ in compressed if (tip := rows.compression_tip(id_))},
@@ -125,21 +123,22 @@ def _read(rows: Rows, file: IndexFile, scope: str) -> _Read:
     )
 
 
-def _problems(home: HermesHome, read: _Read, file: IndexFile, lanes: Sequence[IndexedLane]) -> Iterator[str]:
+def _problems(home: HermesHome, read: _Read, file: IndexFile) -> Iterator[str]:
     """Each with what is shown instead, and what can be done."""
     if file.fault:
-        shown = "the lanes are shown as the database has them, " if read.routing else ""
+        shown = "the lanes are shown as the database has them, " if read.has_table else ""
         yield f"{home.index_file}: {file.fault}; {shown}repair it or move it away"
     if read.fault:
         shown = "the lanes are shown as sessions.json has them, " if file.entries else ""
         yield f"{home.database}: {read.fault}; {shown}{advice_on(home.database)}"
-    for lane in lanes:
+    for lane in read.lanes:
         if lane.fault:
             yield f"{home.path}: lane {lane.key}: {lane.fault}"
 
 
-def _notes(lanes: Sequence[IndexedLane], home: HermesHome, read: _Read, file: IndexFile) -> Iterator[str]:
+def _notes(home: HermesHome, read: _Read, file: IndexFile) -> Iterator[str]:
     if read.missing and file.entries:
         yield f"there is no database {home.database}; the lanes are shown as sessions.json has them"
-    for one in sorted({lane.scope for lane in lanes if lane.scope not in (None, home.scope)} - {None}):
-        yield f"lanes are recorded for the directory {one}, as in a container or a copy, and not for {home.scope}"
+    here = home.scope
+    for one in sorted({lane.scope for lane in read.lanes if lane.scope is not None} - {here}):
+        yield f"lanes are recorded for the directory {one}, as in a container or a copy, and not for {here}"

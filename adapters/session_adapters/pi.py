@@ -14,7 +14,7 @@ from session_adapters.base import Capabilities, Liveness, NativeCommand, Report,
 from session_adapters.files import read_small
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.tree.adapter import DOCUMENT, TreeAdapter
-from session_adapters.tree.live import newest_by_directory, titled
+from session_adapters.tree.live import newest_by_directory, processes
 
 __all__ = ["PiAdapter"]
 
@@ -67,7 +67,7 @@ class PiAdapter(TreeAdapter):
 
     def live(self) -> Mapping[str, Liveness]:
         """A process titled exactly `pi`; which session it has open is inferred (`tree.live`)."""
-        running = titled(self.environment.proc, "pi")
+        running = processes(self.environment.proc, lambda words: words == ("pi",))
         return newest_by_directory(running, lambda: self.sources(lambda problem: None), self.header_of)
 
     def resume_command(self, summary: SessionSummary) -> NativeCommand | None:

@@ -86,11 +86,11 @@ def live_sessions(
     return found
 
 
-def _is_cursor(process: Process) -> bool:
+def _is_cursor(words: tuple[str, ...]) -> bool:
     """The CLI: a script named `cursor-agent`, in newer versions `agent`, or the interpreter that it starts."""
-    program = process.words[0].rpartition("/")[2]
+    program = words[0].rpartition("/")[2]
     return program in ("cursor-agent", "agent") or any(
-        "cursor-agent" in word.split("/") for word in process.words[:4] if not word.startswith("-")
+        "cursor-agent" in word.split("/") for word in words[:4] if not word.startswith("-")
     )
 
 

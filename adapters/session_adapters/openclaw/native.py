@@ -13,7 +13,7 @@ from session_adapters.openclaw.keys import Key
 from session_adapters.openclaw.places import DATABASE, StateDir
 from session_adapters.openclaw.records import LOCK, Lock
 from session_adapters.times import parse_time
-from session_adapters.tree.live import Process, process, processes
+from session_adapters.tree.live import process, processes
 
 __all__ = ["fork_command", "gateway", "locked", "resume_command"]
 
@@ -89,8 +89,8 @@ def _command(
 def gateway(environment: Environment) -> int | None:
     """The id of a process that runs sessions for the gateway; None when there is none."""
 
-    def is_gateway(one: Process) -> bool:
-        return any(PurePath(word).name in _NAMES for word in one.words[:1])
+    def is_gateway(words: tuple[str, ...]) -> bool:
+        return any(PurePath(word).name in _NAMES for word in words[:1])
 
     return next((one.pid for one in processes(environment.proc, is_gateway)), None)
 

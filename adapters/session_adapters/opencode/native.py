@@ -96,9 +96,9 @@ def live_sessions(
     return found
 
 
-def _is_opencode(process: Process) -> bool:
+def _is_opencode(words: tuple[str, ...]) -> bool:
     """The program itself, or the script of that name that an interpreter runs."""
-    return any(word.rpartition("/")[2] in ("opencode", ".opencode") for word in process.words[:2])
+    return any(word.rpartition("/")[2] in ("opencode", ".opencode") for word in words[:2])
 
 
 def _named(words: tuple[str, ...]) -> str | None:

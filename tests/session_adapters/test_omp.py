@@ -4,57 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from plain_trees import active_path, plain_text, records, usage_of
-from session_adapters.base import Environment, Source
+from session_adapters.base import Environment
 from session_adapters.files import METER
-from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.model import Problem, SessionSummary
 from session_adapters.omp import OmpAdapter
 from session_adapters.registry import adapter_class
 from support import STORES
+from tree_store import Samples, both, everything, running, sample_omp
 
-_EXPECTED: dict[str, Any] = json.loads((STORES / "omp" / "expected.json").read_text())
-_REAL = [(home, entry["id"]) for home in ("home", "home-hard") for entry in _EXPECTED[home]]
+SAMPLES = Samples("omp")
 _BRANCHED = "01a1fd41-37ae-76fb-adc8-3c74fa0cbc12"
 _FORK = "01a1fd41-5fd6-7652-b54b-cbc51d0d900c"
 _HELPER = "01a1fd42-37ef-77e6-8e66-810194d4f52b"
 _HIRING = "01a1fd42-3642-732f-a657-58c3999828f0"
 _HASHED = "f9a01fe8-4195-41fe-8e97-9cf32d1634b4"
-
-
-def _adapter(home: str) -> OmpAdapter:
-    return OmpAdapter(Environment(home=STORES / "omp" / home))
-
-
-def _entry(home: str, session_id: str) -> dict[str, Any]:
-    found = next(entry for entry in _EXPECTED[home] if entry["id"] == session_id)
-    assert isinstance(found, dict)
-    return found
-
-
-def _summaries(adapter: OmpAdapter) -> list[tuple[Source, SessionSummary]]:
-    problems: list[Problem] = []
-    found = [
-        (source, summary)
-        for source in adapter.sources(problems.append)
-        for summary in adapter.summaries(source, problems.append)
-    ]
-    assert not problems
-    return found
-
-
-def _one(adapter: OmpAdapter, session_id: str) -> tuple[SessionSummary, Session]:
-    source = adapter.find(session_id)
-    assert source is not None
-    (summary,) = adapter.summaries(source, lambda problem: None)
-    return summary, adapter.session(source, session_id)
 
 
 def test_it_is_registered() -> None:
@@ -63,19 +33,21 @@ def test_it_is_registered() -> None:
 
 @pytest.mark.parametrize("home", ["home", "home-hard", "home-spec"])
 def test_the_right_sessions_once_each(home: str) -> None:
-    expected = _EXPECTED[home]
+    expected = SAMPLES.expected[home]
     ids = [entry["id"] for entry in expected] if isinstance(expected, list) else list(expected)
-    adapter = _adapter(home)
-    found = adapter.relate([summary for _, summary in _summaries(adapter)])
+    adapter = sample_omp(home)
+    problems: list[Problem] = []
+    found = adapter.relate([summary for _, summary in everything(adapter, problems)])
     assert sorted(summary.session_id for summary in found) == sorted(ids)
+    assert not problems
 
 
-@pytest.mark.parametrize(("home", "session_id"), _REAL)
+@pytest.mark.parametrize(("home", "session_id"), SAMPLES.real)
 def test_messages_of_the_active_branch(home: str, session_id: str) -> None:
-    entry = _entry(home, session_id)
+    entry = SAMPLES.entry(home, session_id)
     path = active_path(records(STORES / "omp" / home / entry["file"]))
     said = [node for node in path if node["type"] == "message"]
-    _, session = _one(_adapter(home), session_id)
+    _, session = both(sample_omp(home), session_id)
     named = {node["id"]: node["message"] for node in said}
     ours = [message for message in session.messages if message.id in named]
     assert [message.id for message in ours] == list(named)
@@ -107,11 +79,11 @@ def test_messages_of_the_active_branch(home: str, session_id: str) -> None:
         ]
 
 
-@pytest.mark.parametrize(("home", "session_id"), _REAL)
+@pytest.mark.parametrize(("home", "session_id"), SAMPLES.real)
 def test_tokens_cost_models_and_counts(home: str, session_id: str) -> None:
-    entry = _entry(home, session_id)
+    entry = SAMPLES.entry(home, session_id)
     found = records(STORES / "omp" / home / entry["file"])
-    summary, session = _one(_adapter(home), session_id)
+    summary, session = both(sample_omp(home), session_id)
     head = next(node for node in found if node["type"] == "session")
     own = [node for node in found if not head.get("parentSession") or node.get("timestamp", "") >= head["timestamp"]]
     keys = ("input", "output", "cacheRead", "cacheWrite", "reasoningTokens")
@@ -145,13 +117,13 @@ def test_forks_count_each_call_once() -> None:
         for node in records(path):
             if usage_of(node):
                 calls[node["id"], node["timestamp"]] = usage_of(node)["totalTokens"]
-    total = sum(summary.tokens.total for _, summary in _summaries(_adapter("home")) if summary.tokens)
+    total = sum(summary.tokens.total for _, summary in everything(sample_omp("home")) if summary.tokens)
     assert total == sum(calls.values())
 
 
 def test_forks_and_sub_agents_know_where_they_came_from() -> None:
-    adapter = _adapter("home")
-    found = {one.session_id: one for one in adapter.relate([one for _, one in _summaries(adapter)])}
+    adapter = sample_omp("home")
+    found = {one.session_id: one for one in adapter.relate([one for _, one in everything(adapter)])}
     assert (found[_FORK].kind, found[_FORK].forked_from, found[_FORK].parent_id) == ("fork", _BRANCHED, _BRANCHED)
     helper = found[_HELPER]
     assert (helper.kind, helper.forked_from, helper.parent_id) == ("subagent", None, _HIRING)
@@ -167,7 +139,7 @@ def test_a_fork_that_names_its_parent_by_id(store: Callable[..., Path]) -> None:
     text = path.read_text()
     path.write_text(text.replace(f"/home/dev/.omp/agent/sessions/-shop/{parent.name}", _BRANCHED, 1))
     adapter = OmpAdapter(Environment(home=home))
-    found = {one.session_id: one for one in adapter.relate([one for _, one in _summaries(adapter)])}
+    found = {one.session_id: one for one in adapter.relate([one for _, one in everything(adapter)])}
     assert found[_FORK].forked_from == _BRANCHED
 
 
@@ -182,9 +154,9 @@ def test_nested_sub_agents_belong_to_the_one_above(store: Callable[..., Path]) -
         '{"type":"session_init","id":"a","parentId":null,"systemPrompt":"You count.","task":"count pears"}\n'
     )
     adapter = OmpAdapter(Environment(home=home))
-    found = {one.session_id: one for one in adapter.relate([one for _, one in _summaries(adapter)])}
+    found = {one.session_id: one for one in adapter.relate([one for _, one in everything(adapter)])}
     assert (found["deep"].kind, found["deep"].parent_id, found["deep"].title) == ("subagent", _HELPER, "count pears")
-    _, session = _one(adapter, "deep")
+    _, session = both(adapter, "deep")
     assert [(message.kind, message.content) for message in session.messages] == [("notice", "You count.")]
 
 
@@ -217,12 +189,12 @@ def test_a_title_cut_to_its_slot_is_shown_in_full(tmp_path: Path) -> None:
         {"type": "title_change", "id": "a", "parentId": None, "title": "梨と林檎の棚卸し"},
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    ((_, summary),) = _summaries(OmpAdapter(Environment(home=tmp_path)))
+    ((_, summary),) = everything(OmpAdapter(Environment(home=tmp_path)))
     assert summary.title == "梨と林檎の棚卸し"
 
 
 def test_clearing_is_a_point_above_which_nothing_is_seen() -> None:
-    _, session = _one(_adapter("home-hard"), _HASHED)
+    _, session = both(sample_omp("home-hard"), _HASHED)
     assert [(message.role, message.kind) for message in session.messages] == [
         ("user", "message"),
         ("system", "notice"),
@@ -232,7 +204,7 @@ def test_clearing_is_a_point_above_which_nothing_is_seen() -> None:
 
 
 def test_branches() -> None:
-    adapter = _adapter("home")
+    adapter = sample_omp("home")
     source = adapter.find(_BRANCHED)
     assert source is not None
     transcript = adapter.open(source, _BRANCHED)
@@ -247,14 +219,14 @@ def test_branches() -> None:
         assert [message.id for message in transcript.messages if message.kind != "summary"][-1] == branch.leaf_id
 
 
-@pytest.mark.parametrize("session_id", list(_EXPECTED["home-spec"]))
+@pytest.mark.parametrize("session_id", list(SAMPLES.expected["home-spec"]))
 def test_the_document_s_layout(session_id: str) -> None:
-    expected = _EXPECTED["home-spec"][session_id]
-    summary, session = _one(_adapter("home-spec"), session_id)
+    expected = SAMPLES.expected["home-spec"][session_id]
+    summary, session = both(sample_omp("home-spec"), session_id)
     assert summary.title == expected["title"]
     assert [message.content for message in session.messages] == expected["newestBranch"]
     assert len(session.raw["tree"]) == expected["entries"]
-    assert _adapter("home-spec").resume_command(summary) is None
+    assert sample_omp("home-spec").resume_command(summary) is None
 
 
 # Places ------------------------------------------------------------------------------------------------------
@@ -285,8 +257,8 @@ def test_registered_files_elsewhere_are_listed(store: Callable[..., Path], tmp_p
     (registry / "two").write_text("/etc/passwd\n")
     (registry / "three").write_text(f"{tmp_path}/gone.jsonl\n")
     adapter = OmpAdapter(Environment(home=home))
-    assert len(_summaries(adapter)) == len(_EXPECTED["home"]) + 1
-    summary, _ = _one(adapter, "mine")
+    assert len(everything(adapter)) == len(SAMPLES.expected["home"]) + 1
+    summary, _ = both(adapter, "mine")
     fork = adapter.fork_command(summary)
     assert fork is not None
     assert fork.argv == ("omp", "--session-dir", str(path.parent), "--fork", "mine")
@@ -300,7 +272,7 @@ def test_credentials_and_left_over_files_are_never_opened(store: Callable[..., P
     sources = list(adapter.sources(lambda problem: None))
     assert METER.opened == 0
     assert {Path(source.path).suffix for source in sources} == {".jsonl"}
-    hard = list(_adapter("home-hard").sources(lambda problem: None))
+    hard = list(sample_omp("home-hard").sources(lambda problem: None))
     assert not [source for source in hard if source.path.endswith(".tmp")]
 
 
@@ -310,7 +282,7 @@ def test_credentials_and_left_over_files_are_never_opened(store: Callable[..., P
 def test_commands() -> None:
     home = STORES / "omp" / "home-hard"
     adapter = OmpAdapter(Environment(home=home, variables={"PI_CONFIG_DIR": ".omp"}))
-    found = {one.profile: one for _, one in _summaries(adapter) if one.profile}
+    found = {one.profile: one for _, one in everything(adapter) if one.profile}
     summary = found["work"]
     resume, fork = adapter.resume_command(summary), adapter.fork_command(summary)
     assert resume is not None
@@ -334,18 +306,15 @@ def test_live_by_a_real_process(store: Callable[..., Path]) -> None:
     newest = next(home.rglob(f"*{_BRANCHED}.jsonl"))
     for path in home.rglob("*.jsonl"):
         os.utime(path, (1, 1))
-    with subprocess.Popen(["omp"], executable="/bin/cat", stdin=subprocess.PIPE) as running:
-        record = {"pid": running.pid, "id": "a", "projectDir": "/home/dev/shop"}
-        (clients / f"{running.pid}-a.json").write_text(json.dumps(record))
+    with running("omp") as pid:
+        record = {"pid": pid, "id": "a", "projectDir": "/home/dev/shop"}
+        (clients / f"{pid}-a.json").write_text(json.dumps(record))
         (clients / "half.json").write_text('{"pid": ')
         assert not adapter.live()  # nothing was written since it started
         os.utime(newest)
-        assert {name: one.pid for name, one in adapter.live().items()} == {_BRANCHED: running.pid}
+        assert {name: one.pid for name, one in adapter.live().items()} == {_BRANCHED: pid}
         # The file of a process that was killed, its id now taken by a younger one.
-        os.utime(clients / f"{running.pid}-a.json", (1, 1))
+        os.utime(clients / f"{pid}-a.json", (1, 1))
         assert not adapter.live()
         (clients / "own.json").write_text(json.dumps({**record, "pid": os.getpid()}))  # alive, but no omp
         assert not adapter.live()
-        assert running.stdin is not None
-        running.stdin.close()
-        running.wait()

@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanScreen", "plan_blocks"]
 
-_WORDS = {
-    "reset": "Reset",
-    "suspend": "Suspend",
-    "resume": "Resume into",
-    "mark": "Mark as interrupted",
-    "clear": "Clear the resume mark of",
-    "prune": "Drop old lanes of",
-    "undo": "Undo on",
+_QUESTIONS = {
+    "reset": "Reset this lane?",
+    "suspend": "Suspend this lane?",
+    "resume": "Resume this lane in another session?",
+    "mark": "Mark this lane as interrupted?",
+    "clear": "Clear the resume mark of this lane?",
+    "prune": "Drop old lanes of the profile?",
+    "undo": "Undo this?",
 }
 _YES = {"clear": "Clear", "mark": "Mark", "prune": "Drop", "resume": "Resume"}
 _COLUMN = 9
@@ -69,12 +69,15 @@ class PlanScreen(AgreementScreen["Plan"]):
 
     def _take(self, plan: Plan) -> None:
         self.plan = plan
-        heading = f"{_WORDS[plan.request.kind]} {'this lane' if plan.request.kind != 'prune' else 'the profile'}?"
         blocks = list(plan_blocks(plan, forcible=self._forced is not None))
         if plan.refusal:
             self.ask(f"Refused: {plan.request.kind}", blocks, refused=True)
         else:
-            self.ask(heading, blocks, f"{_YES.get(plan.request.kind, plan.request.kind.capitalize())} (y)")
+            self.ask(
+                _QUESTIONS[plan.request.kind],
+                blocks,
+                f"{_YES.get(plan.request.kind, plan.request.kind.capitalize())} (y)",
+            )
 
     def _failed(self, reason: str) -> None:
         self.query_one(Page).show([Block("It cannot be planned:", style="warning"), Block(safe(reason))])

@@ -72,6 +72,8 @@ async def test_mark_and_clear_without_a_gateway(demo: HermesDemo, at_once: None)
     async with demo.program() as pilot:
         await go(pilot, BO, "coder")
         await pilot.press("m")
+        await planned(pilot)
+        assert "Mark this lane as interrupted?" in screen_text(pilot)
         await agree(pilot)
         await until(pilot, lambda: state(pilot, BO) == "✓ marked 10:34")
         marked = demo.entry(BO, "coder")

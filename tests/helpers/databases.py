@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sqlite3
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+
+import apsw
 
 from support import REPOSITORY
 
 __all__ = [
+    "count_rows",
     "crashed_writer",
+    "make_rows",
+    "names_in",
     "open_descriptors",
     "opened_as_files",
     "run_python",
@@ -136,3 +142,23 @@ def opened_as_files(home: Path, adapter: str, database: str) -> str:
     """What of `database` is opened as a plain file while all sessions are read, which would drop this process's locks
     on it (law 3): a list, as text. Audited in a fresh interpreter; `adapter` is `module:Class`."""
     return run_python(_AUDIT, home, adapter, database).stdout
+
+
+def make_rows(path: Path, mode: str = "WAL", rows: int = 10) -> Path:
+    """A database with a table `t` of that many rows, cleanly closed."""
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(f"PRAGMA journal_mode = {mode}")
+        connection.execute("CREATE TABLE t (n)")
+        connection.executemany("INSERT INTO t VALUES (?)", [(number,) for number in range(rows)])
+        connection.commit()
+    return path
+
+
+def count_rows(connection: apsw.Connection) -> int:
+    """How many there are."""
+    return int(connection.execute("SELECT count(*) FROM t").get)
+
+
+def names_in(folder: Path) -> set[str]:
+    """What stands there."""
+    return {path.name for path in folder.iterdir()}

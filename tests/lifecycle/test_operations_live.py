@@ -6,7 +6,9 @@ is not; and never in an older conversation.
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -182,7 +184,25 @@ def test_a_gateway_of_unknown_version_is_left_alone(hermes: Oracle, tmp_path: Pa
         for kind in ("reset", "suspend"):
             plan = world.plan(kind)
             assert "nothing shows yet that it is Hermes 0.19" in plan.refusal
+            assert plan.refusal.endswith("stop it first (`hermes gateway stop`)")
         assert world.row(old)["end_reason"] is None
+
+
+def test_the_command_that_stops_it_is_that_of_its_profile(hermes: Oracle, tmp_path: Path) -> None:
+    """A profile's own gateway; where the default one serves the profile too, it is that one."""
+    world = World(hermes, tmp_path / "user")
+    world.start()
+    world.talk()
+    coder = world.home / "profiles" / "coder"
+    shutil.copytree(world.home / "sessions", coder / "sessions")
+    shutil.copy(world.home / "state.db", coder / "state.db")
+    with gateway(coder, Path(sys.executable)):
+        assert "`hermes -p coder gateway stop`" in world.plan("reset", profile="coder").refusal
+    with gateway(world.home, Path(sys.executable)) as process:
+        said = {"pid": process.pid, "served_profiles": ["coder"]}
+        (world.home / "gateway.pid").write_text(json.dumps({"pid": process.pid}))
+        (world.home / "gateway_state.json").write_text(json.dumps(said))
+        assert "`hermes gateway stop`" in world.plan("reset", profile="coder").refusal
 
 
 def test_an_old_schema_means_an_old_gateway(world: World) -> None:

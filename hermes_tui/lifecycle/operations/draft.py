@@ -51,7 +51,7 @@ def surroundings_obstacle(around: Surroundings) -> str:
     rules = around.rules
     if around.live and (rules is None or rules.verdict != "current"):
         why = rules.reason if rules else "its version is not known"
-        return f"a gateway is running and {why}: what is changed beside it would be lost; stop it first"
+        return f"a gateway is running and {why}: what is changed beside it would be lost; {around.stop_first}"
     return ""
 
 
@@ -67,7 +67,8 @@ def obstacle(facts: Facts) -> str:
     if facts.around.live and facts.lane.primary == "file":
         return "a gateway is running and does not know this lane: it is only in sessions.json"
     if facts.around.live and facts.entry.origin is None:
-        return "a gateway is running, and where the lane's messages come from is not recorded; stop it first"
+        unknown = "where the lane's messages come from is not recorded"
+        return f"a gateway is running, and {unknown}; {facts.around.stop_first}"
     return ""
 
 

@@ -12,7 +12,7 @@ from hermes_tui.lifecycle.configuration import GatewayConfig, config_of_store
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.gateway import Gateway, gateway_for
 from hermes_tui.lifecycle.gateway_rules import Rules, rules_of
-from hermes_tui.lifecycle.homes import HermesHome
+from hermes_tui.lifecycle.homes import DEFAULT_PROFILE, HermesHome
 from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session
@@ -39,6 +39,13 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     def live(self) -> bool:
         """A gateway runs."""
         return self.gateway.state == "running"
+
+    @property
+    def stop_first(self) -> str:
+        """What to do where it is in the way: a clause with the command."""
+        own = self.gateway.home == str(self.home.path) and self.home.profile != DEFAULT_PROFILE
+        profile = f" -p {self.home.profile}" if own else ""
+        return f"stop it first (`hermes{profile} gateway stop`)"
 
     def lane(self, key: str) -> IndexedLane:
         """Raises `LaneNotFound`."""

@@ -13,7 +13,7 @@ from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words, entry_changes, obstacle, surroundings_obstacle
 from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
 from hermes_tui.lifecycle.operations.plan import Changes
-from hermes_tui.lifecycle.policy import reset_reason
+from hermes_tui.lifecycle.policy import MODES, reset_reason
 
 __all__ = ["AUTO_RESUMED", "clear", "mark", "old_lanes", "prune"]
 
@@ -75,12 +75,15 @@ def _goes_on(facts: Facts, entry: SessionEntry, local: datetime) -> str:
         return f"begins a fresh session all the same ({reason})"
     if facts.row is not None and not facts.row.open and not facts.tip:
         return f"finds its session {ended_words(facts.row)}, and another one or a fresh one is taken"
-    return f"goes on in {facts.tip or entry.session_id}, unless the policy has reset it by then"
+    unless = ", unless the policy has reset it by then" if policy.mode in MODES[1:] else ""
+    return f"goes on in {facts.tip or entry.session_id}{unless}"
 
 
 def _live(around: Surroundings) -> str:
     if around.live:
-        return "a gateway is running and keeps this in its memory, where nobody else can change it; stop it first"
+        return (
+            f"a gateway is running and keeps this in its memory, where nobody else can change it; {around.stop_first}"
+        )
     return ""
 
 

@@ -32,6 +32,7 @@ from hermes_tui.lifecycle.rows import SessionRow
 
 __all__ = ["reset", "resume", "suspend"]
 
+_ROWLESS = "the lane's session has no row that could be ended"
 _FRESH = {
     "last_prompt_tokens": 0,
     "input_tokens": 0,
@@ -142,9 +143,7 @@ def _close_all(facts: Facts, now: datetime, reason: str) -> Draft:
     """Beside a gateway: end everything that it could go on with."""
     entry, row = facts.entry, facts.row
     if entry is None or row is None:
-        return Draft(
-            refusal="a gateway is running, and the lane's session has no row that could be ended; stop it first"
-        )
+        return Draft(refusal=f"a gateway is running, and {_ROWLESS}; {facts.around.stop_first}")
     if facts.tip:
         return Draft(
             refusal=f"its session was compressed and goes on in {facts.tip}, to which the gateway moves the lane at"
@@ -223,10 +222,11 @@ def _target_obstacle(facts: Facts, target: str, force: bool) -> str:
     if facts.around.live and facts.tip:
         return f"the lane's session was compressed and goes on in {facts.tip}; do this after its next message"
     if facts.around.live and facts.row is None:
-        return "a gateway is running, and the lane's session has no row that could be ended; stop it first"
+        return f"a gateway is running, and {_ROWLESS}; {facts.around.stop_first}"
     rivals = [one.id for one in facts.recoverable if one.id in facts.occupied and one.session_key == facts.lane.key]
     if facts.around.live and rivals:
-        return f"the gateway might take up {rivals[0]} of lane {facts.occupied[rivals[0]]} instead; stop it first"
+        rival = f"{rivals[0]} of lane {facts.occupied[rivals[0]]}"
+        return f"the gateway might take up {rival} instead; {facts.around.stop_first}"
     return "" if force else _stranger(facts, row)
 
 

@@ -36,7 +36,7 @@ def draw_up_undo(request: Request, operation: Operation, rows: Rows, home: Herme
         elif not now.session_id:
             refusal = "the gateway was restarted and has dropped the lane since: which session it would take is open"
     elif around.live:
-        refusal = "a gateway has started since and keeps the lane in its memory; stop it first"
+        refusal = f"a gateway has started since and keeps the lane in its memory; {around.stop_first}"
     elif stored not in ("after", "both") or filed == "neither":
         refusal = f"the store is no longer as the operation left it ({now.text})"
     elif used := _used(begun.changes, rows):

@@ -162,16 +162,14 @@ def start_blocks(start: Start) -> Iterator[Block]:
     if start.obstacles or start.warnings:
         yield Block()
     for obstacle in start.obstacles:
-        yield Block(safe(_sentence(obstacle.text)), style="warning", label="✗", column=2)
+        # A program's name stays as it is typed.
+        text = obstacle.text if obstacle.kind == "program" else f"{obstacle.text[:1].upper()}{obstacle.text[1:]}"
+        yield Block(f"{safe(text)}.", style="warning", label="✗", column=2)
     for warning in start.warnings:
-        yield Block(safe(_sentence(warning)), style="warning", label="!", column=2)
+        yield Block(f"{safe(warning)}.", style="warning", label="!", column=2)
     yield Block()
     if any(one.kind == "directory" for one in start.obstacles):
         yield Block("d runs it in another directory.", style="accent")
         yield Block()
     yield Block("Same as:", style="faint")
     yield Block(start.ours, style="accent", indent=1)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

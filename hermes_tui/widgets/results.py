@@ -7,8 +7,7 @@ words, too. Nothing here looks at a store.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -16,8 +15,8 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.widgets.session_line import containing, merged
 from hermes_tui.widgets.session_lines import Answer
-from hermes_tui.widgets.session_rows import Conversation, Forest, Row, Snippet, day_heading, project_of
-from session_adapters.model import EPOCH, SessionSummary
+from hermes_tui.widgets.session_rows import Conversation, Forest, Headings, Row, Snippet, project_of
+from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query
@@ -127,9 +126,9 @@ def answer_of(
     """The rows: newest first under headings for days. `snippets` by unified id of the session that was found."""
     rows: list[Row] = []
     heading = ""
-    today = clock.local(clock.now()).date()
+    headings = Headings(clock)
     for conversation, result in shown.conversations:
-        label = "best match first" if shown.ranked else _day(conversation.tip.updated_at, clock, today)
+        label = "best match first" if shown.ranked else headings.of(conversation.tip.updated_at)
         if label != heading:
             heading = label
             rows.append(Row(label, names=not rows))
@@ -139,16 +138,18 @@ def answer_of(
     return Answer(rows, finder(query))
 
 
-def _day(moment: datetime, clock: Clock, today: date) -> str:
-    return "no date" if moment <= EPOCH else day_heading(clock.local(moment).date(), today)
-
-
 def _snippet(conversation: Conversation, result: LiveResult | None, snippets: Mapping[str, Snippet]) -> Snippet:
     if result is None or result.match is None or result.match.field == "title":
         session = result.summary if result is not None else conversation.tip
-        return Snippet(" ".join(safe(session.preview or "").split()))
+        return _opening(session.preview or "")
     places = f"{result.total:,}×" if result.total > 1 else ""
     return snippets.get(result.summary.unified_id, Snippet())._replace(label=places)
+
+
+@lru_cache(maxsize=4096)
+def _opening(preview: str) -> Snippet:
+    """How a session began, on one line: the same for every key."""
+    return Snippet(" ".join(safe(preview).split()))
 
 
 def snippet_of(result: Result) -> Snippet:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from rich.segment import Segment
@@ -10,9 +10,11 @@ from rich.style import Style
 from textual.strip import Strip
 
 from hermes_tui.widgets.session_line import Writer
-from hermes_tui.widgets.session_rows import Row
 
-__all__ = ["Painter"]
+__all__ = ["Painter", "Parts"]
+
+Parts = Sequence[tuple[str, str]]
+"""Texts and their purposes."""
 
 
 class Painter(NamedTuple):
@@ -23,13 +25,10 @@ class Painter(NamedTuple):
     style: Callable[[str], Style]
     """Purpose → style to lay over the base."""
 
-    def strip(self, row: Row, cursor: Style | None) -> Strip:
-        """The row as a line; `cursor` is laid under everything where the cursor is."""
-        segments = [
-            Segment(text, self.style_of(purpose, cursor))
-            for text, purpose in self.writer.parts(row, on_cursor=cursor is not None)
-            if text
-        ]
+    def strip(self, parts: Parts, cursor: Style | None) -> Strip:
+        """The parts of a row, as `Writer.parts` gives them, as a line; `cursor` is laid under everything where the
+        cursor is."""
+        segments = [Segment(text, self.style_of(purpose, cursor)) for text, purpose in parts if text]
         return Strip(segments).adjust_cell_length(self.writer.width, self.style_of("", cursor)).simplify()
 
     def style_of(self, purpose: str, cursor: Style | None) -> Style:

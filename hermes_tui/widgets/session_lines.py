@@ -13,12 +13,17 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from hermes_tui.clock import Clock
-from hermes_tui.widgets.row_painter import Painter
+from hermes_tui.widgets.row_painter import Painter, Parts
 from hermes_tui.widgets.session_line import Writer, columns_for, containing
 from hermes_tui.widgets.session_rows import Conversation, Forest, Row, Wanted
 from hermes_tui.widgets.states import State
 
 __all__ = ["Answer", "SessionLines"]
+
+
+_Look = tuple[Parts, Style | None]
+"""What stands in a line, and how the cursor looks where it is on it."""
+_NOTHING: _Look = ((), None)
 
 
 class Answer(NamedTuple):
@@ -78,7 +83,8 @@ class SessionLines(ScrollView):
         self._day = clock.local(clock.now()).date()
         self._styles: dict[str, Style] = {}
         self._base: Style | None = None
-        self._drawn: dict[int, Strip] = {}
+        self._drawn: dict[int, _Look] = {}
+        """Line of the view → what is on the screen there; making a strip of it takes as long as finding out."""
         self._kept: _Position | None = None
         self.state_words = False
         """Write states out where there is room; set by the screen when the list has it to itself."""
@@ -257,9 +263,9 @@ class SessionLines(ScrollView):
 
     def render_line(self, y: int) -> Strip:
         """One line of the part in view."""
-        strip = self._strip(y + self.scroll_offset.y, self._painter())
-        self._drawn[y] = strip
-        return strip
+        painter = self._painter()
+        look = self._drawn[y] = self._look(y + self.scroll_offset.y, painter)
+        return painter.strip(*look)
 
     def notify_style_update(self) -> None:
         """Forget looked-up styles: theme or focus changed."""
@@ -293,13 +299,14 @@ class SessionLines(ScrollView):
             style = self._styles[name] = self.get_component_rich_style(f"session-list--{name}", partial=True)
         return style
 
-    def _strip(self, index: int, painter: Painter) -> Strip:
+    def _look(self, index: int, painter: Painter) -> _Look:
         if not 0 <= index < len(self._rows):
-            return Strip.blank(painter.writer.width, painter.base)
+            return _NOTHING
+        row = self._rows[index]
         cursor = None
-        if index == self._cursor or (index - 1 == self._cursor and self._rows[index].snippet is not None):
+        if index == self._cursor or (index - 1 == self._cursor and row.snippet is not None):
             cursor = self._purpose("cursor" if self.has_focus else "resting")
-        return painter.strip(self._rows[index], cursor)
+        return painter.writer.parts(row, on_cursor=cursor is not None), cursor
 
     def _redraw_changed(self) -> None:
         """Draw the lines in view that look different from what is on the screen."""
@@ -308,7 +315,7 @@ class SessionLines(ScrollView):
         painter = self._painter()
         top = self.scroll_offset.y
         for y in range(self.size.height):
-            if self._drawn.get(y) != self._strip(top + y, painter):
+            if self._drawn.get(y) != self._look(top + y, painter):
                 self.refresh_line(top + y)
 
     # Moving ------------------------------------------------------------------------------------------------

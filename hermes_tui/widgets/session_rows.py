@@ -14,7 +14,7 @@ from typing import NamedTuple
 from hermes_tui.clock import Clock
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
 
-__all__ = ["Conversation", "Forest", "Row", "Snippet", "Wanted", "day_heading", "project_of"]
+__all__ = ["Conversation", "Forest", "Headings", "Row", "Snippet", "Wanted", "day_heading", "project_of"]
 
 Wanted = str | frozenset[str]
 """What a filter asks for: a word, or one of these sessions by unified id."""
@@ -146,7 +146,7 @@ class Forest:
         """The lines to show. With `words`, only conversations that match and the way to them, unfolded."""
         rows: list[Row] = []
         heading = ""
-        headings = _Headings(clock)
+        headings = Headings(clock)
         for root in self.roots:
             wanted = None
             if words:
@@ -186,7 +186,7 @@ def day_heading(day: date, today: date) -> str:
     return f"{day:%B} {day.year}"
 
 
-class _Headings:
+class Headings:
     """Headings for moments that come newest first: worked out once per day rather than per row."""
 
     def __init__(self, clock: Clock) -> None:
@@ -197,6 +197,7 @@ class _Headings:
         """Midnight of the reader's day that `_label` was worked out for."""
 
     def of(self, moment: datetime) -> str:
+        """That of a moment no newer than the one before."""
         if moment >= self._since:
             return self._label
         if moment <= EPOCH:

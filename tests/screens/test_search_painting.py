@@ -7,12 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, cast
 
 import pytest
+from rich.style import Style
 from textual.pilot import Pilot
 from textual.screen import Screen
+from textual.strip import Strip
 
 from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
+from hermes_tui.screens import searching
 from hermes_tui.screens.main import MainScreen
+from hermes_tui.widgets.row_painter import Painter, Parts
 from hermes_tui.widgets.session_lines import SessionLines
 from pilots import screen_text, until
 
@@ -20,12 +24,13 @@ Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
 
 class Counts:
-    """Layouts of the screen, and lines that the list drew."""
+    """Layouts of the screen, lines that the list drew, and strips that were made for them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.layouts = 0
         self.lines: list[int] = []
-        layout, line = Screen._refresh_layout, SessionLines.render_line
+        self.strips = 0
+        layout, line, strip = Screen._refresh_layout, SessionLines.render_line, Painter.strip
 
         def counted(screen: Screen[Any], *args: Any, **options: Any) -> None:
             self.layouts += 1
@@ -35,12 +40,17 @@ class Counts:
             self.lines.append(y)
             return line(sessions, y)
 
+        def made(painter: Painter, parts: Parts, cursor: Style | None) -> Strip:
+            self.strips += 1
+            return strip(painter, parts, cursor)
+
+        monkeypatch.setattr(Painter, "strip", made)
         monkeypatch.setattr(Screen, "_refresh_layout", counted)
         monkeypatch.setattr(SessionLines, "render_line", drawn)
 
     def forget(self) -> None:
         """From here on."""
-        self.layouts, self.lines = 0, []
+        self.layouts, self.lines, self.strips = 0, [], 0
 
 
 def main_of(pilot: Pilot[None]) -> MainScreen:
@@ -56,6 +66,12 @@ async def press(pilot: Pilot[None], key: str, text: str) -> None:
     await until(pilot, lambda: not (main._previewer and main._previewer._wishes) and main._fresh is None)
 
 
+def only_complete_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever else there is to do on the machine, no part of an answer is shown before all of it."""
+    monkeypatch.setattr(searching, "_GATHER", 600.0)
+    monkeypatch.setattr(searching, "_PATIENCE", 600.0)
+
+
 def herons(home: ClaudeHome) -> None:
     """Sixty sessions of herons; the older half of them of heronries."""
     for number in range(60):
@@ -67,6 +83,7 @@ async def test_a_longer_or_shorter_answer_is_no_new_layout(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     herons(claude_home)
+    only_complete_answers(monkeypatch)
     counts = Counts(monkeypatch)
     async with program(claude_home.home, size=(80, 24)) as pilot:
         main = main_of(pilot)
@@ -86,6 +103,7 @@ async def test_only_lines_that_look_different_are_drawn(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     herons(claude_home)
+    only_complete_answers(monkeypatch)
     counts = Counts(monkeypatch)
     async with program(claude_home.home, size=(80, 24)) as pilot:
         main = main_of(pilot)
@@ -96,6 +114,7 @@ async def test_only_lines_that_look_different_are_drawn(
         counts.forget()
         await press(pilot, "n", "heron")
         drawn = set(counts.lines)
+        assert counts.strips == len(counts.lines)
         after = screen_text(pilot).splitlines()
         top = main.sessions.region.y
         snippets = {y for y in range(main.sessions.size.height) if "A heron" in after[top + y]}

@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from textual import events
+from textual.widget import Widget
 
 from session_adapters.base import Environment
 from session_adapters.claude.adapter import ClaudeAdapter
@@ -179,6 +181,31 @@ async def test_tool_calls_open_and_close_under_the_cursor() -> None:
         await pilot.press("z", "Z")
         assert any("Let me see." in row for row in rows_of(app.pane))
         assert not any("output" in row for row in rows_of(app.pane))
+
+
+async def test_mouse() -> None:
+    app = PaneApp(GrowingTranscript([*talk(60), _with_tool(), said("user", "thanks")]))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await settle(pilot)
+        line = _row(app, "Bash")
+        await pilot.click(app.pane, offset=(10, line + 1))  # below the border
+        assert app.pane.view.cursor == app.pane.view.rows()[line].position
+        assert rows_of(app.pane)[line].startswith("▸ Bash")
+        await pilot.click(app.pane, offset=(10, line + 1))
+        assert any(row.startswith("▾ Bash") for row in rows_of(app.pane))
+        app.pane.action_follow()
+        where = app.pane.view.top
+        app.pane.post_message(_wheel(events.MouseScrollUp, app.pane))
+        await settle(pilot)
+        assert app.pane.view.top < where and not app.pane.view.following
+        for _ in range(9):
+            app.pane.post_message(_wheel(events.MouseScrollDown, app.pane))
+        await settle(pilot)
+        assert app.pane.view.following
+
+
+def _wheel(kind: type[events.MouseScrollUp | events.MouseScrollDown], widget: Widget) -> events.MouseEvent:
+    return kind(widget, 5, 5, 0, 0, 0, False, False, False)
 
 
 async def test_long_output_is_cut_and_shown_whole_on_request() -> None:

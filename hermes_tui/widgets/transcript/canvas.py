@@ -55,6 +55,9 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
     def _settled(self) -> None:
         """Called when the screen shows what the view says."""
 
+    def _taken(self) -> None:
+        """Called when the user has moved the scrollbar or the wheel."""
+
     def _is_unseen(self, entry: int) -> bool:
         """Whether an entry is to be dimmed, whatever it looks like."""
         return False
@@ -165,6 +168,7 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         width, height = self.scrollable_content_region.size
         if self._laid_for is None or (self._laid_for[0], self._view.height) != (width, height):
             return  # nobody moved it: in its new size, for which it is not laid out yet, it cannot be so far down
+        self._taken()
         if abs(rows) <= 2 * self._view.height:
             self._view.scroll(rows)
         else:

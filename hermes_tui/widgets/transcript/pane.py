@@ -57,10 +57,9 @@ class TranscriptPane(TranscriptFinding, can_focus=True, inherit_bindings=False):
 
     # Events
 
-    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
-        """The user took the scrollbar or the wheel, and no longer waits for the beginning."""
+    def _taken(self) -> None:
+        """Who takes the scrollbar or the wheel no longer waits for the beginning."""
         self._wanted = ""
-        super().watch_scroll_y(old_value, new_value)
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the line; a second click opens or closes what is there."""

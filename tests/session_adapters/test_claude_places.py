@@ -100,11 +100,17 @@ def test_of_two_that_begin_alike_the_one_that_was_asked_later_is_the_fork(tmp_pa
     assert (found["a-fork"].forked_from, found["z-parent"].forked_from) == ("z-parent", None)
 
 
-def test_the_title_in_the_folder_stands_in_for_one_in_the_unread_middle(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "before", [[], [{"type": "custom-title", "customTitle": "Once"}]], ids=["unnamed", "renamed"]
+)
+def test_the_title_in_the_folder_stands_in_for_one_in_the_unread_middle(
+    before: list[dict[str, Any]], tmp_path: Path
+) -> None:
     path = place(
         tmp_path,
         ".claude/projects/-p/s.jsonl",
         prompt("first"),
+        *before,
         {"type": "filler", "pad": "x" * 200_000},
         {"type": "custom-title", "customTitle": "Named"},
         {"type": "filler", "pad": "x" * 200_000},

@@ -175,6 +175,21 @@ def test_messages_from_before_json() -> None:
             messages_of_blob("u", data)
 
 
+def test_an_old_prompt_has_the_time_in_its_tag() -> None:
+    tag = "<timestamp>Monday, Sep 21, 2026, 2:13 PM (UTC)</timestamp>"
+    text = f"{tag}\n<user_query>\nhi\n</user_query>"
+    (message,) = messages_of_blob("u", field(1, text.encode()) + field(2, b"2f6c8f0e-0000-4000-8000-000000000001"))
+    assert (message.role, message.content) == ("user", "hi")
+    assert message.timestamp == datetime(2026, 9, 21, 14, 13, tzinfo=UTC)
+
+
+def test_what_a_model_drew_is_an_attachment() -> None:
+    parts = [{"type": "text", "text": "here"}, {"type": "image", "image": "data:image/png;base64,QUJDRA=="}]
+    (message,) = messages_of_blob("u", json.dumps({"role": "assistant", "content": parts}).encode())
+    assert [(one.media_type, one.size) for one in message.attachments] == [("image/png", 4)]
+    assert message.content == "here"
+
+
 def test_the_zone_of_a_chat_is_that_of_its_root(tmp_path: Path) -> None:
     made = Chat(tmp_path)
     tag = "<timestamp>Monday, Sep 21, 2026, 2:13 PM (Summer Time)</timestamp>"

@@ -81,7 +81,9 @@ def test_families_end(adapter: Adapter) -> None:
     """Nobody is his own ancestor, and a sub-agent has a parent."""
     related = {one.session_id: one for one in adapter.relate([summary for _, summary in listed(adapter)])}
     for one in related.values():
-        assert one.kind != "subagent" or one.parent_id, one.session_id
+        assert one.kind in ("session", "fork") or one.parent_id, one.session_id  # a fork's may be gone
+        assert one.kind != "session" or not one.forked_from, one.session_id
+        assert one.kind == "fork" or one.forked_from is None, one.session_id
         seen = {one.session_id}
         parent = one.parent_id
         while parent in related:

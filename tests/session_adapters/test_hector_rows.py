@@ -55,6 +55,16 @@ def said(made: Store) -> list[Message]:
 # Rows of v1 --------------------------------------------------------------------------------------------------
 
 
+def test_what_waits_without_naming_a_tool_waits_all_the_same(own: Store) -> None:
+    pending = {"t1": {"query": "x"}, "t2": {"pending_tool_call": {"name": "rm"}}, "t3": 7}
+    own.session("s", metadata=json.dumps({"pending_executions": pending}))
+    found = own.get("s")
+    assert found.raw["waitsForApproval"] == {"t1": "", "t2": "rm", "t3": ""}
+    assert found.notes == ("waits for approval of rm",)
+    own.session("bare", metadata=json.dumps({"pending_executions": {"t1": {}}}))
+    assert own.get("bare").notes == ("waits for approval",)
+
+
 @pytest.mark.parametrize(
     ("role", "message", "expected"),
     [

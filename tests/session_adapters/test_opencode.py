@@ -219,6 +219,7 @@ def test_a_fork_is_known_by_its_copied_messages_and_does_not_count_them_again(st
     adapter = adapter_for(store("opencode", "home"))
     found = listed(adapter)
     fork = found[FORK]
+    assert [one for one, summary in found.items() if summary.kind == "fork"] == [FORK]
     assert (fork.kind, fork.forked_from, fork.parent_id, fork.lineage_id) == ("fork", ROOT, ROOT, ROOT)
     messages = get(adapter, FORK).messages
     assert [message.inherited for message in messages] == [True] * 10 + [False] * 2

@@ -128,7 +128,8 @@ class Tally:
         if facts.raw.get("orphaned"):
             yield "deleted, its messages remain"
         if tools := facts.raw.get("waitsForApproval"):
-            yield f"waits for approval of {', '.join(dict.fromkeys(tools.values()))}"
+            names = ", ".join(filter(None, dict.fromkeys(tools.values())))
+            yield f"waits for approval of {names}" if names else "waits for approval"
         if self.waits:
             yield "waits for input"
 

@@ -11,7 +11,7 @@ EXAMPLES ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check screenshots page bench ccusage differential writers kills build clean
+.PHONY: help demo run test lint types check screenshots page bench queries ccusage differential writers kills build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -44,6 +44,10 @@ page: $(STAMP)  ## screenshots/export.png anew: an HTML export in a browser with
 
 bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated sessions there)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(BENCH_ARGS)
+
+queries: $(STAMP)  ## type ten thousand random and hostile queries, on the corpus and on a store that is read beside
+	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) --only queries
+	HERMES_TUI_QUERIES=10000 $(BIN)/python -m pytest -q -n 0 tests/sessions/test_search_live.py -k whatever_is_typed
 
 ccusage: $(STAMP)  ## what ccusage says of the sample stores, for the tests of costs (needs npm)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/record_ccusage.py

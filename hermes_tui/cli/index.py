@@ -82,7 +82,9 @@ def _clear(service: IndexService) -> None:
             return
     except OSError as error:
         raise ValidationError(f"the index cannot be deleted: {error.strerror or error} ({service.path})") from error
-    raise ValidationError("another program is making the index just now; close it, or wait until it is done")
+    raise ValidationError(
+        "another program is making the index and did not end when it was asked to; close it, or wait"
+    )
 
 
 def _show(service: IndexService, as_json: bool) -> Progress:

@@ -16,41 +16,13 @@ from pathlib import Path
 
 from benchmarks.measures import Row
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import FILTERS
 from session_adapters.base import Environment
+from typed_queries import made
 
-__all__ = ["made", "typed"]
+__all__ = ["typed"]
 
 _LONGEST = 120.0
 """Seconds for one answer."""
-PIECES = (
-    *(
-        "docker",
-        "error",
-        "the",
-        "needlezq3",
-        "can't",
-        "a@b.com",
-        "/usr/bin",
-        "C:\\x",
-        "100%",
-        "#tag",
-        "hello?",
-        "数据库",
-    ),
-    *("café", "😀", "-", "--", "NOT", "AND", "OR", "(", ")", '"', '"a b"', "*", "dep*", ":", "'", "\x00", "\x1b[31m"),
-    *("\ud800", "\u202e", "é\u0301", "is:live", "since:7d", "since:2026-1", "cost:>", "cost:>1", "-agent:codex"),
-    *(f"{name}:" for name in FILTERS),
-)
-
-
-def made(dice: random.Random) -> str:
-    """One query: pieces with or without blanks, or any characters."""
-    if dice.random() < 0.2:
-        return "".join(
-            chr(dice.choice((dice.randrange(128), dice.randrange(0x3000)))) for _ in range(dice.randrange(12))
-        )
-    return dice.choice((" ", " ", "")).join(dice.choices(PIECES, k=dice.randrange(1, 5)))
 
 
 def typed(home: Path, cache: Path, queries: int = 10_000, seed: int = 1, *, every: bool = False) -> Iterator[Row]:

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_tui import locking
+from hermes_tui.sessions.index import service
 from tiny_home import TinyHome
 
 
@@ -57,7 +58,10 @@ def test_switched_off(cli: Callable[..., Any], tiny_home: TinyHome, monkeypatch:
     assert state(cli)["state"] == "off"
 
 
-def test_while_another_is_at_work(cli: Callable[..., Any], tiny_home: TinyHome) -> None:
+def test_while_another_is_at_work(
+    cli: Callable[..., Any], tiny_home: TinyHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "_TAKE_OVER", 0.2)
     tiny_home.add("one")
     path = Path(state(cli)["path"])
     held = locking.take(path.with_suffix(".lock"))

@@ -49,14 +49,14 @@ def contents(path: Path) -> dict[str, Counter[Any]]:
         run: Callable[..., Any] = connection.execute
         named = dict[int, tuple[Any, ...]]()
         for row, *facts in run(
-            "SELECT message.id, source.path, source.native, session.native, key, at, role, visibility, ("
-            "  SELECT group_concat(kind || text) FROM (SELECT kind, text FROM called JOIN name ON name.id = name "
-            "  WHERE called.message = message.id ORDER BY kind, text)), names IS NULL "
+            "SELECT message.id, source.path, source.native, session.native, key, at, role, visibility "
             "FROM message JOIN session ON session.id = session JOIN source ON source.id = source"
         ):
             named[row] = (*facts, row >> 8)
         assert len(named) == run("SELECT count(*) FROM message").get
         found["messages"] = Counter(named.values())
+        about = run("SELECT message, kind, text FROM called JOIN name ON name.id = name")
+        found["names"] = Counter((named[row], kind, text) for row, kind, text in about)
         for row, names in run("SELECT id, names FROM message WHERE names IS NOT NULL"):
             asked = "SELECT name FROM called WHERE message = ? ORDER BY name"
             assert names == " ".join(str(name) for (name,) in run(asked, (row,)))

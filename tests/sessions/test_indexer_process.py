@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from claude_lines import ClaudeHome
 from hermes_tui import locking
 from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.index import service as service_module
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import open_writer
@@ -354,7 +355,36 @@ def test_trouble_is_said_and_nothing_raised(tmp_path: Path) -> None:
     service.close()
 
 
-def test_clearing(service: IndexService) -> None:
+def test_making_it_anew_while_another_makes_it(several: Path, tmp_path: Path) -> None:
+    """It takes the place of the indexer that a search started, here of one that hangs."""
+    service = IndexService(tmp_path / "cache" / "i.db", Environment(home=several))
+    process = subprocess.Popen(command(service.path), env=variables(several))
+    until(lambda: service.index.indexer() == process.pid)
+    process.send_signal(signal.SIGSTOP)
+    assert service.progress().running
+    assert service.clear()
+    assert process.wait(60) == -signal.SIGTERM
+    assert service.progress().state == "absent"
+    service.poke(follow=False)
+    assert service.wait(60)
+    assert service.progress().state == "complete"
+
+
+def test_no_other_process_is_taken_for_an_indexer(service: IndexService, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.poke(follow=False)
+    assert service.wait(60)
+    monkeypatch.setattr(service_module, "_TAKE_OVER", 0.2)
+    connection = open_writer(service.path)
+    connection.execute("UPDATE meta SET value = json_set(value, '$.pid', ?) WHERE key = 'report'", (os.getpid(),))
+    connection.close()
+    held = locking.take(service.path.with_suffix(".lock"))
+    assert held is not None
+    assert not service.clear(), "it would have ended this very process"
+    os.close(held)
+
+
+def test_clearing(service: IndexService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "_TAKE_OVER", 0.2)
     service.poke(follow=False)
     assert service.wait(60)
     held = locking.take(service.path.with_suffix(".lock"))

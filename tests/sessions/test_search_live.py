@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.live import LiveSearch, LiveSnapshot
+from hermes_tui.sessions.search.model import SearchOptions
+from indexing import build
+from session_adapters.base import Environment
 from tiny_home import START, TinyHome
+from typed_queries import made
 
 _LONG = 60.0
 """Seconds: more than any of this takes."""
@@ -146,3 +153,35 @@ def test_typing_whatever_one_character_at_a_time(
         threading.excepthook = hook
         search.close()
     assert not failed
+
+
+QUERIES = int(os.environ.get("HERMES_TUI_QUERIES", "25"))
+
+
+@pytest.mark.timeout(60 + QUERIES * 5)
+def test_whatever_is_typed_is_answered_as_by_reading(store: Callable[..., Path], tmp_path: Path) -> None:
+    """Character by character, with a complete index; nothing is raised, and of each query the whole answer is that
+    of the sessions themselves. `make queries` types ten thousand."""
+    home = store("claude", "home")
+    manager = SessionManager(Environment(home=home), cache_dir=tmp_path)
+    manager.catalogue.refresh()
+    build(Environment(home=home), manager.index.path)
+    dice = random.Random(int(os.environ.get("HERMES_TUI_SEED", "5")))
+    live = manager.searches.live()
+    try:
+        for _ in range(QUERIES):
+            text = made(dice)
+            for end in range(1, len(text) + 1):
+                live.ask(text[:end])
+            assert live.wait(_LONG).done, text
+            for query in (parse(text), parse(text, typing=True)):
+                answers = []
+                for index in (manager.index.index, None):
+                    stores = manager.searches.stores(query, SearchOptions(), refresh=False)
+                    hunt = Hunt(stores, query, index)
+                    answers.append({one.summary.unified_id for one in hunt.run()})
+                    assert hunt.complete and not hunt.problems
+                assert answers[0] == answers[1], text
+    finally:
+        live.close()
+        manager.index.close()

@@ -31,8 +31,10 @@ class Hit(NamedTuple):
     visibility: str
     field: Field
     row: int
-    exact: bool
+    exact: bool = True
     """False where the index does not know the order of the words, or not all that was asked for."""
+    number: int = 1
+    """Units that it stands for."""
 
 
 class Ranked(NamedTuple):

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
+from typing import TypeGuard
 
-from hermes_tui.sessions.query.tree import All, Always, Any, MessageFilter, Not, Tree, leaves
+from hermes_tui.sessions.index.beginnings import may_begin
+from hermes_tui.sessions.query.tree import All, Always, Any, Literally, MessageFilter, Not, Tree, Word, leaves
 
-__all__ = ["Case", "cases"]
+__all__ = ["Case", "cases", "is_short"]
 
 Case = tuple[Tree, ...]
 _MOST = 16
-"""Cases; of more, the stores are asked."""
+"""Cases; of more, FTS5 or the stores are asked."""
 
 
 def cases(tree: Tree) -> list[Case] | None:
-    """What satisfies `tree`: all conditions of any one of them. Trees without conditions on messages are left whole
-    as FTS5 understands them. None where there are too many."""
+    """What satisfies `tree`: all conditions of any one of them. What FTS5 knows best itself is left whole. None where
+    there are too many."""
     try:
         return _cases(tree, wanted=True)
-    except (_TooMany, RecursionError):
+    except RecursionError:
         return None
+    except _TooMany:
+        named = any(isinstance(leaf, MessageFilter) for leaf in leaves(tree))
+        return None if named else [_whole(tree, wanted=True)]
+
+
+def is_short(tree: Tree) -> TypeGuard[Word]:
+    """The beginning of a word that is so short that a great many begin with it."""
+    return isinstance(tree, Word) and tree.prefix and len(tree.tokens) == 1 and may_begin(tree.tokens[0])
 
 
 class _TooMany(Exception):
@@ -28,9 +38,8 @@ class _TooMany(Exception):
 
 
 def _cases(tree: Tree, *, wanted: bool) -> list[Case]:
-    if not any(isinstance(leaf, MessageFilter) for leaf in leaves(tree)):
-        parts = tree.parts if wanted and isinstance(tree, All) else (tree if wanted else Not(tree),)
-        return [parts]
+    if not any(isinstance(leaf, MessageFilter | Literally) or is_short(leaf) for leaf in leaves(tree)):
+        return [_whole(tree, wanted=wanted)]
     match tree:
         case Not(part):
             return _cases(part, wanted=not wanted)
@@ -41,6 +50,14 @@ def _cases(tree: Tree, *, wanted: bool) -> list[Case]:
             return [()] if value == wanted else []
         case _:
             return [(tree if wanted else Not(tree),)]
+
+
+def _whole(tree: Tree, *, wanted: bool) -> Case:
+    if wanted and isinstance(tree, All):
+        return tree.parts
+    if not wanted and isinstance(tree, Any):
+        return tuple(Not(part) for part in tree.parts)
+    return (tree if wanted else Not(tree),)
 
 
 def _every(each: list[list[Case]]) -> list[Case]:

@@ -11,48 +11,56 @@ import apsw
 from hermes_tui.sessions.index.questions import Name
 from hermes_tui.sessions.index.schema import ROLE
 
-__all__ = ["Named", "Stream"]
+__all__ = ["Known", "Named", "Stream"]
 
 Stream = Callable[[int], Iterator[int]]
 """Rows below one, newest first."""
+Known = dict[Name, frozenset[str]]
+"""Name → its numbers, as messages have them."""
+_NAMES = 1000
 _FEW = 4096
 """Rows that are gathered and put in order. Where there are more, the newest messages are looked at one by one, since
-every few of them is among those."""
+every few of them is among those; and where there are more than `_NAMES` names."""
 
 
 class Named:
     """Answers for one look at the index."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
+    def __init__(self, connection: apsw.Connection, known: Known) -> None:
         self._connection = connection
+        self._known = known
 
-    def stream(self, name: Name, low: int) -> Stream:
-        """The messages from `low` on that have to do with it."""
+    def stream(self, name: Name, low: int, unit: str = "TRUE") -> Stream:
+        """The messages from `low` on that have to do with it, and of which the SQL `unit` is true."""
         ids = self._ids(name)
         which = "name IN (SELECT value FROM json_each(?)) AND message >= ?"
         sql = f"SELECT DISTINCT message FROM called WHERE {which} LIMIT ?"  # noqa: S608
-        few = [row for (row,) in self._connection.execute(sql, (json.dumps(ids), low, _FEW + 1))]
-        if len(few) <= _FEW:
-            few.sort()
+        few = []
+        if len(ids) <= _NAMES:
+            few = [row for (row,) in self._connection.execute(sql, (f"[{','.join(ids)}]", low, _FEW + 1))]
+        if len(ids) <= _NAMES and len(few) <= _FEW:
+            sql = f"SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?)) AND {unit} ORDER BY id"  # noqa: S608
+            few = (
+                [row for (row,) in self._connection.execute(sql, (json.dumps(few),))]
+                if unit != "TRUE"
+                else sorted(few)
+            )
             return lambda before: reversed(few[: bisect_left(few, before)])
-        kept = frozenset(map(str, ids))
-        every = "SELECT id, names FROM message WHERE id >= ? AND id < ? ORDER BY id DESC"
+        every = f"SELECT id, names FROM message WHERE id >= ? AND id < ? AND {unit} ORDER BY id DESC"  # noqa: S608
 
         def rows(before: int) -> Iterator[int]:
             found = self._connection.execute(every, (low, before))
-            return (row for row, names in found if names and not kept.isdisjoint(names.split()))
+            return (row for row, names in found if names and not ids.isdisjoint(names.split()))
 
         return rows
 
-    def without(self, name: Name, rows: Iterator[int]) -> Iterator[int]:
-        """Those of some rows that have nothing to do with it."""
-        left_out = frozenset(map(str, self._ids(name)))
-        for row in rows:
-            names = self._connection.execute("SELECT names FROM message WHERE id=?", (row,)).get or ""
-            if left_out.isdisjoint(names.split()):
-                yield row
+    def _ids(self, name: Name) -> frozenset[str]:
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = self._looked_up(name)
+        return found
 
-    def _ids(self, name: Name) -> list[int]:
+    def _looked_up(self, name: Name) -> frozenset[str]:
         held = "substr(text, 1, length(?2)) = ?2" if name.kind == ROLE else "instr(text, ?2) > 0"
         sql = f"SELECT id FROM name WHERE kind = ?1 AND {held}"  # noqa: S608
-        return [id_ for (id_,) in self._connection.execute(sql, (name.kind, name.value))]
+        return frozenset(str(id_) for (id_,) in self._connection.execute(sql, (name.kind, name.value)))

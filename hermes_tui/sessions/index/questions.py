@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from hermes_tui.sessions.index.answers import Coverage, Field
-from hermes_tui.sessions.index.beginnings import LONGEST, beginnings_of
-from hermes_tui.sessions.index.cases import Case, cases
+from hermes_tui.sessions.index.beginnings import beginnings_of, is_sign, signs
+from hermes_tui.sessions.index.cases import Case, cases, is_short
 from hermes_tui.sessions.index.expression import excluded, match_expression
 from hermes_tui.sessions.index.schema import KINDS
 from hermes_tui.sessions.index.writer import Level
@@ -45,13 +45,31 @@ class Question(NamedTuple):
     """Every row satisfies the query; else some may not."""
 
     @property
+    def plain(self) -> bool:
+        """It is one question to one table."""
+        return len(self.asks) == 1 and not (self.names or self.nameless or self.without)
+
+    @property
+    def wordless(self) -> bool:
+        """Nothing is asked of the words of a message: its prose and its tool text are found alike."""
+        return not self.asks and not self.without
+
+    @property
+    def unit(self) -> str:
+        """SQL: whether a message has such a unit at all. Where words are asked for, it has."""
+        if self.asks or self.wordless:
+            return "TRUE"
+        return "tool IS NOT NULL" if self.field == "tool" else "(prose IS NOT NULL OR tool IS NULL)"
+
+    @property
     def level(self) -> Level:
         """How much of a source must be in the index for the answer to hold."""
         return Level.ALL if self.field == "tool" or self.names or self.nameless else Level.PROSE
 
 
 def questions(tree: Tree, fields: Iterable[Field], coverage: Coverage) -> list[Question] | None:
-    """What to ask; None where the query cannot be asked of the index."""
+    """What to ask; None where the query cannot be asked of the index. What asks for no words is asked together with
+    tool text, for all units."""
     every = cases(tree)
     if every is None:
         return None
@@ -61,7 +79,7 @@ def questions(tree: Tree, fields: Iterable[Field], coverage: Coverage) -> list[Q
             asked = _asked(case, field, coverage)
             if asked is None:
                 return None
-            found += asked
+            found += [one for one in asked if field == "tool" or not one.wordless]
     return found
 
 
@@ -93,33 +111,55 @@ def _is_written(name: Name) -> bool:
 
 def _worded(words: list[Tree], field: Field, coverage: Coverage, *, alone: bool) -> Iterator[Question | None]:
     """The questions for words; None among them where they cannot be asked, because nothing else is asked for."""
-    starts, rest = _begun(words, field, coverage)
-    begun = (Ask("short" if field == "prose" else "brief", beginnings_of(starts)),) if starts else ()
-    exact = not any(isinstance(leaf, Literally) for one in words for leaf in leaves(one))
+    starts, absent, rest = _begun(words, field, coverage)
+    table = "short" if field == "prose" else "brief"
+    begun = (Ask(table, beginnings_of(starts)),) if starts else ()
+    without = tuple(Ask(table, beginnings_of((one,))) for one in absent)
+    exact = all(_is_known(one) for one in rest)
+    rest = [one for one in rest if not isinstance(one, Literally)]
     if not rest:
-        yield Question(field, begun, exact=exact) if begun or not alone else None
+        yield Question(field, begun, without=without, exact=exact) if begun or not alone else None
         return
     single = all(len(leaf.tokens) == 1 for one in rest for leaf in leaves(one) if isinstance(leaf, Word))
     wanted = All(tuple(rest))
     if (expressions := [(table, _expression(wanted, table)) for table in _tables(field)])[0][1] is None:
         # Nothing that must be there, at most what must not.
-        unwanted = _unwanted(wanted, field)
+        unwanted = (*without, *_unwanted(wanted, field))
         yield None if alone and not begun else Question(field, begun, without=unwanted, exact=exact and single)
         return
     for table, expression in expressions:
         if expression is None:
             yield None
         elif expression:
-            yield Question(field, (Ask(table, expression), *begun), exact=exact and (single or table != "long"))
+            asks = Ask(table, expression), *begun
+            yield Question(field, asks, without=without, exact=exact and (single or table != "long"))
 
 
-def _begun(words: list[Tree], field: Field, coverage: Coverage) -> tuple[list[str], list[Tree]]:
-    """The short beginnings that must be there, and all else. FTS5 would look at every word that begins so; the tables
-    of beginnings know at once, where all that was said is in such a table."""
+def _begun(words: list[Tree], field: Field, coverage: Coverage) -> tuple[list[str], list[str], list[Tree]]:
+    """The short beginnings and signs that must be there, those that must not, and all else. FTS5 would look at every
+    word that begins so; the tables of beginnings know at once, where all that was said is in such a table."""
+    starts, absent, rest = list[str](), list[str](), list[Tree]()
     if field == "prose" and not coverage.whole:
-        return [], words
-    starts = [one.tokens[0] for one in words if isinstance(one, Word) and _is_short(one)]
-    return starts, [one for one in words if not (isinstance(one, Word) and _is_short(one))]
+        return starts, absent, words
+    for one in words:
+        if is_short(one):
+            starts.append(one.tokens[0])
+        elif isinstance(one, Not) and is_short(one.part):
+            absent.append(one.part.tokens[0])
+        elif isinstance(one, Not) and isinstance(one.part, Literally) and is_sign(one.part.text):
+            absent.append(one.part.text)
+        elif isinstance(one, Literally) and (found := signs(one.text)):
+            starts += found
+            if len(one.text) > 1:
+                rest.append(one)
+        else:
+            rest.append(one)
+    return starts, absent, rest
+
+
+def _is_known(tree: Tree) -> bool:
+    """FTS5 knows all of it."""
+    return not any(isinstance(leaf, Literally) for leaf in leaves(tree))
 
 
 def _tables(field: Field) -> tuple[str, ...]:
@@ -133,7 +173,3 @@ def _expression(tree: Tree, table: str) -> str | None:
 def _unwanted(tree: Tree, field: Field) -> tuple[Ask, ...]:
     found = ((table, excluded(tree, places=table != "long")) for table in _tables(field))
     return tuple(Ask(table, expression) for table, expression in found if expression)
-
-
-def _is_short(word: Word) -> bool:
-    return word.prefix and len(word.tokens) == 1 and 0 < len(word.tokens[0]) <= LONGEST

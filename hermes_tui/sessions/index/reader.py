@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -15,8 +15,8 @@ import msgspec
 from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known, Ranked
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.pool import Pool, Stop
-from hermes_tui.sessions.index.questions import Ask, Question, questions
-from hermes_tui.sessions.index.rows import FACTS, Facts, newest, page
+from hermes_tui.sessions.index.questions import Ask, Name, Question, questions
+from hermes_tui.sessions.index.rows import FACTS, Facts, Page, merged, newest, page
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Report, key_of
 from hermes_tui.sessions.query.tree import Tree
@@ -25,6 +25,8 @@ from session_adapters.base import Source
 __all__ = ["Coverage", "Field", "Figures", "Hit", "Index", "Ranked"]
 
 _PAGE = 64
+"""Rows at first; each time four times as many."""
+_LARGEST = 1 << 16
 _RANKED = 5000
 """Of more hits than this only the newest are ranked."""
 
@@ -132,6 +134,15 @@ class Index:
         except IndexUnusable:
             return None
 
+    def indexer(self) -> int | None:
+        """The process that last said what it had to do; None where none did."""
+        sql = "SELECT value FROM meta WHERE key='report'"
+        try:
+            said = self._ask(lambda connection: connection.execute(sql).get)
+        except IndexUnusable:
+            return None
+        return (msgspec.json.decode(said, type=Report).pid or None) if isinstance(said, str) else None
+
     # Searching ---------------------------------------------------------------------------------------------
 
     def search(
@@ -143,37 +154,42 @@ class Index:
         since: float | None = None,
         until: float | None = None,
         stop: Stop | None = None,
+        each: bool = True,
     ) -> Iterator[Hit] | None:
         """The units of covered sources that may satisfy `tree`, newest first: none that does is missing, one that
         does not may be among them. In `prose` at `Level.PROSE` and more, in `tool` at `Level.ALL`. None where the
         query cannot be asked of the index: what it covers must be read too.
 
-        The answer is read in pages as it is taken, and ends when `stop` says so, also within a page. Raises
-        `IndexUnusable`, from the iterator too.
+        Unless `each` is wanted, the newest unit of a session stands for those that follow it closely, as
+        `Hit.number` says; there may be more of the session further on. The answer is read in pages as it is taken,
+        and ends when `stop` says so, also within a page. Raises `IndexUnusable`, from the iterator too.
         """
         asked = questions(tree, fields, coverage)
         if asked is None:
             return None
         low = 0 if since is None else int(since) << SECOND
         high = (1 << 62) if until is None else (int(until) + 1) << SECOND
-        runs = [self._run(question, coverage, low, high, stop) for question in asked]
+        runs = [self._run(alike, coverage, low, high, stop, each=each) for alike in _alike(asked)]
         return heapq.merge(*runs, key=lambda hit: -hit.row)
 
-    def _run(self, question: Question, coverage: Coverage, low: int, high: int, stop: Stop | None) -> Iterator[Hit]:
-        def read(connection: apsw.Connection) -> list[Facts]:
+    def _run(
+        self, asked: Sequence[Question], coverage: Coverage, low: int, high: int, stop: Stop | None, *, each: bool
+    ) -> Iterator[Hit]:
+        def read(connection: apsw.Connection) -> Page:
             _same(connection, coverage)
-            return page(connection, question, low, high, size)
+            return page(connection, asked, known, low, before, size, each=each)
 
-        size = _PAGE
+        size, before = _PAGE, high
+        known: dict[Name, frozenset[str]] = {}
         while True:
-            rows = self._pool.ask_until(read, stop)
-            if rows is None:
+            found = self._pool.ask_until(read, stop)
+            if found is None:
                 return
-            yield from _hits(rows, question, coverage)
-            if len(rows) < size:
+            yield from _hits(found.messages, asked[0], coverage, each=each)
+            if found.last is None:
                 return
-            high = rows[-1][0]
-            size = min(size * 4, 4096)
+            before = found.last
+            size = min(size * 4, _LARGEST)
 
     def count(self, tree: Tree, coverage: Coverage, *, limit: int = 10_000) -> int | None:
         """How many units `search` would give, at most `limit` of each kind, covered or not; None as there."""
@@ -181,10 +197,11 @@ class Index:
         if asked is None:
             return None
 
-        def number(connection: apsw.Connection, question: Question) -> int:
-            return sum(1 for _ in islice(newest(connection, question, 0, 1 << 62), limit))
+        def number(connection: apsw.Connection, alike: Sequence[Question]) -> int:
+            rows = merged([newest(connection, question, {}, 0, 1 << 62) for question in alike])
+            return sum(1 for _ in islice(rows, limit))
 
-        return sum(self._ask(partial(number, question=question)) for question in asked)
+        return sum(self._ask(partial(number, alike=alike)) for alike in _alike(asked))
 
     def ranked(self, tree: Tree, coverage: Coverage, *, limit: int = 100) -> Ranked | None:
         """The best hits in prose by BM25: of all where they are at most 5,000, else of the newest so many. None as
@@ -202,25 +219,41 @@ class Index:
             low = rows[_RANKED - 1] if len(rows) > _RANKED else 0
             sql = "SELECT rowid, -rank FROM prose WHERE prose MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
             best = list(connection.execute(sql, (expression, low, limit)))
-            facts = [connection.execute(f"{FACTS} WHERE message.id = ?", (row,)).fetchone() for row, _ in best]
+            which = FACTS.format(wanted="(SELECT ? AS id, 1 AS number, 0 AS first, 1 AS rows)")
+            facts = [connection.execute(which, (row,)).fetchone() for row, _ in best]
             return best, [one for one in facts if one is not None], min(len(rows), _RANKED), low == 0
 
         best, facts, total, complete = self._ask(rank)
         scores = dict(best)
-        hits = _hits(facts, Question("prose", (Ask("prose", expression),)), coverage)
+        hits = _hits(facts, Question("prose", (Ask("prose", expression),)), coverage, each=True)
         return Ranked([(hit, scores[hit.row]) for hit in hits], total, complete)
 
 
 _FIELDS: tuple[Field, ...] = ("prose", "tool")
 
 
-def _hits(rows: Iterable[Facts], question: Question, coverage: Coverage) -> Iterator[Hit]:
-    field, least = question.field, question.level
-    for row, number, agent, path, native, session_id, key, at, role, visibility in rows:
-        if coverage.numbers.get(number, Level.NOTHING) >= least:
+def _alike(asked: Iterable[Question]) -> list[list[Question]]:
+    """Questions of which the answers are of one kind, together: they may have rows in common."""
+    found: dict[tuple[Field, bool, Level, bool], list[Question]] = {}
+    for one in asked:
+        found.setdefault((one.field, one.exact, one.level, one.wordless), []).append(one)
+    return list(found.values())
+
+
+def _hits(rows: Iterable[Facts], question: Question, coverage: Coverage, *, each: bool) -> Iterator[Hit]:
+    least = question.level
+    for row, source, agent, path, native, session_id, key, at, role, visibility, said, number, _, _ in rows:
+        if coverage.numbers.get(source, Level.NOTHING) >= least:
             time = at / 1000 if at is not None else float(row >> SECOND)
             message_id, shown = key.partition("\0")[0], VISIBILITY[visibility]
-            yield Hit(agent, path, native, session_id, message_id, time, role, shown, field, row, question.exact)
+            place = agent, path, native, session_id, message_id, time, role, shown
+            if not question.wordless:
+                yield Hit(*place, question.field, row, question.exact, number)
+            elif each and number == 2:
+                yield Hit(*place, "prose", row)
+                yield Hit(*place, "tool", row)
+            else:
+                yield Hit(*place, "prose" if said else "tool", row, number=number)
 
 
 def _generation(connection: apsw.Connection) -> str:

@@ -5,10 +5,10 @@ gives rows in the order of their numbers, gives the newest first. The words are 
 by that number:
 
 * `prose`: what was said, with places, for phrases;
-* `short`: the first three characters of each of its words, without places (`beginnings`);
+* `short`: the first three characters of each of its words and its signs, without places (`beginnings`);
 * `tool`: tool text of at most `LONG` characters, with places;
 * `long`: longer tool text, each of its words once and without places, so that a megabyte of output costs little;
-* `brief`: the first three characters of each word of all tool text.
+* `brief`: the first three characters of each word, and the signs, of all tool text.
 
 What a message has to do with is told by its `names` (numbers of rows of `name`, with blanks between them), and the
 other way round by `called`: who said it, the tools that it called or answers for, the files that those calls name.
@@ -55,7 +55,7 @@ FORMAT = 4
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
 APPLICATION = 0x68747569
-LONG = 16 << 10
+LONG = 64 << 10
 """Characters of a message's tool text that are indexed with their places."""
 SECOND = 8
 """Bits of a row number below the second: messages of the same one are told apart by them."""

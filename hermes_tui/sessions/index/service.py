@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -39,6 +40,8 @@ _TROUBLE = {
     1: "the indexer failed; the log says where",
     4: "the index cannot be written: the disk is full, or the cache directory is read-only",
 }
+_TAKE_OVER = 10.0
+"""Seconds for an indexer of another program to say who it is and to end."""
 _PATIENCE = 0.3
 """Seconds that an indexer has to end in order."""
 _MODULE = "hermes_tui.sessions.index.worker"
@@ -211,11 +214,12 @@ class IndexService:
         )
 
     def clear(self) -> bool:
-        """Delete the index; False while an indexer of another program is at work. Raises `OSError`."""
+        """Delete the index. An indexer that another program started is ended; False where that could not be done.
+        Raises `OSError`."""
         self.close()
         if not self.path.parent.exists():
             return True
-        held = locking.take(self.path.with_suffix(".lock"))
+        held = self._take_over()
         if held is None:
             return False
         try:
@@ -223,6 +227,27 @@ class IndexService:
         finally:
             os.close(held)
         return True
+
+    def _take_over(self) -> int | None:
+        """The lock, if need be from the indexer that has it: it may be stopped at any moment, and says who it is
+        when it has looked at the stores."""
+        name = self.path.with_suffix(".lock")
+        until = time.monotonic() + _TAKE_OVER
+        while (held := locking.take(name)) is None and time.monotonic() < until:
+            pid = self.index.indexer()
+            if pid is not None and self._is_indexer(pid):
+                with suppress(ProcessLookupError, PermissionError):
+                    os.kill(pid, signal.SIGTERM)
+                    os.kill(pid, signal.SIGCONT)  # one that is suspended ends only so
+        return held
+
+    def _is_indexer(self, pid: int) -> bool:
+        """Whether it is that of this index, not another process that was given its number since."""
+        try:
+            words = (self._environment.proc / str(pid) / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            return False
+        return {_MODULE.encode(), os.fsencode(self.path)} <= set(words)
 
 
 def _variables(environment: Environment) -> dict[str, str]:

@@ -75,7 +75,9 @@ def discover(
     conversations = gathering.newest_first()
     ranked = 0
     if options.sort == "relevance":
-        for conversation in conversations[:RANKED]:
+        most = RANKED if options.limit is None else min(RANKED, 2 * options.limit)
+        conversations = _promising_first(conversations, most)
+        for conversation in conversations[:most]:
             if stop():
                 break
             _compare(stores, query, conversation, options, problems, stop)
@@ -93,6 +95,15 @@ def discover(
         coverage=hunt.coverage,
         problems=tuple(problems),
     )
+
+
+def _promising_first(newest: list[Conversation], most: int) -> list[Conversation]:
+    """Of the newest those `most` in front that are worth to be compared, which takes time; the others behind them."""
+    if len(newest) <= most or most == RANKED:
+        return newest
+    better = sorted(newest[:RANKED], key=lambda one: -one.promise)[:most]
+    chosen = {id(one) for one in better}
+    return [*better, *(one for one in newest if id(one) not in chosen)]
 
 
 def _cost(conversation: Conversation) -> float:

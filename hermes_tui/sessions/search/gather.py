@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from hermes_tui.sessions.scan import MOST_MATCHES
 from hermes_tui.sessions.search.model import Found, Match
-from hermes_tui.sessions.search.relevance import of_session
+from hermes_tui.sessions.search.relevance import of_place, of_session
 from session_adapters.model import SessionSummary
 
 __all__ = ["Conversation", "Gathering", "Part"]
@@ -77,6 +77,13 @@ class Part:
         return self._score
 
     @property
+    def promise(self) -> float:
+        """How well it may fit by where the words stand and how often, without a look at the texts."""
+        return of_session(
+            max((of_place(one.field, one.role) for one in self._places.values()), default=0.0), self.total
+        )
+
+    @property
     def anchor(self) -> Match | None:
         """The place that fits best, the newest of equals; one in a message rather than the title."""
         return max(
@@ -128,6 +135,11 @@ class Conversation:
     def score(self) -> float:
         """That of its best part."""
         return max(part.score for part in self.parts.values())
+
+    @property
+    def promise(self) -> float:
+        """That of its best part."""
+        return max(part.promise for part in self.parts.values())
 
     @property
     def total(self) -> int:

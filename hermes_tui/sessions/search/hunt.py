@@ -24,7 +24,7 @@ from hermes_tui.sessions.query.tree import SessionFilter, Tree, leaves
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.model import Coverage, Field, Found, Match
 from hermes_tui.sessions.search.own_index import own_terms
-from hermes_tui.sessions.search.relevance import of_unit
+from hermes_tui.sessions.search.relevance import MOST_RANKED, of_unit
 from hermes_tui.sessions.search.shelves import Place, Shelf, Stores
 from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
@@ -81,6 +81,8 @@ class Hunt:
         """Unified id of a session that texts were found in → when it was last active."""
         self._suspects: set[Place] = set()
         self._sure: set[Place] = set()
+        self._numbers: dict[Place, int] = {}
+        """Units that the index found, of each session."""
 
     @property
     def coverage(self) -> Coverage:
@@ -174,10 +176,14 @@ class Hunt:
 
     def _titles(self, searches: Iterable[Search]) -> Iterator[Found]:
         for tree in {search.tree for search in searches}:
-            for summary, title in self._stores.titles.candidates(tree):
+            candidates = self._stores.titles.candidates(tree)
+            # Of more than are put in order by how well they fit, nobody asks how well.
+            scored = self._most is None or len(candidates) <= MOST_RANKED
+            for summary, title in candidates:
                 search = self._searched(summary)
                 if search is not None and search.tree == tree and search.matches(title):
-                    yield Found(summary, (Match("", "title", score=of_unit(search, title, "title")),), 1)
+                    score = of_unit(search, title, "title") if scored else None
+                    yield Found(summary, (Match("", "title", score=score),), 1)
 
     def _sift(self, found: Iterable[Found]) -> Iterator[Found]:
         """What was found, unless it should not have been: then the session is none of the answer."""
@@ -233,14 +239,14 @@ class Hunt:
     def _ask(self, index: Index, covered: Covered, tree: Tree) -> Generator[Found, None, bool]:
         """Give what the index knows; whether it could be asked everything."""
         if self._most is None or self._forbids:
-            hits = index.search(tree, covered, stop=self._stop)
+            hits = index.search(tree, covered, stop=self._stop, each=False)
             if hits is not None:
                 yield from self._sift(self._group(hits, tree, None))
             return hits is not None
         # What was said is told apart from what tools wrote in much less time, and is what is mostly looked for.
         since = 0.0
         for field in _FIELDS:
-            hits = index.search(tree, covered, fields=(field,), since=since, stop=self._stop)
+            hits = index.search(tree, covered, fields=(field,), since=since, stop=self._stop, each=False)
             if hits is None:
                 return False
             last = yield from self._group(hits, tree, self._most)
@@ -269,7 +275,8 @@ class Hunt:
             found.add(place)
             self._sure.add(place)
             self._times[summary.unified_id] = summary.updated_at
-            yield Found(summary, (Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility),), 1)
+            number = self._numbers[place] = self._numbers.get(place, 0) + hit.number
+            yield Found(summary, (Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility),), number)
         return None
 
     # Indexes of the stores themselves ----------------------------------------------------------------------

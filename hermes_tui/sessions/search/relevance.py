@@ -13,7 +13,7 @@ from hermes_tui.sessions.query import Search
 from hermes_tui.sessions.query.tree import Literally, Unit, Word, leaves
 from hermes_tui.sessions.search.model import Field
 
-__all__ = ["MOST_RANKED", "of_session", "of_unit"]
+__all__ = ["MOST_RANKED", "of_place", "of_session", "of_unit"]
 
 MOST_RANKED = 300
 """Of more conversations only so many are put in order by how well they fit; the newest."""
@@ -28,7 +28,7 @@ _ENOUGH = 50
 
 def of_unit(search: Search, unit: Unit, field: Field) -> float:
     """How well one text fits."""
-    place = _TITLE if field == "title" else _TOOL if field == "tool" else _PROMPT if unit.role == "user" else _REPLY
+    place = of_place(field, unit.role)
     wanted = [leaf for leaf in leaves(search.tree, positive=True) if isinstance(leaf, Word | Literally)]
     if not wanted:
         return place
@@ -37,6 +37,11 @@ def of_unit(search: Search, unit: Unit, field: Field) -> float:
     density = sum(count / (count + _SATURATION * length) for count in counts) / len(counts)
     there = sum(count > 0 for count in counts) / len(counts)
     return place * (0.2 + 0.5 * there + 0.3 * density)
+
+
+def of_place(field: Field, role: str) -> float:
+    """How much it counts where a text stands."""
+    return _TITLE if field == "title" else _TOOL if field == "tool" else _PROMPT if role == "user" else _REPLY
 
 
 def of_session(best: float, count: int) -> float:

@@ -28,6 +28,7 @@ class AppActions:
         screen: Any
         push_screen: Any
         notify: Any
+        clear_notifications: Any
         theme: Any
         manager: SessionManager
         config: Config
@@ -109,7 +110,8 @@ class AppActions:
         names = [theme.name for theme in THEMES if theme.name != NO_COLOUR_THEME]
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
-        self.notify(f"Theme: {self.theme}", markup=False)
+        self.clear_notifications()  # the theme before is of no interest any more
+        self.notify(f"Theme: {self.theme} (--theme {self.theme} begins with it)", markup=False)
 
     def action_refresh(self) -> None:
         """Look at the stores without waiting for the next turn."""

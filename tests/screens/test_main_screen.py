@@ -391,6 +391,8 @@ async def test_themes_go_round(program: Program, claude_home: ClaudeHome) -> Non
             await pilot.press("T")
             await pilot.pause()
             seen.append(pilot.app.theme)
+            (said,) = toasts(pilot)
+            assert said.startswith(f"Theme: {seen[-1]} ")
         assert seen == ["hermes-dark", "hermes-light", "ansi", "high-contrast", "hermes-dark"]
 
 

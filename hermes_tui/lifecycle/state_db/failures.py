@@ -69,6 +69,6 @@ def told(path: Path, done: str) -> Iterator[None]:
 
 def _is_full(path: Path) -> bool:
     try:
-        return shutil.disk_usage(path.parent).free < _LITTLE
+        return shutil.disk_usage(path.resolve().parent).free < _LITTLE
     except OSError:
         return False  # then SQLite's own word stands

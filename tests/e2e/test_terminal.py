@@ -36,6 +36,7 @@ def test_idle_writes_nothing(start: Start, size: tuple[int, int]) -> None:
 def test_keys_cost_few_bytes(start: Start) -> None:
     terminal = start(size=(120, 40))
     terminal.until("Answer 29")
+    terminal.until("~<0.01")  # costs come into all lines of the list once they are added up
     terminal.quiet()
     terminal.send("\t")
     terminal.quiet()
@@ -47,6 +48,8 @@ def test_keys_cost_few_bytes(start: Start) -> None:
     assert 0 < len(terminal.received) - before < 25_000
     # The transcript beside the list follows the cursor, so this is the list alone, at 80 columns.
     narrow = start(size=(80, 24))
+    narrow.until("~<0.01")
+    narrow.quiet()
     before = len(narrow.received)
     narrow.send("j")
     narrow.quiet()

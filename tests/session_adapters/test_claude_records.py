@@ -79,6 +79,7 @@ def test_the_cost_that_old_versions_recorded_is_the_replys_and_counted_once(writ
         reply("m", "b", costUSD=0.25),
         prompt("q"),
         reply("n", "c", costUSD=0.5),
+        reply("n", "c, and no more costs"),
         prompt("q"),
         reply("o", "d"),
     )

@@ -133,7 +133,8 @@ def test_a_conversation_of_the_editor_and_its_transcript_are_one(tmp_path: Path)
     assert {one.session_id: one.raw["layout"] for one in by_parts}["c1"] == "composer"
 
 
-def test_of_several_transcripts_of_a_project_the_newest_layout_counts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("before", ["sessions", "conversations", "agent-sessions"])
+def test_of_several_transcripts_of_a_project_the_newest_layout_counts(before: str, tmp_path: Path) -> None:
     path = transcript(tmp_path, "t1", *HELLO, ANSWER)
     folder = path.parents[1]
     (folder / "t1.jsonl").write_text("{}\n")
@@ -141,7 +142,7 @@ def test_of_several_transcripts_of_a_project_the_newest_layout_counts(tmp_path: 
     (folder / "t2.jsonl").write_text(path.read_text())
     (folder / "t2.txt").write_text("user:\nold\n")
     (folder / "t3.txt").write_text("user:\nold\n")
-    early = tmp_path / ".cursor" / "sessions" / "t4.jsonl"
+    early = tmp_path / ".cursor" / before / "t4.jsonl"
     early.parent.mkdir()
     early.write_text(json.dumps({"role": "user", "content": "said early"}) + "\n")
     found = listed(adapter_for(tmp_path))

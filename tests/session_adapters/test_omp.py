@@ -298,6 +298,22 @@ def test_commands() -> None:
     assert OmpAdapter.capabilities.can_fork
 
 
+@pytest.mark.parametrize("name", ["PI_CODING_AGENT_DIR", "XDG_DATA_HOME"])
+def test_a_store_elsewhere_is_handed_on(name: str, store: Callable[..., Path], tmp_path: Path) -> None:
+    """Or the program would look for the session where it is not."""
+    home = store("omp", "home")
+    moved = tmp_path / "moved"
+    target = moved if name == "PI_CODING_AGENT_DIR" else moved / "omp"
+    target.parent.mkdir(exist_ok=True)
+    (home / ".omp" / "agent").rename(target)
+    adapter = OmpAdapter(Environment(home=home, variables={name: str(moved)}))
+    summary = next(one for _, one in everything(adapter) if one.session_id == _BRANCHED)
+    for command in (adapter.resume_command(summary), adapter.fork_command(summary)):
+        assert command is not None
+        assert command.env == {name: str(moved)}
+        assert "--session-dir" not in command.argv
+
+
 def test_live_by_a_real_process(store: Callable[..., Path]) -> None:
     home = store("omp", "home")
     clients = home / ".omp" / "run" / "daemons" / "0f" / "clients"

@@ -42,7 +42,7 @@ def packed(data: bytes) -> bytes:
 
 
 def test_state_directories(tmp_path: Path) -> None:
-    for state in (".openclaw", ".openclaw-work", ".clawdbot", "elsewhere"):
+    for state in (".openclaw", ".openclaw-work", ".clawdbot", ".moldbot", "elsewhere"):
         name = f"id-{state.strip('.')}"
         talk = (header(name), event("a", None, state))
         place(folder_of(tmp_path, state), f"{name}.jsonl", *talk, index={"main": {"sessionId": name}})
@@ -51,6 +51,7 @@ def test_state_directories(tmp_path: Path) -> None:
         "main": (".openclaw", None),
         "work/main": (".openclaw-work", "work"),
         "clawdbot/main": (".clawdbot", None),
+        "moldbot/main": (".moldbot", None),
     }
     for session_id, one in found.items():
         assert get(adapter_for(tmp_path), session_id).title == one.title
@@ -60,6 +61,7 @@ def test_state_directories(tmp_path: Path) -> None:
         "openclaw/main": ".openclaw",
         "work/main": ".openclaw-work",
         "clawdbot/main": ".clawdbot",
+        "moldbot/main": ".moldbot",
     }
     profile = adapter_for(tmp_path, OPENCLAW_PROFILE="work")
     assert listed(profile)["main"].title == ".openclaw-work"

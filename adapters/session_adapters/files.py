@@ -150,7 +150,7 @@ def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
         size = os.fstat(fd).st_size
         if size > limit:
             raise OSError(f"larger than expected ({size} bytes): {path}")
-        return read_at(fd, 0, limit)
+        return read_at(fd, 0, size)
 
 
 def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:

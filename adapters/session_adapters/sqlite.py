@@ -171,17 +171,19 @@ _written: dict[tuple[int, ...], int] = {}
 
 
 @contextmanager
-def _hold(inode: tuple[int, ...], kind: Literal["locking", "lockless"]) -> Iterator[None]:
+def _hold(inode: tuple[int, ...], kind: Literal["locking", "lockless"]) -> Iterator[bool]:
     """Keep connections that hold locks and connections that do not apart: when one of the latter closes its
-    file, POSIX takes away every lock that this process has on it."""
+    file, POSIX takes away every lock that this process has on it. Gives whether others had to be waited for."""
     with _gate:
         lockless = kind == "lockless"
-        _gate.wait_for(lambda: _holders.get(inode, (kind, 0))[0] == kind or (lockless and inode in _written))
+        waits = _holders.get(inode, (kind, 0))[0] != kind
+        if waits:
+            _gate.wait_for(lambda: _holders.get(inode, (kind, 0))[0] == kind or (lockless and inode in _written))
         if lockless and inode in _written:
             raise _Moved  # there is another way in, and the writer may stay for hours
         _holders[inode] = (kind, _holders.get(inode, (kind, 0))[1] + 1)
     try:
-        yield
+        yield waits
     finally:
         with _gate:
             count = _holders[inode][1] - 1
@@ -245,8 +247,8 @@ def _read_once(path: str, files: _Files, read: Callable[[apsw.Connection], T], d
             except _Refused:
                 raise _Moved from None  # the writer is just being opened or closed
     if not files.has_wal and not files.has_journal:
-        with _hold(files.database[:2], "lockless"):
-            if _look(path) != files:
+        with _hold(files.database[:2], "lockless") as waited:
+            if waited and _look(path) != files:
                 raise _Moved
             return _checked(path, files, lambda: _run(_uri(path, "immutable=1"), read, deadline))
     if files.has_wal and files.shm and not files.has_journal:

@@ -15,8 +15,11 @@ from hermes_tui.lifecycle.source import SessionContext, SessionSource
 
 __all__ = ["build_session_context_prompt"]
 
-PII_SAFE = frozenset({"whatsapp", "signal", "telegram", "bluebubbles"})
-"""Platforms on which nobody is mentioned by an identifier; on others the agent needs the real ones."""
+PII_SAFE = frozenset(
+    {"whatsapp", "signal", "telegram", "bluebubbles", "email", "sms", "ntfy", "photon", "simplex"},
+)
+"""Platforms on which nobody is mentioned by an identifier, the plugins that come with Hermes included; on others the
+agent needs the real ones."""
 _LONGEST = 240
 """Characters of a name or topic."""
 _WARNING = (
@@ -37,7 +40,7 @@ def build_session_context_prompt(
     line break: it cannot pass for a part of the prompt.
 
     With `redact_pii`, identifiers of people and chats become hashes, where the platform is one of those that allow
-    it: some of Hermes' own, and plugins named in `pii_safe`. Names stay. `hermes_home` as people write it.
+    it: some of Hermes' own, and further plugins named in `pii_safe`. Names stay. `hermes_home` as people write it.
     """
     source = context.source
     redacted = redact_pii and (source.platform in PII_SAFE or source.platform in pii_safe)

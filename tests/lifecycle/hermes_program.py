@@ -138,7 +138,9 @@ class Program:
         return self._context(args, kw).to_dict()
 
     def prompt(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:
-        """build_session_context_prompt of that context; `redact` says whether without identifiers."""
+        """build_session_context_prompt of that context; `redact` says whether without identifiers. A gateway has its
+        plugins by then: they say of their platforms whether an agent needs the identifiers."""
+        config.load_gateway_config()
         return session.build_session_context_prompt(self._context(args, kw), redact_pii=args["redact"])
 
     def _context(self, args: dict[str, Any], kw: dict[str, Any]) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,7 +15,7 @@ from hermes_tui.lifecycle.context_prompt import build_session_context_prompt
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.source import HomeChannel, SessionSource
 from lifecycle.oracle import Oracle
-from lifecycle.samples import NOON, examples, record, sources
+from lifecycle.samples import NOON, PLATFORMS, examples, record, sources
 
 _WITH_TOKEN = ("telegram", "discord", "slack", "mattermost", "matrix")
 """Platforms that count as connected once they have a token."""
@@ -89,6 +90,16 @@ def test_the_prompt_is_that_of_hermes(
     assert _told(ours) == _told(theirs)
 
 
+@pytest.mark.parametrize("platform", [*PLATFORMS, "irc", "line", "ntfy", "photon", "simplex"])
+def test_identifiers_are_hidden_on_the_platforms_on_which_hermes_hides_them(hermes: Oracle, platform: str) -> None:
+    source: dict[str, Any] = {"platform": platform, "chat_id": "x:5", "user_id": "777", "thread_id": "9"}
+    theirs = hermes.ask("prompt", {"source": source, "connected": {}, "entry": None, "redact": True}, {})
+    home = theirs.partition("local files only (")[2].partition("/cron/output/")[0]
+    context = build_session_context(SessionSource(**source), GatewayConfig())
+    ours = build_session_context_prompt(context, redact_pii=True, hermes_home=home)
+    assert _told(ours) == _told(theirs)
+
+
 def _told(prompt: str) -> list[str]:
     """The lines that say something, without advice."""
     advice = ("**Platform notes:**", "**Matrix room boundary:**", "Voice-channel state")
@@ -104,9 +115,9 @@ def test_the_prompt_holds_no_identifier_where_that_is_wanted() -> None:
     assert "12345" not in redacted and "777" not in redacted
     assert f"user_{hashlib.sha256(b'777').hexdigest()[:12]}" in redacted
     assert f"telegram:{hashlib.sha256(b'12345').hexdigest()[:12]}" in redacted
-    plugin = build_session_context(SessionSource(platform="irc", chat_id="#dev", user_id="777"), GatewayConfig())
+    plugin = build_session_context(SessionSource(platform="gopher", chat_id="#dev", user_id="777"), GatewayConfig())
     assert "777" in build_session_context_prompt(plugin, redact_pii=True)
-    assert "777" not in build_session_context_prompt(plugin, redact_pii=True, pii_safe={"irc"})
+    assert "777" not in build_session_context_prompt(plugin, redact_pii=True, pii_safe={"gopher"})
 
 
 def test_a_name_cannot_pass_for_a_part_of_the_prompt() -> None:

@@ -308,6 +308,19 @@ def test_resume_goes_to_the_tip_with_profile_and_face(sample: HermesAdapter) -> 
     assert (sample.capabilities.can_resume, sample.capabilities.can_fork) == (True, False)
 
 
+def test_a_home_elsewhere_is_handed_on(home: Path) -> None:
+    """A command that is copied, or started in another window, would look into `~/.hermes`."""
+    (home / ".hermes").rename(home / "elsewhere")
+    for named in ("~/elsewhere", str(home / "elsewhere")):
+        adapter = adapter_for(home, HERMES_HOME=named)
+        command = adapter.resume_command(next(iter(listed(adapter).values())))
+        assert command is not None and command.env == {"HERMES_HOME": str(home / "elsewhere")}
+    (home / "elsewhere").rename(home / ".hermes")
+    plain = adapter_for(home)
+    command = plain.resume_command(next(iter(listed(plain).values())))
+    assert command is not None and command.env == {}
+
+
 def test_models_are_the_conversations_own_first(sample: HermesAdapter) -> None:
     summary = listed(sample)["20260610_015508_f85d82"]
     assert summary.models == ("deepseek/deepseek-v4-flash", "small-model")

@@ -322,7 +322,9 @@ class HermesAdapter(Adapter):
         target = str(summary.raw.get("tip") or summary.session_id)
         # A name that begins with a dash would be taken for an option.
         resume = (f"--resume={target}",) if target.startswith("-") else ("--resume", target)
-        return NativeCommand(argv=("hermes", *profile, *face, *resume), cwd=summary.cwd)
+        named = self.environment.variables.get("HERMES_HOME", "").strip()
+        env = {"HERMES_HOME": str(self.environment.expand(named))} if named else {}
+        return NativeCommand(argv=("hermes", *profile, *face, *resume), cwd=summary.cwd, env=env)
 
 
 def _has(connection: apsw.Connection, session_id: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, cast
 
 from textual.screen import Screen
@@ -18,6 +19,8 @@ __all__ = ["BoxActions"]
 
 _OFFERED = 6
 """Ways to complete a filter that are named."""
+_NEAR = 0.8
+"""How like a filter's name another one must be to be taken for it mistyped: one letter of five is another."""
 _RECENT = 9
 """Recent searches in the menu."""
 
@@ -169,6 +172,8 @@ class BoxActions(Screen[None]):
             said.append(
                 (f" {safe(text[piece.start : piece.end])} makes no filter: it is searched as text", "warning")
             )
+        if piece is not None and piece.kind != "filter":
+            said += _mistyped(text[piece.start : piece.end], FILTERS)
         if piece is not None and piece.kind == "filter":
             said.append((f" {piece.name}:", "accent"))
             said.append((f" {FILTERS[piece.name]}", ""))
@@ -178,3 +183,14 @@ class BoxActions(Screen[None]):
             more = ", …" if len(ways) > _OFFERED else ""
             said += [("   tab", "accent"), (f" {shown}{more}", "faint")]
         return said
+
+
+def _mistyped(word: str, names: Collection[str]) -> list[Part]:
+    """What there is to be said of `agnet:claude`, which is a word like any other."""
+    name, colon, _ = word.lstrip("-(").partition(":")
+    if not colon or not name.isalpha() or name.lower() in names:
+        return []
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), list(names), 1, _NEAR)
+    return [(f" {safe(name)}: is no filter; there is ", "warning"), (f"{near[0]}:", "accent")] if near else []

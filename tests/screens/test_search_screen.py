@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import cast
 
@@ -113,6 +114,18 @@ async def test_what_is_not_understood_is_marked(program: Program, claude_home: C
         assert odd.underline and odd.color is not None
         marked = [text for text, style in styles.items() if style and style.underline and style.color == odd.color]
         assert "".join(marked) == "cost:abc"
+
+
+async def test_a_mistyped_filter_is_told_from_a_word(program: Program, claude_home: ClaudeHome) -> None:
+    talk(claude_home)
+    async with program(claude_home.home, size=(100, 30)) as pilot:
+        main = main_of(pilot)
+        main.search_for("agnet:claude")
+        await until(pilot, lambda: "agnet: is no filter; there is agent:" in screen_text(pilot))
+        for text in ("agent:claude", "cost:abc", "TODO:heron", "http://heron"):
+            main.search_for(text)
+            await until(pilot, partial(answered, main, text))
+            assert "is no filter" not in screen_text(pilot), text
 
 
 async def test_nothing_found_says_what_was_searched(program: Program, claude_home: ClaudeHome) -> None:

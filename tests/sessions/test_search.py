@@ -138,6 +138,15 @@ def test_how_a_fork_began_or_ended_is_not_how_its_origin_did(tiny_home: TinyHome
     assert [one.text for one in found.start] == ["do it otherwise", "replaced"]
 
 
+def test_colours_of_a_terminal_are_no_part_of_a_snippet(tiny_home: TinyHome, manager: SessionManager) -> None:
+    write(
+        tiny_home, "run", "[ 51%] \x1b[32mPASSED\x1b[0m  tests/test_heron.py \x1b[1;31mFAILED\x1b[m  the heron\x1b[0m"
+    )
+    (found,) = manager.search("heron")
+    assert found.snippet == "[ 51%] PASSED tests/test_heron.py FAILED the heron"
+    assert [found.snippet[start:end] for start, end in found.marks] == ["heron", "heron"]
+
+
 def test_a_long_text_gives_a_short_snippet(tiny_home: TinyHome, manager: SessionManager) -> None:
     write(tiny_home, "long", "word " * 500 + "\n\n\tthe  needle\x1b[31m is\nhere " + "word " * 500)
     found = manager.search("needle")[0]

@@ -20,7 +20,8 @@ LINE_LENGTH = 400
 """Characters of a message in a result."""
 _BEFORE, _AFTER = 60, 140
 """Characters of a snippet around the beginning of the first match."""
-_BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_BLANKS = re.compile(r"(?:(?:\x1b\[|\x9b)[0-9;:]*m|[\s\x00-\x1f\x7f-\x9f])+")
+"""With the colours that tools write between words."""
 
 
 def snippet(search: Search | None, text: str, role: str = "") -> tuple[str, tuple[tuple[int, int], ...]]:

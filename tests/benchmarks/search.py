@@ -20,8 +20,8 @@ from claude_lines import ClaudeHome
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.reader import Index
-from hermes_tui.sessions.index.schema import open_writer
-from hermes_tui.sessions.query.tree import All, Tree, Word
+from hermes_tui.sessions.index.schema import KINDS, open_writer
+from hermes_tui.sessions.query.tree import All, MessageFilter, Tree, Word
 from session_adapters.base import Environment
 
 __all__ = ["searching"]
@@ -173,6 +173,7 @@ def _questions(path: Path) -> list[tuple[str, list[Tree]]]:
     found: list[tuple[str, int]] = list(connection.execute("SELECT term, doc FROM temp.words WHERE length(term) > 4"))
     total = int(connection.execute("SELECT count(*) FROM message").get)
     connection.close()
+    about = {kind: [MessageFilter(kind, name) for name in _names(path, kind)] for kind in ("tool", "file")}
     chosen = random.Random(7)
 
     def some(least: float, most: float, count: int = 30) -> list[str]:
@@ -196,4 +197,15 @@ def _questions(path: Path) -> list[tuple[str, list[Tree]]]:
         ("beginning of 2", [Word((word[:2],), prefix=True) for word in words]),
         ("beginning of 3", [Word((word[:3],), prefix=True) for word in words]),
         ("beginning of 5", [Word((word[:5],), prefix=True) for word in words]),
+        ("tool or file", [*about["tool"], *about["file"]]),
+        ("tool and word", [All((tool, Word((word,)))) for tool, word in zip(about["tool"], common, strict=False)]),
     ]
+
+
+def _names(path: Path, kind: str) -> list[str]:
+    """Names of tools, or ends of paths."""
+    connection = apsw.Connection(os.fspath(path))
+    found = [text for (text,) in connection.execute("SELECT text FROM name WHERE kind = ?", (KINDS.index(kind),))]
+    connection.close()
+    ends = sorted({text.rpartition("/")[2] for text in found} - {""})
+    return random.Random(7).sample(ends, min(15, len(ends)))

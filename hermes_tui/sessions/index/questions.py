@@ -56,10 +56,12 @@ class Question(NamedTuple):
 
     @property
     def unit(self) -> str:
-        """SQL: whether a message has such a unit at all. Where words are asked for, it has."""
-        if self.asks or self.wordless:
+        """SQL: whether a message has such a unit at all. Of words that are not there, one without text has none."""
+        if self.wordless:
             return "TRUE"
-        return "tool IS NOT NULL" if self.field == "tool" else "(prose IS NOT NULL OR tool IS NULL)"
+        if self.asks or self.field == "tool":
+            return f"{self.field} IS NOT NULL"
+        return "(prose IS NOT NULL OR tool IS NULL)"
 
     @property
     def level(self) -> Level:

@@ -24,8 +24,9 @@ from session_adapters.base import Source
 
 __all__ = ["Coverage", "Field", "Figures", "Hit", "Index", "Ranked"]
 
-_PAGE = 64
-"""Rows at first; each time four times as many."""
+_FIRST = 24
+_FIRST_GROUPED = 128
+"""Rows at first; each time four times as many. Of those that are told by session more are wanted."""
 _LARGEST = 1 << 16
 _RANKED = 5000
 """Of more hits than this only the newest are ranked."""
@@ -179,7 +180,7 @@ class Index:
             _same(connection, coverage)
             return page(connection, asked, known, low, before, size, each=each)
 
-        size, before = _PAGE, high
+        size, before = (_FIRST if each else _FIRST_GROUPED), high
         known: dict[Name, frozenset[str]] = {}
         while True:
             found = self._pool.ask_until(read, stop)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from textual.app import App
     from textual.pilot import Pilot
 
+    from hermes_tui.screens.main import MainScreen
+
 __all__ = ["SCENES", "Scene", "Typed", "make"]
 
 _PATIENCE = 60.0
@@ -115,10 +117,17 @@ async def _taken(scene: Scene, home: Path) -> str:
             for key in scene.keys:
                 await pilot.press(*(_names(key) if isinstance(key, Typed) else [key]))
                 await _still(app, pilot)
+            await _until(pilot, lambda: not main.box.value or _is_answered(main))
             await _until(pilot, lambda: scene.expects in _text(app))
             return await _still(app, pilot)
     finally:
         manager.catalogue.close()
+
+
+def _is_answered(main: MainScreen) -> bool:
+    """What is shown is the answer to all that was typed, not to the beginning of it."""
+    shown = main.query_shown
+    return shown is not None and shown.text == main.box.value
 
 
 def _names(text: str) -> list[str]:

@@ -224,7 +224,8 @@ class Adapter(ABC):
         session in one run and in conversation order: exactly the texts of what `session` gives. Reads everything,
         a session at a time; what cannot be read is reported and passed over.
 
-        With `prose_only`, `Text.tool` may be empty and messages without prose may be missing, if that is faster.
+        With `prose_only`, `Text.tool` and `Text.names` may be empty and messages without prose may be missing, if
+        that is faster.
         """
         from session_adapters.searchable import texts_of
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from hermes_store import Store, adapter_for
 from session_adapters.base import Source
+from session_adapters.calls import NOTHING
 from session_adapters.hermes import texts as module
 from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.model import Problem
@@ -51,9 +52,11 @@ def test_texts_are_those_of_the_sessions(
     for source in sources:
         whole = conversations(adapter, source)
         assert list(adapter.texts(source, ignore)) == whole
-        said = [text._replace(tool="") for text in whole if text.prose]
+        said = [text._replace(tool="", names=NOTHING) for text in whole if text.prose]
         assert [
-            text._replace(tool="") for text in adapter.texts(source, ignore, prose_only=True) if text.prose
+            text._replace(tool="", names=NOTHING)
+            for text in adapter.texts(source, ignore, prose_only=True)
+            if text.prose
         ] == said
 
 
@@ -199,6 +202,8 @@ def test_what_a_damaged_page_leaves_is_still_read(store: Stored, tmp_path: Path)
     whole = conversations(adapter, source)
     assert whole
     assert sorted(adapter.texts(source, ignore)) == sorted(whole)
-    said = sorted(text._replace(tool="") for text in whole if text.prose)
-    found = [text._replace(tool="") for text in adapter.texts(source, ignore, prose_only=True) if text.prose]
+    said = sorted(text._replace(tool="", names=NOTHING) for text in whole if text.prose)
+    found = [
+        text._replace(tool="", names=NOTHING) for text in adapter.texts(source, ignore, prose_only=True) if text.prose
+    ]
     assert sorted(found) == said

@@ -69,7 +69,7 @@ class Page(ScrollView, can_focus=True):
             return
         self._lines = [line for block in self._blocks for line in self._block_lines(block)]
         self.virtual_size = Size(self._width, len(self._lines))
-        self.refresh()
+        self.refresh(layout=self.styles.auto_dimensions)
 
     def _block_lines(self, block: Block) -> list[tuple[tuple[str, str], ...]]:
         margin = " " * (1 + block.indent)

@@ -179,24 +179,26 @@ def leaves(tree: Tree, *, positive: bool = False) -> Iterator[Tree]:
 
 
 def all_of(parts: Iterable[Tree]) -> Tree:
-    """Every one of `parts`; TRUE for none."""
+    """Every one of `parts`, each once; TRUE for none."""
     kept: list[Tree] = []
     for part in parts:
         if part == FALSE:
             return FALSE
         if part != TRUE:
             kept += part.parts if isinstance(part, All) else (part,)
+    kept = list(dict.fromkeys(kept))
     return TRUE if not kept else kept[0] if len(kept) == 1 else All(tuple(kept))
 
 
 def any_of(parts: Iterable[Tree]) -> Tree:
-    """At least one of `parts`; FALSE for none."""
+    """At least one of `parts`, each once; FALSE for none."""
     kept: list[Tree] = []
     for part in parts:
         if part == TRUE:
             return TRUE
         if part != FALSE:
             kept += part.parts if isinstance(part, Any) else (part,)
+    kept = list(dict.fromkeys(kept))
     return FALSE if not kept else kept[0] if len(kept) == 1 else Any(tuple(kept))
 
 

@@ -320,15 +320,6 @@ def test_newest_first_and_between_times(tmp_path: Path) -> None:
     some = index.search(Word(("word",)), coverage, since=low, until=high)
     assert some is not None
     assert [hit.time for hit in some] == times[50:151]
-    ranked = index.ranked(Word(("word",)), coverage, limit=7)
-    assert ranked is not None
-    assert ranked.total == 240
-    assert ranked.complete
-    scores = [score for _, score in ranked.hits]
-    assert scores == sorted(scores, reverse=True)
-    assert len(scores) == 7
-    assert index.count(Word(("word",)), coverage) == 240
-    assert index.count(Word(("word",)), coverage, limit=100) == 100
     index.close()
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.hunt import Hunt
@@ -153,6 +154,34 @@ def test_typing_whatever_one_character_at_a_time(
         threading.excepthook = hook
         search.close()
     assert not failed
+
+
+def test_few_are_ranked_by_what_the_index_knows(tmp_path: Path) -> None:
+    """Without a look at the texts: a title before a prompt, a prompt before a reply, though they are older; many, and
+    what a filter alone finds, stay newest first."""
+    made = ClaudeHome(tmp_path)
+    made.session("a kiwi in the title")
+    made.say(made.session("asked"), "user", "where is the kiwi")
+    made.say(made.session("answered"), "assistant", "the kiwi is here")
+    for number in range(110):
+        made.session(f"pear {number}")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache")
+    manager.catalogue.refresh()
+    build(Environment(home=tmp_path), manager.index.path)
+    live = manager.searches.live()
+    try:
+        live.ask("kiwi")
+        answer = live.wait(_LONG)
+        assert answer.ranked and not answer.coverage.scanned
+        assert [one.summary.title for one in answer.results] == ["a kiwi in the title", "asked", "answered"]
+        for query in ("pear", "agent:claude since:2020-01-01"):
+            live.ask(query)
+            answer = live.wait(_LONG)
+            times = [one.summary.updated_at for one in answer.results]
+            assert not answer.ranked and times == sorted(times, reverse=True)
+    finally:
+        live.close()
+        manager.index.close()
 
 
 QUERIES = int(os.environ.get("HERMES_TUI_QUERIES", "25"))

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from hermes_tui.sessions.index.writer import Level, key_of
 from session_adapters.base import Source
 
-__all__ = ["Coverage", "Field", "Figures", "Hit", "Key", "Known", "Ranked"]
+__all__ = ["Coverage", "Field", "Figures", "Hit", "Key", "Known"]
 
 Field = Literal["prose", "tool"]
 Key = tuple[str, str, str]
@@ -35,17 +35,6 @@ class Hit(NamedTuple):
     """False where the index does not know the order of the words, or not all that was asked for."""
     number: int = 1
     """Units that it stands for."""
-
-
-class Ranked(NamedTuple):
-    """The best hits of a query."""
-
-    hits: list[tuple[Hit, float]]
-    """With their BM25 score: more is better, and positive."""
-    total: int
-    """Hits that were ranked."""
-    complete: bool
-    """There were no more."""
 
 
 class Figures(NamedTuple):

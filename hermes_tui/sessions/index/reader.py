@@ -5,31 +5,26 @@ from __future__ import annotations
 import heapq
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from itertools import islice
 from pathlib import Path
 
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known, Ranked
-from hermes_tui.sessions.index.expression import match_expression
+from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known
 from hermes_tui.sessions.index.pool import Pool, Stop
-from hermes_tui.sessions.index.questions import Ask, Name, Question, questions
-from hermes_tui.sessions.index.rows import FACTS, Facts, Page, merged, newest, page
+from hermes_tui.sessions.index.questions import Name, Question, questions
+from hermes_tui.sessions.index.rows import Facts, Page, page
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Report, key_of
 from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 
-__all__ = ["Coverage", "Field", "Figures", "Hit", "Index", "Ranked"]
+__all__ = ["Coverage", "Field", "Figures", "Hit", "Index"]
 
 _FIRST = 24
 _FIRST_GROUPED = 128
 """Rows at first; each time four times as many. Of those that are told by session more are wanted."""
 _LARGEST = 1 << 16
-_RANKED = 5000
-"""Of more hits than this only the newest are ranked."""
 
 
 class Index:
@@ -191,46 +186,6 @@ class Index:
                 return
             before = found.last
             size = min(size * 4, _LARGEST)
-
-    def count(self, tree: Tree, coverage: Coverage, *, limit: int = 10_000) -> int | None:
-        """How many units `search` would give, at most `limit` of each kind, covered or not; None as there."""
-        asked = questions(tree, _FIELDS, coverage)
-        if asked is None:
-            return None
-
-        def number(connection: apsw.Connection, alike: Sequence[Question]) -> int:
-            rows = merged([newest(connection, question, {}, 0, 1 << 62) for question in alike])
-            return sum(1 for _ in islice(rows, limit))
-
-        return sum(self._ask(partial(number, alike=alike)) for alike in _alike(asked))
-
-    def ranked(self, tree: Tree, coverage: Coverage, *, limit: int = 100) -> Ranked | None:
-        """The best hits in prose by BM25: of all where they are at most 5,000, else of the newest so many. None as
-        in `search`. Raises `IndexUnusable`."""
-        expression = match_expression(tree)
-        if expression is None:
-            return None
-        if not expression:
-            return Ranked([], 0, complete=True)
-
-        def rank(connection: apsw.Connection) -> tuple[list[tuple[int, float]], list[Facts], int, bool]:
-            _same(connection, coverage)
-            newest = "SELECT rowid FROM prose WHERE prose MATCH ? ORDER BY rowid DESC LIMIT ?"
-            rows = [row for (row,) in connection.execute(newest, (expression, _RANKED + 1))]
-            low = rows[_RANKED - 1] if len(rows) > _RANKED else 0
-            sql = "SELECT rowid, -rank FROM prose WHERE prose MATCH ? AND rowid >= ? ORDER BY rank LIMIT ?"
-            best = list(connection.execute(sql, (expression, low, limit)))
-            which = FACTS.format(wanted="(SELECT ? AS id, 1 AS number, 0 AS first, 1 AS rows)")
-            facts = [connection.execute(which, (row,)).fetchone() for row, _ in best]
-            return best, [one for one in facts if one is not None], min(len(rows), _RANKED), low == 0
-
-        best, facts, total, complete = self._ask(rank)
-        scores = dict(best)
-        hits = _hits(facts, Question("prose", (Ask("prose", expression),)), coverage, each=True)
-        return Ranked([(hit, scores[hit.row]) for hit in hits], total, complete)
-
-
-_FIELDS: tuple[Field, ...] = ("prose", "tool")
 
 
 def _alike(asked: Iterable[Question]) -> list[list[Question]]:

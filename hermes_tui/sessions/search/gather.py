@@ -175,3 +175,9 @@ class Gathering:
         """The first `ranked` by how well they fit, the others behind them as they are."""
         first = sorted(conversations[:ranked], key=lambda one: (-round(one.score, 6), -one.updated, one.key))
         return [*first, *conversations[ranked:]]
+
+    @staticmethod
+    def likely_first(conversations: Sequence[Conversation]) -> list[Conversation]:
+        """By how well they fit as far as an index tells, which no text is read for: where the words stand, and how
+        often. The last active first of those that fit as well."""
+        return sorted(conversations, key=lambda one: (-round(one.promise, 6), -one.updated, one.key))

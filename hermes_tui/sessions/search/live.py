@@ -183,9 +183,11 @@ class LiveSearch:
         done: bool,
     ) -> None:
         conversations = gathering.newest_first()
-        ranked = done and not hunt.more and 0 < len(conversations) <= RANKED and _is_scored(conversations)
-        if ranked:
+        ranked = done and not hunt.more and len(conversations) <= RANKED and _have_places(conversations)
+        if ranked and _is_scored(conversations):
             conversations = gathering.best_first(conversations, len(conversations))
+        elif ranked:
+            conversations = gathering.likely_first(conversations)
         chosen = conversations[:_SHOWN]
         snapshot = LiveSnapshot(
             query=query,
@@ -221,6 +223,11 @@ class LiveSearch:
 def _result(conversation: Conversation) -> LiveResult:
     part = conversation.best
     return LiveResult(part.summary, part.anchor, conversation.total, conversation.score)
+
+
+def _have_places(conversations: Sequence[Conversation]) -> bool:
+    """Something was looked for in texts: what a filter alone finds fits all the same."""
+    return any(part.total for one in conversations for part in one.parts.values())
 
 
 def _is_scored(conversations: Sequence[Conversation]) -> bool:

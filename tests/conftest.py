@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,9 @@ _unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow
 settings.register_profile("ci", _unhurried, derandomize=True, print_blob=True)
 settings.register_profile("new", _unhurried)
 settings.load_profile("ci" if os.environ.get("CI") else "new")
+
+# A shell that runs the tests in the background lets them ignore Ctrl-C, and so would every program that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "HERMES_TUI_SHARED", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
 

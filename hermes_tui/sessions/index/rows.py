@@ -28,9 +28,6 @@ ORDER BY message.id DESC
 _MATCHING = "SELECT rowid AS id FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ?"
 _STEPS = 64
 """Rows after which it is quicker to look the next one up than to go on to it."""
-
-
-_REWOUND = VISIBILITY.index("rewound")
 _UNITS = "max(1, (message.prose IS NOT NULL) + (message.tool IS NOT NULL))"
 _REWOUND = VISIBILITY.index("rewound")
 _GROUPED = f"""

@@ -27,7 +27,7 @@ def markdown(rows: Sequence[Row], size: str, large: str, runs: int) -> str:
     processors = os.cpu_count() or 1
     lines = [
         f"Measured on {date.today()}, {platform.machine()} with {processors} processors, Python"
-        f" {platform.python_version()}; corpora {size} and {large} of `make_corpus.py`, medians of {runs} runs.",
+        f" {platform.python_version()}; corpora {size} and {large} of `make_corpus.py`, {"one run" if runs == 1 else f"medians of {runs} runs"}.",
         "",
         "| | hermes-tui | fast-resume 2.14.0 | aim |",
         "|---|---:|---:|---:|",

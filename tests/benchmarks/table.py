@@ -25,9 +25,10 @@ def figure(value: float | None) -> str:
 def markdown(rows: Sequence[Row], size: str, large: str, runs: int) -> str:
     """The table, with what it was measured on. What fast-resume does not do is left empty."""
     processors = os.cpu_count() or 1
+    taken = "one run" if runs == 1 else f"medians of {runs} runs"
     lines = [
         f"Measured on {date.today()}, {platform.machine()} with {processors} processors, Python"
-        f" {platform.python_version()}; corpora {size} and {large} of `make_corpus.py`, {"one run" if runs == 1 else f"medians of {runs} runs"}.",
+        f" {platform.python_version()}; corpora {size} and {large} of `make_corpus.py`, {taken}.",
         "",
         "| | hermes-tui | fast-resume 2.14.0 | aim |",
         "|---|---:|---:|---:|",

@@ -208,7 +208,7 @@ class SessionSummary(_Record, frozen=True):
     updated_at: datetime = field(default_factory=lambda: EPOCH)
     """Time of the newest message, not of the file."""
     turn_count: int = field(default_factory=int)
-    """Prompts that were answered. Of forks, Codex' and Copilot's count their own alone; those of others hold a copy of
+    """Prompts that were answered. Forks of Codex and Copilot count their own alone; those of others hold a copy of
     what came before, and count it too. The same goes for messages."""
     message_count: int = field(default_factory=int)
     model: str | None = None

@@ -68,6 +68,13 @@ def test_a_minus_before_an_operator_means_nothing() -> None:
     assert understood("docker -AND net").tree == understood("docker net").tree
 
 
+def test_halves_of_characters_are_as_in_texts() -> None:
+    for text in ("word\ud800", "file:a\ud800", '-tool:"\udfff b"', "\ud83d"):
+        as_read = text.replace("\ud800", "\ufffd").replace("\udfff", "\ufffd").replace("\ud83d", "\ufffd")
+        assert understood(text).tree == understood(as_read).tree
+        assert understood(text).text == text
+
+
 @given(TYPED)
 @settings(max_examples=50)
 def test_no_character_that_could_be_searched_is_lost(text: str) -> None:

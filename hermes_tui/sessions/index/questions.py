@@ -96,7 +96,7 @@ def _asked(case: Case, field: Field, coverage: Coverage) -> list[Question] | Non
         elif not isinstance(one, SessionFilter):
             words.append(one)
     found = list(_worded(words, field, coverage, alone=not names))
-    if None in found or not all(map(_is_written, (*names, *nameless))):
+    if None in found:
         return None
     about = tuple(dict.fromkeys(names)), tuple(dict.fromkeys(nameless))
     return [one._replace(names=about[0], nameless=about[1]) for one in found if one is not None]
@@ -104,11 +104,6 @@ def _asked(case: Case, field: Field, coverage: Coverage) -> list[Question] | Non
 
 def _name(condition: MessageFilter) -> Name:
     return Name(KINDS.index(condition.field), condition.value)
-
-
-def _is_written(name: Name) -> bool:
-    """Halves of characters cannot be asked for."""
-    return not any("\ud800" <= char <= "\udfff" for char in name.value)
 
 
 def _worded(words: list[Tree], field: Field, coverage: Coverage, *, alone: bool) -> Iterator[Question | None]:

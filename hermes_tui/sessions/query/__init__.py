@@ -31,6 +31,7 @@ from hermes_tui.sessions.query.tree import (
 )
 from hermes_tui.sessions.words import Span
 from session_adapters.model import SessionSummary
+from session_adapters.text import scrub
 
 __all__ = ["FILTERS", "Completion", "Part", "PartKind", "Query", "Search", "complete", "parse"]
 
@@ -100,7 +101,7 @@ def parse(text: str, now: datetime | None = None, *, typing: bool = False) -> Qu
     """Understand a query. Never raises.
 
     `now` is aware, in the local zone; None: the clock's. `typing`: the last word may still grow, so every word that
-    begins with it counts.
+    begins with it counts. Halves of characters are taken for what they are in texts (`scrub`).
     """
-    tree, parts = read(text, now or datetime.now().astimezone(), typing)
+    tree, parts = read(scrub(text), now or datetime.now().astimezone(), typing)
     return Query(text, tree, parts)

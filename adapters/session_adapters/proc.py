@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["pids", "start_of"]
+__all__ = ["pids", "start_of", "words_of"]
 
 
 def pids(proc: Path) -> list[str]:
@@ -29,3 +29,9 @@ def start_of(path: str, most: int = 4096) -> bytes:
         return b""
     finally:
         os.close(number)
+
+
+def words_of(proc: Path, pid: int | str) -> tuple[bytes, ...]:
+    """A process's command line; an empty word alone for one that is gone or another user's. A program that names
+    itself leaves blanks behind it."""
+    return tuple(start_of(f"{proc}/{pid}/cmdline", 1 << 16).rstrip(b"\0 ").split(b"\0"))

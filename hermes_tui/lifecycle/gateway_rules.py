@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from hermes_tui.lifecycle.gateway import Gateway
+from session_adapters.proc import words_of
 
 __all__ = ["FIRST_VERSION", "SCHEMA", "Rules", "rules_of"]
 
@@ -70,11 +71,7 @@ def _installation(gateway: Gateway, proc: Path) -> tuple[tuple[int, int] | None,
     """Version of the Hermes that lies beside the interpreter of that process, and when it was put there."""
     if gateway.pid is None:
         return None, None
-    try:
-        words = (proc / str(gateway.pid) / "cmdline").read_bytes().split(b"\0")
-    except OSError:
-        return None, None
-    for word in words[:2]:  # the interpreter, and the script that it runs
+    for word in words_of(proc, gateway.pid)[:2]:  # the interpreter, and the script that it runs
         place = Path(word.decode("utf-8", "replace"))
         if place.is_absolute():
             for found in sorted(place.parent.parent.glob("lib/python3*/site-packages/hermes_agent-*.dist-info")):

@@ -151,6 +151,17 @@ def test_a_disk_that_is_full_while_a_store_is_brought_up(store: Callable[..., Pa
     connection.close()
 
 
+def in_a_process(code: str, path: Path) -> str:
+    """What Python code prints about a store, in a process whose limits are its own."""
+    return subprocess.run(
+        [sys.executable, "-c", code, str(path)],
+        env={"PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+
+
 def test_a_file_that_may_not_grow(path: Path) -> None:
     """The system refuses to write, in the middle of it."""
     before = contents(path)
@@ -160,14 +171,8 @@ def test_a_file_that_may_not_grow(path: Path) -> None:
         "db = SessionDB(Path(sys.argv[1]))\nresource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
         "try: db.append_message('a', 'user', 'x' * 1_000_000)\nexcept StoreError as error: print(error)\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        env={"PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "nothing was written" in ran.stdout
+    said = in_a_process(code, path)
+    assert "nothing was written" in said
     assert contents(path) == before
 
 
@@ -184,14 +189,8 @@ def test_a_disk_without_room_is_said_to_be_full(path: Path) -> None:
         "    try: SessionDB(Path(sys.argv[1])).append_message('a', 'user', 'x')\n"
         "    except StoreError as error: print(error)\n"
     )
-    ran = subprocess.run(
-        [sys.executable, "-c", code, str(path)],
-        env={"PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    with_room, without = ran.stdout.splitlines()
+    said = in_a_process(code, path)
+    with_room, without = said.splitlines()
     assert str(path) in with_room
     assert "the disk does not take or give it; nothing was written" in with_room
     assert "is full; nothing was written, make room" in without

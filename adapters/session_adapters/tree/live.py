@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from session_adapters.base import Liveness, Source
-from session_adapters.proc import pids, start_of
+from session_adapters.proc import pids, words_of
 
 __all__ = ["Process", "newest_by_directory", "process", "processes"]
 
@@ -38,7 +38,6 @@ def process(proc: Path, pid: int) -> Process | None:
     """The process with this id; None when there is none, or it is another user's."""
     folder = proc / str(pid)
     try:
-        words = (folder / "cmdline").read_bytes()
         # The name in parentheses may hold anything; field 22 of the line is the start in ticks since boot.
         ticks = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[19])
         boot = next(
@@ -48,21 +47,20 @@ def process(proc: Path, pid: int) -> Process | None:
     except (OSError, ValueError, IndexError, StopIteration):
         return None
     started = boot + ticks / os.sysconf("SC_CLK_TCK")
-    return Process(pid, _words(words), started, cwd)
+    return Process(pid, _words(proc, pid), started, cwd)
 
 
 def processes(proc: Path, wanted: Callable[[tuple[str, ...]], bool]) -> Iterator[Process]:
     """All processes that can be looked at whose command line is `wanted`."""
     for name in sorted(pids(proc)):
-        if wanted(_words(start_of(f"{proc}/{name}/cmdline", 1 << 16))):
+        if wanted(_words(proc, name)):
             found = process(proc, int(name))
             if found is not None and wanted(found.words):  # it may have become another program meanwhile
                 yield found
 
 
-def _words(command_line: bytes) -> tuple[str, ...]:
-    """A program that names itself leaves blanks behind it."""
-    return tuple(word.decode("utf-8", "replace") for word in command_line.rstrip(b"\x00 ").split(b"\x00"))
+def _words(proc: Path, pid: int | str) -> tuple[str, ...]:
+    return tuple(word.decode("utf-8", "replace") for word in words_of(proc, pid))
 
 
 def newest_by_directory(

@@ -32,20 +32,10 @@ class Named:
 
     def stream(self, name: Name, low: int, unit: str = "TRUE") -> Stream:
         """The messages from `low` on that have to do with it, and of which the SQL `unit` is true."""
-        ids = self._ids(name)
-        which = "name IN (SELECT value FROM json_each(?)) AND message >= ?"
-        sql = f"SELECT DISTINCT message FROM called WHERE {which} LIMIT ?"  # noqa: S608
-        few = []
-        if len(ids) <= _NAMES:
-            few = [row for (row,) in self._connection.execute(sql, (f"[{','.join(ids)}]", low, _FEW + 1))]
-        if len(ids) <= _NAMES and len(few) <= _FEW:
-            sql = f"SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?)) AND {unit} ORDER BY id"  # noqa: S608
-            few = (
-                [row for (row,) in self._connection.execute(sql, (json.dumps(few),))]
-                if unit != "TRUE"
-                else sorted(few)
-            )
+        few = self._few(name, low, unit)
+        if few is not None:
             return lambda before: reversed(few[: bisect_left(few, before)])
+        ids = self._ids(name)
         every = f"SELECT id, names FROM message WHERE id >= ? AND id < ? AND {unit} ORDER BY id DESC"  # noqa: S608
 
         def rows(before: int) -> Iterator[int]:
@@ -53,6 +43,21 @@ class Named:
             return (row for row, names in found if names and not ids.isdisjoint(names.split()))
 
         return rows
+
+    def _few(self, name: Name, low: int, unit: str) -> list[int] | None:
+        """All of them, oldest first; None where there are many."""
+        ids = self._ids(name)
+        if len(ids) > _NAMES:
+            return None
+        which = "name IN (SELECT value FROM json_each(?)) AND message >= ?"
+        sql = f"SELECT DISTINCT message FROM called WHERE {which} LIMIT ?"  # noqa: S608
+        found = [row for (row,) in self._connection.execute(sql, (f"[{','.join(ids)}]", low, _FEW + 1))]
+        if len(found) > _FEW:
+            return None
+        if unit == "TRUE":
+            return sorted(found)
+        sql = f"SELECT id FROM message WHERE id IN (SELECT value FROM json_each(?)) AND {unit} ORDER BY id"  # noqa: S608
+        return [row for (row,) in self._connection.execute(sql, (json.dumps(found),))]
 
     def _ids(self, name: Name) -> frozenset[str]:
         found = self._known.get(name)

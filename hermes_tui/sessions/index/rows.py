@@ -14,10 +14,10 @@ from hermes_tui.sessions.index.named import Known, Named, Stream
 from hermes_tui.sessions.index.questions import Ask, Question
 from hermes_tui.sessions.index.writer import VISIBILITY
 
-__all__ = ["FACTS", "Facts", "Page", "merged", "newest", "page"]
+__all__ = ["Facts", "Page", "newest", "page"]
 
 Facts = tuple[int, int, str, str, str, str, str, int | None, str, int, int, int, int, int]
-FACTS = """
+_FACTS = """
 SELECT message.id, source.id, source.agent, source.path, source.native, session.native, message.key, message.at,
     message.role, message.visibility, message.prose IS NOT NULL OR message.tool IS NULL, wanted.number, wanted.first,
     wanted.rows
@@ -68,14 +68,14 @@ def page(
         bindings = (*(value for ask in asks for value in (ask.expression, low, high)), size)
     else:
         streams = [newest(connection, question, known, low, high) for question in asked]
-        rows, bindings = _LISTED, (json.dumps(list(islice(merged(streams), size))),)
+        rows, bindings = _LISTED, (json.dumps(list(islice(_merged(streams), size))),)
     wanted = (_EACH if each else _GROUPED).format(units=_UNITS if asked[0].wordless else "1", rows=rows)
-    found = list(connection.execute(FACTS.format(wanted=wanted), bindings))
+    found = list(connection.execute(_FACTS.format(wanted=wanted), bindings))
     whole = sum(row[-1] for row in found) >= size
     return Page(found, min(row[-2] for row in found) if whole else None)
 
 
-def merged(streams: Sequence[Iterator[int]]) -> Iterator[int]:
+def _merged(streams: Sequence[Iterator[int]]) -> Iterator[int]:
     """The rows that are in any of them, newest first, each once."""
     if len(streams) == 1:
         yield from streams[0]

@@ -27,6 +27,7 @@ from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import STORES, remove
 from session_adapters.base import Environment, Source
+from session_adapters.proc import words_of
 
 __all__ = ["IndexService", "Progress", "index_file"]
 
@@ -243,11 +244,7 @@ class IndexService:
 
     def _is_indexer(self, pid: int) -> bool:
         """Whether it is that of this index, not another process that was given its number since."""
-        try:
-            words = (self._environment.proc / str(pid) / "cmdline").read_bytes().split(b"\0")
-        except OSError:
-            return False
-        return {_MODULE.encode(), os.fsencode(self.path)} <= set(words)
+        return {_MODULE.encode(), os.fsencode(self.path)} <= set(words_of(self._environment.proc, pid))
 
 
 def _variables(environment: Environment) -> dict[str, str]:

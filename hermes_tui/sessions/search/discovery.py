@@ -14,7 +14,7 @@ from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import MessageFilter, all_of
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, text_of, window_around
-from hermes_tui.sessions.search.gather import Conversation, Gathering
+from hermes_tui.sessions.search.gather import Conversation, Gathering, Part
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions, facts_of
 from hermes_tui.sessions.search.relevance import MOST_RANKED
@@ -179,9 +179,9 @@ def details(
     )
 
 
-def glimpse(stores: CatalogueStores, query: Query, conversation: Conversation) -> Result:
-    """A conversation with its snippet alone: only its texts are read, up to the match. Raises what adapters do."""
-    part = conversation.best
+def glimpse(stores: CatalogueStores, query: Query, conversation: Conversation, part: Part) -> Result:
+    """A part of a conversation with its snippet alone: only its texts are read, up to the match. Raises what adapters
+    do."""
     summary, match = part.summary, part.anchor
     search = query.for_session(summary)
     shown, marks = snippet(search if match is not None else None, summary.title or summary.preview or "")

@@ -112,7 +112,11 @@ class LiveSearch:
     def glimpse(self, unified_id: str) -> Result | None:
         """As `preview`, with the snippet alone, which takes less reading. Raises what reading does."""
         found = self._conversation(unified_id)
-        return glimpse(*found) if found is not None else None
+        if found is None:
+            return None
+        # While more is found another part may come to fit best; asked for is the one that is shown.
+        part = next(one for one in found[2].parts.values() if one.summary.unified_id == unified_id)
+        return glimpse(*found, part)
 
     def _conversation(self, unified_id: str) -> tuple[CatalogueStores, Query, Conversation] | None:
         with self._condition:

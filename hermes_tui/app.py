@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -62,10 +63,12 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         painted: Callable[[], None] | None = None,
         indexing: bool = False,
         curtain: Curtain | None = None,
+        named_home: Path | None = None,
     ) -> None:
         """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
         toast says what they are. `painted` is called once, when the first frame is there. `indexing`: have the search
-        index made and kept up to date. `curtain`: what is on the terminal until then."""
+        index made and kept up to date. `curtain`: what is on the terminal until then. `named_home`: the home that
+        it was started on by name, in place of the user's own."""
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
         super().__init__(ansi_color=True if self.no_colour else None)
@@ -73,6 +76,7 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         self.manager = manager
         self.config = config = config or Config()
         self.clock = clock or Clock()
+        self.named_home = named_home
         self.user_keymap = dict(config.keymap)
         self._keymap_errors = validate_keymap(self.user_keymap) if self.user_keymap else []
         for one in THEMES:

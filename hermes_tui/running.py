@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -34,14 +35,16 @@ def run_app(
     static_now: datetime | None = None,
     manager: SessionManager | None = None,
     curtain: Curtain | None = None,
+    named_home: Path | None = None,
     patience: float = 0.0,
 ) -> int:
     """Run the program as `config` says until it is left; its exit code.
 
     `environment` None: this process's own. `static_now` (aware) makes time stand still there. `manager` None: one for
-    that environment. `curtain`: what stands on the terminal meanwhile. `patience`: seconds at most to wait at the end
-    for what is still being written beside the stores. Without a wish of the user's, a terminal of
-    few colours shows its own. Raises `ValidationError` for colours that there are not.
+    that environment. `curtain`: what stands on the terminal meanwhile. `named_home`: the directory that
+    was named as the home, if one was. `patience`: seconds at most to wait at the end for what is still being written
+    beside the stores. Without a wish of the user's, a terminal of few colours shows its own. Raises `ValidationError`
+    for colours that there are not.
     """
     _check_colours(config.theme)
     if config.theme is None and has_few_colours():
@@ -55,6 +58,7 @@ def run_app(
         painted=collector.settle,
         indexing=config.index and static_now is None,
         curtain=curtain,
+        named_home=named_home,
     )
     guard = Guard(app.leave_soon, mode=curtain.mode if curtain else None)
     if curtain is not None:

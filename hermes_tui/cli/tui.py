@@ -35,7 +35,8 @@ def open_tui(settings: Settings) -> int:
         os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
         from hermes_tui.running import run_app
 
-        return run_app(config, manager=manager, curtain=curtain)
+        named_home = manager.environment.home if settings.home is not None else None
+        return run_app(config, manager=manager, curtain=curtain, named_home=named_home)
     finally:
         curtain.drop()
 

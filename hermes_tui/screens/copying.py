@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from markdown_it import MarkdownIt
 
 from hermes_tui.display import compact, count_lines
+from hermes_tui.own_command import own_command
 from hermes_tui.screens.menu import Choice
 from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.export.plain import plain
@@ -31,8 +33,8 @@ class Copyable(NamedTuple):
     """Without control characters: it may be pasted into a shell."""
 
 
-def copyables(session: SessionSummary, message: Message | None) -> list[Copyable]:
-    """The message and what stands in it first, then what names the session."""
+def copyables(session: SessionSummary, message: Message | None, home: Path | None = None) -> list[Copyable]:
+    """The message and what stands in it first, then what names the session. `home`: as in `own_command`."""
     found: list[Copyable] = []
     if message is not None:
         text = message.content
@@ -48,7 +50,7 @@ def copyables(session: SessionSummary, message: Message | None) -> list[Copyable
     found.append(_copyable("n", "native id", session.session_id))
     if session.cwd:
         found.append(_copyable("d", "directory", session.cwd))
-    found.append(_copyable("s", "command", shlex.join(["hermes-tui", "sessions", "show", session.unified_id])))
+    found.append(_copyable("s", "command", own_command(("sessions", "show", session.unified_id), home)))
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from pathlib import Path
 from typing import ClassVar, NamedTuple
@@ -18,8 +17,9 @@ from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from hermes_tui.display import compact, safe
+from hermes_tui.display import compact
 from hermes_tui.keymap import bindings
+from hermes_tui.own_command import own_command
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import SUFFIXES
 from hermes_tui.sessions.export.target import suggested_name
@@ -43,15 +43,15 @@ class Wish(NamedTuple):
     lineage: bool
     replace: bool
 
-    def command(self, session: SessionSummary) -> str:
-        """The command line that does the same."""
-        argv = ["hermes-tui", "sessions", "export", session.unified_id, "--format", self.form]
-        argv += [
+    def command(self, session: SessionSummary, home: Path | None = None) -> str:
+        """The command line that does the same, safe to show. `home`: as in `own_command`."""
+        words = ["sessions", "export", session.unified_id, "--format", self.form]
+        words += [
             option
             for option, wanted in (("--redact", self.redact), ("--lineage", self.lineage), ("--force", self.replace))
             if wanted
         ]
-        return shlex.join([*argv, "-o", str(self.path)])
+        return own_command([*words, "-o", str(self.path)], home)
 
 
 class _Field(NamedTuple):
@@ -133,10 +133,12 @@ class ExportScreen(ModalScreen[Wish]):
     AUTO_FOCUS = "_Fields"
     BINDINGS = [one for one in bindings("export") if isinstance(one, Binding) and one.id == "export.leave"]  # noqa: RUF012
 
-    def __init__(self, session: SessionSummary, parts: int, folder: Path) -> None:
-        """`parts`: of how many sessions the conversation consists. `folder`: where the file is suggested."""
+    def __init__(self, session: SessionSummary, parts: int, folder: Path, home: Path | None = None) -> None:
+        """`parts`: of how many sessions the conversation consists. `folder`: where the file is suggested. `home`: as
+        in `own_command`."""
         super().__init__()
         self._session = session
+        self._home = home
         self._parts = parts
         self._folder = folder
         self._form = _FORMS[0]
@@ -188,7 +190,7 @@ class ExportScreen(ModalScreen[Wish]):
     @on(Input.Changed, "#file")
     def _show_command(self) -> None:
         if self.is_mounted:
-            self.query_one("#command", Static).update(safe(self.wish.command(self._session)))
+            self.query_one("#command", Static).update(self.wish.command(self._session, self._home))
 
     @on(_Fields.Left)
     def _to_file(self) -> None:

@@ -171,7 +171,7 @@ class LaneOperations:
 
         self.program.clear_notifications()  # they would lie over the buttons; the row says what became of it
         make: Callable[[bool], Plan] = lambda force: self._operations().plan(request(force))  # noqa: E731
-        self.app.push_screen(PlanScreen(make, kind.capitalize()), self._agreed)
+        self.app.push_screen(PlanScreen(make, kind.capitalize(), self.program.named_home), self._agreed)
 
     def _nothing_here(self) -> None:
         self.notify("There is no lane here.", markup=False)

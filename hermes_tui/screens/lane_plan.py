@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_tui.aside import aside
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.keymap import bindings
+from hermes_tui.own_command import own_command
 from hermes_tui.screens.agreement import AgreementScreen
 from hermes_tui.widgets.buttons import Buttons
 from hermes_tui.widgets.page import Block, Page
@@ -38,11 +40,12 @@ class PlanScreen(AgreementScreen["Plan"]):
     contexts = ("plan", "page")
     """Contexts of the keys that work here."""
 
-    def __init__(self, make: Callable[[bool], Plan], heading: str) -> None:
+    def __init__(self, make: Callable[[bool], Plan], heading: str, home: Path | None = None) -> None:
         """`make` gives the plan, called in a thread; its argument: also against Hermes' own rules. It raises
-        `HermesTuiError`."""
+        `HermesTuiError`. `home`: as in `own_command`."""
         super().__init__(heading)
         self._make = make
+        self._home = home
         self.plan: Plan | None = None
         """What is shown; None while it is made, or when none could be."""
         self._forced: Plan | None = None
@@ -69,7 +72,7 @@ class PlanScreen(AgreementScreen["Plan"]):
 
     def _take(self, plan: Plan) -> None:
         self.plan = plan
-        blocks = list(plan_blocks(plan, forcible=self._forced is not None))
+        blocks = list(plan_blocks(plan, self._home, forcible=self._forced is not None))
         if plan.refusal:
             self.ask(f"Refused: {plan.request.kind}", blocks, refused=True)
         else:
@@ -103,8 +106,9 @@ class PlanScreen(AgreementScreen["Plan"]):
             self._take(plan)
 
 
-def plan_blocks(plan: Plan, *, forcible: bool = False) -> Iterator[Block]:
-    """What was read, will be written and happens then; or why it cannot be done. `forcible`: it could be by force."""
+def plan_blocks(plan: Plan, home: Path | None = None, *, forcible: bool = False) -> Iterator[Block]:
+    """What was read, will be written and happens then; or why it cannot be done. `home`: as in `own_command`;
+    `forcible`: it could be by force."""
     request = plan.request
     lanes = (request.key,) if request.key else plan.keys
     for key in lanes[:8]:
@@ -127,7 +131,7 @@ def plan_blocks(plan: Plan, *, forcible: bool = False) -> Iterator[Block]:
     yield from _listed("note", plan.notes)
     yield Block()
     yield Block("Same as:", style="faint")
-    yield Block(safe(plan.command), style="accent", indent=1)
+    yield Block(own_command(request.words, home), style="accent", indent=1)
 
 
 def _listed(name: str, words: tuple[str, ...]) -> Iterator[Block]:

@@ -60,7 +60,8 @@ class NativeActions:
         def make(directory: str | None) -> Start:
             return plan(subject.agent, subject.session_id, cwd=directory)
 
-        screen = StartScreen(verb, make, tmux=bool(os.environ.get("TMUX")))
+        home = self._program.named_home
+        screen = StartScreen(verb, make, tmux=bool(os.environ.get("TMUX")), home=home)
         self.app.push_screen(screen, self._agreed)
 
     def _agreed(self, agreed: Agreed | None) -> None:

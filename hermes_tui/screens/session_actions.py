@@ -110,7 +110,7 @@ class SessionActions(Screen[None]):
             if wish is not None:
                 self.run_worker(self._export(subject, parts, wish), group="session", exit_on_error=True)
 
-        self.app.push_screen(ExportScreen(subject, len(parts), Path("~")), wished)
+        self.app.push_screen(ExportScreen(subject, len(parts), Path("~"), self._program.named_home), wished)
 
     async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: Wish) -> None:
         from hermes_tui.screens.session_work import beside, write_export
@@ -141,7 +141,7 @@ class SessionActions(Screen[None]):
             return
         shown = self.pane.summary
         message = self.pane.message if shown is not None and shown.unified_id == subject.unified_id else None
-        offered = copyables(subject, message)
+        offered = copyables(subject, message, self._program.named_home)
         agent = self._program.manager.saved_labels.get(subject.agent)
         commands = native_commands(safe(agent.label if agent is not None else subject.agent))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual.app import ComposeResult
@@ -13,6 +14,7 @@ from hermes_tui.aside import aside
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.keymap import bindings
+from hermes_tui.own_command import own_command
 from hermes_tui.screens.agreement import AgreementScreen
 from hermes_tui.widgets.buttons import Buttons
 from hermes_tui.widgets.line import Line
@@ -41,11 +43,19 @@ class StartScreen(AgreementScreen[Agreed]):
     contexts = ("start", "page")
     """Contexts of the keys that work here."""
 
-    def __init__(self, verb: Literal["resume", "fork"], make: Callable[[str | None], Start], *, tmux: bool) -> None:
+    def __init__(
+        self,
+        verb: Literal["resume", "fork"],
+        make: Callable[[str | None], Start],
+        *,
+        tmux: bool,
+        home: Path | None = None,
+    ) -> None:
         """`make` gives the plan for a directory (None: the session's own), called in a thread; it raises
-        `HermesTuiError`. `tmux`: a window can be opened."""
+        `HermesTuiError`. `tmux`: a window can be opened. `home`: as in `own_command`."""
         super().__init__(_WORDS[verb])
         self._make = make
+        self._home = home
         self._tmux = tmux
         self._choices: tuple[Literal["here", "window"], ...] = ()
         self.start: Start | None = None
@@ -88,7 +98,7 @@ class StartScreen(AgreementScreen[Agreed]):
 
     def _take(self, start: Start) -> None:
         self.start = start
-        blocks = list(start_blocks(start))
+        blocks = list(start_blocks(start, self._home))
         heading = f"{self._heading} with {safe(start.label)}?"
         if start.obstacles:
             self._choices = ()
@@ -149,8 +159,8 @@ class StartScreen(AgreementScreen[Agreed]):
         self.set_focus(self.query_one(Page))
 
 
-def start_blocks(start: Start) -> Iterator[Block]:
-    """What is started and where, what keeps it from starting, and what may go wrong."""
+def start_blocks(start: Start, home: Path | None = None) -> Iterator[Block]:
+    """What is started and where, what keeps it from starting, and what may go wrong. `home`: as in `own_command`."""
     yield Block(safe(start.title or start.session_id), style="accent")
     yield Block()
     yield Block(safe(" ".join(start.argv)), label="starts", column=_COLUMN)
@@ -172,4 +182,4 @@ def start_blocks(start: Start) -> Iterator[Block]:
         yield Block("d runs it in another directory.", style="accent")
         yield Block()
     yield Block("Same as:", style="faint")
-    yield Block(start.ours, style="accent", indent=1)
+    yield Block(own_command(start.ours, home), style="accent", indent=1)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from lane_homes import FAYE, HermesDemo
 from tmuxes import Tmux
 
 pytestmark = pytest.mark.e2e
@@ -63,3 +67,44 @@ def test_a_reset_from_its_plan_until_it_has_come_true(tmux: Tmux, tmp_path: Path
     while tmux.is_there:
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+@pytest.fixture
+def short() -> Iterator[Path]:
+    """A directory whose path leaves room for more in a line."""
+    with tempfile.TemporaryDirectory(prefix="h") as folder:
+        yield Path(folder)
+
+
+def test_the_command_that_does_the_same_names_the_home(short: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Copied into a shell somewhere else, it makes the same plan."""
+    HermesDemo(short / "demo")
+    variables = {"HOME": str(short), "LC_ALL": "C.UTF-8"}
+    start = f"cd {short} && exec {sys.executable} -m hermes_tui --home demo --no-index"
+    tmux = Tmux(tmp_path_factory.mktemp("t"), (160, 48), ["sh", "-c", start], variables)
+    try:
+        tmux.until("12 lanes")
+        tmux.keys("L")
+        tmux.until("R reset…", "profile default")
+        tmux.keys("Tab")
+        tmux.until("profile coder", "▸ slack")
+        tmux.keys("S")
+        text = tmux.until("Suspend this lane?", "Suspend (y)")
+        tmux.keys("Escape")
+        tmux.until("R reset…", absent="Suspend this lane?")
+        tmux.keys("q", "y")
+        tmux.until("show hermes:")
+    finally:
+        copied = tmux.text()
+        tmux.run("kill-server")
+    home = str((short / "demo").resolve())
+    rows = [row.split("│")[1].strip() for row in text.splitlines() if row.count("│") == 2]
+    words = shlex.split(" ".join(rows[rows.index("Same as:") + 1 : -1]))
+    assert words == ["hermes-tui", "--home", home, "lanes", "suspend", FAYE, "--profile", "coder"]
+    assert f"hermes-tui --home {home} sessions show hermes:" in copied
+    argv = [sys.executable, "-m", "hermes_tui", *words[1:], "--dry-run"]
+    done = subprocess.run(argv, cwd="/", capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    said = [row.partition("writes")[2].strip() for row in done.stdout.splitlines() if "writes" in row]
+    shown = " ".join(text.split())
+    assert said and all(one in shown for one in said), (said, text)

@@ -7,7 +7,6 @@ read is no longer so; nothing that was not in the plan is ever written.
 from __future__ import annotations
 
 import hashlib
-import shlex
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -41,9 +40,9 @@ class Request(_Part, frozen=True):
     """For `resume`: a session of another chat or person too."""
 
     @property
-    def argv(self) -> tuple[str, ...]:
-        """The command that does the same."""
-        words = ["hermes-tui", "lanes", self.kind, *(word for word in (self.key, self.target) if word)]
+    def words(self) -> tuple[str, ...]:
+        """What is written after `hermes-tui` and its own options to have the same done."""
+        words = ["lanes", self.kind, *(word for word in (self.key, self.target) if word)]
         for name in _OPTIONS:
             value = getattr(self, name)
             if value:
@@ -51,11 +50,6 @@ class Request(_Part, frozen=True):
         if self.profile != "default":
             words += ["--profile", self.profile]
         return tuple(words)
-
-    @property
-    def command(self) -> str:
-        """The same for a shell."""
-        return shlex.join(self.argv)
 
 
 class RowChange(_Part, frozen=True):
@@ -145,11 +139,6 @@ class Plan(_Part, frozen=True):
     changes: Changes = Changes()
     basis: str = ""
     """Fingerprint of what was read."""
-
-    @property
-    def command(self) -> str:
-        """The command line that does the same."""
-        return self.request.command
 
 
 def basis_of(*parts: Any) -> str:

@@ -69,10 +69,10 @@ class Start(msgspec.Struct, frozen=True, kw_only=True):
         return command_line(self.argv, cwd=self.cwd, env=self.env, unset=self.unset)
 
     @property
-    def ours(self) -> str:
-        """This program's own command that does the same, for a shell, safe to show."""
+    def ours(self) -> tuple[str, ...]:
+        """What is written after `hermes-tui` and its own options to have the same done."""
         where = ("--cwd", self.cwd) if self.elsewhere else ()
-        return command_line(("hermes-tui", "sessions", self.verb, self.agent, self.session_id, *where))
+        return ("sessions", self.verb, self.agent, self.session_id, *where)
 
     def check(self, told: Callable[[Obstacle], str] = lambda obstacle: obstacle.text) -> None:
         """Raise `AgentNotInstalled` or `ValidationError` where something keeps it from being started. `told`: the

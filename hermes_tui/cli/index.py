@@ -21,8 +21,10 @@ _LOOK = 2.0
 """Seconds between two lines that say how far it is."""
 _STATES = {
     "absent": "there is none yet; it is made when something is searched for",
+    "impossible": "there is none: the sessions themselves are searched",
     "complete": "complete",
-    "partial": "being made: what it lacks is searched in the sessions themselves",
+    "growing": "being made: what it lacks is searched in the sessions themselves",
+    "partial": "incomplete: what it lacks is searched in the sessions themselves",
     "unusable": "cannot be used: the sessions themselves are searched",
     "off": "switched off: the sessions themselves are searched",
 }
@@ -97,7 +99,7 @@ def _show(service: IndexService, as_json: bool) -> Progress:
 
 
 def _lines(progress: Progress) -> Iterator[str]:
-    yield f"index     {_STATES[progress.state]}"
+    yield f"index     {_STATES[_state(progress)]}"
     if progress.sources:
         yield f"said      {_share(progress.prose, progress.sources)}"
         yield f"tools     {_share(progress.everything, progress.sources)}"
@@ -108,6 +110,12 @@ def _lines(progress: Progress) -> Iterator[str]:
     if progress.trouble:
         yield f"trouble   {safe(progress.trouble)}"
     yield f"file      {safe(progress.path)}" + (f" ({progress.size / 1e6:,.1f} MB)" if progress.size else "")
+
+
+def _state(progress: Progress) -> str:
+    if progress.running and progress.state in ("absent", "partial"):
+        return "growing"
+    return "impossible" if progress.trouble and progress.state == "absent" else progress.state
 
 
 def _share(done: int, of: int) -> str:

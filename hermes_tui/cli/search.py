@@ -16,6 +16,7 @@ from hermes_tui.cli.when import when_option
 from hermes_tui.display import age, count, fit, safe
 
 if TYPE_CHECKING:
+    from hermes_tui.sessions.index.service import IndexService
     from hermes_tui.sessions.search.model import Outcome, Result, Window
     from session_adapters.model import SessionSummary
 
@@ -70,7 +71,7 @@ def search(
     else:
         for line in _lines(outcome.results, datetime.now(UTC), output.terminal_width(), _marks()):
             output.write(f"{line}\n")
-        _narrate(outcome, options["agent"], manager.agents, with_index=manager.index.path.exists())
+        _narrate(outcome, options["agent"], manager.agents, manager.index)
     manager.index.poke(follow=False)
     manager.index.close()
     return narration.OK
@@ -103,7 +104,7 @@ def _marked(one: Result, marks: tuple[str, str]) -> str:
     return "".join((*parts, safe(one.snippet[at:])))
 
 
-def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], *, with_index: bool) -> None:
+def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: IndexService) -> None:
     """Say on standard error how much was found and how complete that is (law 4)."""
     if agent is not None and agent not in agents:
         narration.say(f"hermes-tui: no agent is called {safe(agent)!r}; known are {', '.join(agents)}")
@@ -117,8 +118,11 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], *, with
     )
     shown = f", the first {len(outcome.results)} are shown" if len(outcome.results) < outcome.total else ""
     narration.say(f"hermes-tui: {found} found{shown}; {outcome.coverage}")
-    if outcome.coverage.trouble and with_index:
-        narration.say(f"hermes-tui: the index was not asked: {safe(outcome.coverage.trouble)}")
+    coverage = outcome.coverage
+    if coverage.indexed < coverage.sources and (trouble := index.trouble):
+        narration.say(f"hermes-tui: {safe(trouble)}")
+    elif coverage.trouble and os.path.lexists(index.path):
+        narration.say(f"hermes-tui: the index was not asked: {safe(coverage.trouble)}")
     if outcome.problems:
         narration.say(
             f"hermes-tui: {len(outcome.problems)} could not be searched or only in part; `hermes-tui doctor` says why"

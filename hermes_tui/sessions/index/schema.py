@@ -170,7 +170,7 @@ def open_reader(path: Path) -> apsw.Connection:
 def _check(connection: apsw.Connection) -> None:
     found = _pragma(connection, "application_id"), _pragma(connection, "user_version")
     if found == (0, 0):
-        raise IndexUnusable("it is being made")
+        raise IndexUnusable("there is nothing in it yet")
     if found != (APPLICATION, FORMAT):
         raise Damaged("it is of another version of this program")
 

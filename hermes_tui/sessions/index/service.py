@@ -24,6 +24,7 @@ import hermes_tui
 import session_adapters
 from hermes_tui import locking
 from hermes_tui.sessions.cache import cache_name
+from hermes_tui.sessions.index.place import leave_word, trouble_at
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import STORES, remove
 from session_adapters.base import Environment, Source
@@ -39,7 +40,7 @@ _STEP = 5.0
 """Seconds after which it is worth to look again whether an indexer has ended."""
 _TROUBLE = {
     1: "the indexer failed; the log says where",
-    4: "the index cannot be written: the disk is full, or the cache directory is read-only",
+    4: "the index could not be written: the disk is full, or the cache directory is read-only",
 }
 _TAKE_OVER = 10.0
 """Seconds for an indexer of another program to say who it is and to end."""
@@ -91,6 +92,7 @@ class IndexService:
         self.path = path
         self.on = on
         self.index = Index(path if on else path.with_suffix(".off"))
+        self._held = path.with_suffix(".lock")
         self._environment = environment
         self._sources = sources
         self._process: subprocess.Popen[bytes] | None = None
@@ -189,18 +191,26 @@ class IndexService:
 
     # How far it is -----------------------------------------------------------------------------------------
 
-    def progress(self) -> Progress:
-        """How far the index is."""
-        running = locking.is_held(self.path.with_suffix(".lock"))
-        size = sum(_size(Path(f"{self.path}{end}")) for end in ("", "-wal"))
+    @property
+    def trouble(self) -> str:
+        """Why the index does not grow, one sentence without a full stop; empty while it may."""
+        if not self.on:
+            return ""
         with self._lock:
             self._alive()
-            trouble = self._trouble
+            said = self._trouble
+        return trouble_at(self.path, self._held) or said
+
+    def progress(self) -> Progress:
+        """How far the index is."""
+        running = locking.is_held(self._held)
+        size = sum(_size(Path(f"{self.path}{end}")) for end in ("", "-wal"))
+        trouble = self.trouble
         if not self.on:
             return Progress(state="off", path=str(self.path), size=size, running=running)
         figures = self.index.figures()
         if figures is None:
-            absent = not self.path.exists()
+            absent = not os.path.lexists(self.path)
             trouble = trouble or ("" if absent else self.index.problem)
             state: Literal["absent", "unusable"] = "absent" if absent else "unusable"
             return Progress(state=state, path=str(self.path), size=size, running=running, trouble=trouble)
@@ -225,6 +235,7 @@ class IndexService:
             return False
         try:
             remove(self.path)
+            leave_word(held, "")
         finally:
             os.close(held)
         return True
@@ -232,9 +243,8 @@ class IndexService:
     def _take_over(self) -> int | None:
         """The lock, if need be from the indexer that has it: it may be stopped at any moment, and says who it is
         when it has looked at the stores."""
-        name = self.path.with_suffix(".lock")
         until = time.monotonic() + _TAKE_OVER
-        while (held := locking.take(name)) is None and time.monotonic() < until:
+        while (held := locking.take(self._held)) is None and time.monotonic() < until:
             pid = self.index.indexer()
             if pid is not None and self._is_indexer(pid):
                 with suppress(ProcessLookupError, PermissionError):

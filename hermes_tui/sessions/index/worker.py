@@ -22,6 +22,7 @@ from hermes_tui import locking
 from hermes_tui.log import write_failure
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.indexer import Indexer
+from hermes_tui.sessions.index.place import leave_word, reason_of
 from hermes_tui.sessions.index.schema import (
     STORES,
     Damaged,
@@ -92,19 +93,24 @@ def work(path: Path, *, follow: bool = False) -> Outcome:
         return Outcome.NO_PLACE
     if held is None:
         return Outcome.BUSY
+    leave_word(held, "")
     try:
-        for attempt in range(2):
-            try:
-                return _index(path, parent)
-            except (Damaged, apsw.Error) as error:
-                if attempt or not (isinstance(error, Damaged) or broken(error)):
-                    return Outcome.NO_PLACE
-            remove(path)
-    except OSError:
+        return _index_anew_if_damaged(path, parent)
+    except (OSError, apsw.Error) as error:
+        leave_word(held, reason_of(error))
         return Outcome.NO_PLACE
     finally:
         os.close(held)
-    return Outcome.FAILED
+
+
+def _index_anew_if_damaged(path: Path, parent: _Parent) -> Outcome:
+    try:
+        return _index(path, parent)
+    except (Damaged, apsw.Error) as error:
+        if not (isinstance(error, Damaged) or broken(error)):
+            raise
+    remove(path)
+    return _index(path, parent)
 
 
 def _index(path: Path, parent: _Parent) -> Outcome:

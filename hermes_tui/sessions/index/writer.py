@@ -130,8 +130,8 @@ class Writer:
         self._named.clear()
         self._called.clear()
         self._numbers.forget()
-        if self._open:
-            self._open = False
+        self._open = False
+        if self._connection.in_transaction:  # SQLite itself has ended one for which there was no room
             self._connection.execute("ROLLBACK")
 
     # Sources -----------------------------------------------------------------------------------------------

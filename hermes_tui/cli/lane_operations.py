@@ -141,7 +141,11 @@ def log(context: click.Context, /, limit: int, profile: str | None, as_json: boo
 def _operations(context: click.Context) -> Operations:
     from hermes_tui.lifecycle.operations import Operations
 
-    return Operations(environment(context), read_only=context.find_root().obj.config().read_only)
+    return Operations(
+        environment(context),
+        read_only=context.find_root().obj.config().read_only,
+        waiting=lambda words: narration.say(f"hermes-tui: {words}"),
+    )
 
 
 def _request(context: click.Context, kind: Any, key: str, profile: str | None, **more: Any) -> Request:

@@ -6,7 +6,8 @@ Plans and their application run in threads; the screen is told how it went, and 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from hermes_tui.aside import aside
 from hermes_tui.display import safe
@@ -22,9 +23,22 @@ if TYPE_CHECKING:
     from hermes_tui.lifecycle.lanes import Lane, Profile
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
 
-__all__ = ["LaneOperations"]
+__all__ = ["Doing", "LaneOperations"]
 
 _DAYS = (7, 30, 90, 180, 365)
+
+
+class Doing(NamedTuple):
+    """An operation that is being carried out."""
+
+    kind: str
+    waits: str = ""
+    """Whom it has to wait for; a clause."""
+
+    @property
+    def words(self) -> str:
+        """For the lane's row."""
+        return f"{self.kind} waits" if self.waits else f"{self.kind} …"
 
 
 class LaneOperations:
@@ -33,7 +47,7 @@ class LaneOperations:
     if TYPE_CHECKING:
         _clock: Clock
         _read_only: bool
-        _doing: dict[tuple[str, str], str]
+        _doing: dict[tuple[str, str], Doing]
         news: LaneNews | None
         app: Any
         notify: Any
@@ -56,11 +70,11 @@ class LaneOperations:
         def _show(self) -> None:
             raise NotImplementedError
 
-    def _operations(self) -> Operations:
+    def _operations(self, waiting: Callable[[str], None] = lambda words: None) -> Operations:
         from hermes_tui.lifecycle.operations import Operations
 
         environment = self.program.manager.environment
-        return Operations(environment, read_only=self._read_only, clock=self._clock.now)
+        return Operations(environment, read_only=self._read_only, clock=self._clock.now, waiting=waiting)
 
     # Asking ------------------------------------------------------------------------------------------------
 
@@ -181,22 +195,33 @@ class LaneOperations:
     def _agreed(self, plan: Plan | None) -> None:
         if plan is None:
             return
-        doing = f"{plan.request.kind} …"
-        self._doing.update(((plan.request.profile, key), doing) for key in plan.keys)
-        self._show()
+        self._say_doing(plan)
         # The program's, not the screen's: it goes on when the screen is left.
         self.program.run_worker(self._carry_out(plan), group="lanes", exit_on_error=True)
 
+    def _say_doing(self, plan: Plan, waits: str = "") -> None:
+        doing = Doing(plan.request.kind, waits)
+        self._doing.update(((plan.request.profile, key), doing) for key in plan.keys)
+        self._show()
+
     async def _carry_out(self, plan: Plan) -> None:
         kind = plan.request.kind
+        over = False
+
+        def waits(words: str) -> None:
+            if not over:
+                self._say_doing(plan, words)
+
+        operations = self._operations(lambda words: self.program.in_loop(partial(waits, words)))
         try:
-            outcome: Outcome = await aside(self._operations().apply, plan)
+            outcome: Outcome = await aside(operations.apply, plan)
         except HermesTuiError as error:
             self._tell(f"{kind}: {error}", bad=True)
         except Exception as error:  # a bug, or a system that fails in a new way: the log has what was begun
             self._tell(f"{kind}: it did not work ({type(error).__name__}: {error})", bad=True)
         else:
             self._tell(f"{kind}: {outcome.state}, {outcome.text}", bad=outcome.state in ("lost", "failed"))
+        over = True
         for key in plan.keys:
             self._doing.pop((plan.request.profile, key), None)
         self._show()

@@ -12,7 +12,7 @@ from textual.screen import Screen
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.keymap import bindings
-from hermes_tui.screens.lane_operations import LaneOperations
+from hermes_tui.screens.lane_operations import Doing, LaneOperations
 from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.lanes.facts import lane_blocks, lane_row
 from hermes_tui.widgets.lanes.table import LaneTable
@@ -48,7 +48,7 @@ class LanesScreen(LaneOperations, Screen[None]):
         self._profile = ""
         self.news: LaneNews | None = None
         """What is shown; None before the first look."""
-        self._doing: dict[tuple[str, str], str] = {}
+        self._doing: dict[tuple[str, str], Doing] = {}
 
     @property
     def contexts(self) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ class LanesScreen(LaneOperations, Screen[None]):
                 now,
                 self._clock.local,
                 self._recent(self._notice(lane)),
-                self._doing.get((lane.profile, lane.key), ""),
+                doing.words if (doing := self._doing.get((lane.profile, lane.key))) is not None else "",
             )
             for lane in news.board.lanes
             if lane.profile == self._profile
@@ -159,7 +159,9 @@ class LanesScreen(LaneOperations, Screen[None]):
             page.show([Block(safe(news.board.no_home), style="faint")] if news.board.no_home else [])
             return
         now = self._clock.now()
-        page.show(lane_blocks(lane, now, self._clock.local, self._notice(lane)))
+        doing = self._doing.get((lane.profile, lane.key))
+        waits = doing.waits if doing is not None else ""
+        page.show(lane_blocks(lane, now, self._clock.local, self._notice(lane), waits))
 
     @on(LaneTable.Moved)
     def _moved(self) -> None:

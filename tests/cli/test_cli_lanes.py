@@ -9,13 +9,16 @@ import re
 import select
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from databases import locked
 from hermes_tui.cli.edge import execute
+from hermes_tui.lifecycle.state_db import store
 from lifecycle.worlds import gateway
 from tiny_home import tree_hash
 
@@ -212,6 +215,29 @@ def test_pending_and_lost_have_their_codes(run: Lanes) -> None:
         assert run.json("log")[0]["state"] == "pending"
         code, _, err = run("mark", KEY, "--yes")
         assert (code, "a gateway is running" in err) == (10, True)
+
+
+def test_who_is_waited_for_is_said_once(run: Lanes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "BUSY_TIMEOUT", 1)
+    pids: list[int] = []
+    pauses: list[float] = []
+    database = run.home / ".hermes" / "state.db"
+    with locked(database) as release:
+
+        def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 3:
+                pids.append(release())
+
+        monkeypatch.setattr(time, "sleep", sleep)
+        code, out, err = run("suspend", KEY, "--yes", "--json")
+    assert code == 0
+    assert json.loads(out)["outcome"]["state"] == "done"
+    assert re.fullmatch(
+        rf"hermes-tui: process {pids[0]} \(python\S*\) keeps {re.escape(str(database))} locked; "
+        r"trying on, for 16 s at most\n",
+        err,
+    )
 
 
 @pytest.mark.parametrize(("answer", "code"), [("y", 0), ("n", 10), ("", 10)])

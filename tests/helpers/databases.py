@@ -8,7 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from support import REPOSITORY
 __all__ = [
     "count_rows",
     "crashed_writer",
+    "locked",
     "make_rows",
     "names_in",
     "open_descriptors",
@@ -162,3 +163,26 @@ def count_rows(connection: apsw.Connection) -> int:
 def names_in(folder: Path) -> set[str]:
     """What stands there."""
     return {path.name for path in folder.iterdir()}
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[Callable[[], int]]:
+    """Another process writes and does not come to an end, until the function is called; that says which it is."""
+    code = (
+        "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1], isolation_level=None)\nc.execute('BEGIN IMMEDIATE')\n"
+        "print('held', flush=True)\nsys.stdin.read()\nc.execute('ROLLBACK')"
+    )
+    holder = subprocess.Popen(
+        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "held\n"
+
+    def release() -> int:
+        holder.communicate()
+        return holder.pid
+
+    try:
+        yield release
+    finally:
+        holder.communicate()

@@ -14,7 +14,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from databases import run_python, tree
+from databases import locked, run_python, tree
 from hermes_tui.errors import SessionNotFound, StoreBusy, StoreError
 from hermes_tui.lifecycle.state_db import SessionDB, TitleRefused, store
 from support import REPOSITORY
@@ -212,29 +212,6 @@ def test_a_file_system_that_is_mounted_read_only(path: Path, monkeypatch: pytest
     assert tree(path.parent) == before
 
 
-@contextmanager
-def locked(path: Path) -> Iterator[Callable[[], int]]:
-    """Another process writes and does not come to an end, until the function is called; that says which it is."""
-    code = (
-        "import sqlite3, sys\nc = sqlite3.connect(sys.argv[1], isolation_level=None)\nc.execute('BEGIN IMMEDIATE')\n"
-        "print('held', flush=True)\nsys.stdin.read()\nc.execute('ROLLBACK')"
-    )
-    holder = subprocess.Popen(
-        [sys.executable, "-c", code, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == "held\n"
-
-    def release() -> int:
-        holder.communicate()
-        return holder.pid
-
-    try:
-        yield release
-    finally:
-        holder.communicate()
-
-
 def test_a_lock_that_is_never_given_back(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pauses: list[float] = []
     monkeypatch.setattr(store, "BUSY_TIMEOUT", 1)
@@ -260,6 +237,29 @@ def test_a_lock_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         row = db.get_session("a")
     assert row is not None
     assert row["end_reason"] == "at last"
+
+
+def test_who_keeps_it_locked_is_told_once_while_trying_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(store, "BUSY_TIMEOUT", 1)
+    told: list[str] = []
+    pauses: list[float] = []
+    with (
+        store.Store(path, read_only=False, clock=time.time, waiting=told.append) as opened,
+        locked(path) as release,
+    ):
+        pids: list[int] = []
+
+        def sleep(seconds: float) -> None:
+            pauses.append(seconds)
+            if len(pauses) == 3:
+                pids.append(release())
+
+        monkeypatch.setattr(time, "sleep", sleep)
+        with opened.transaction():
+            opened.execute("UPDATE sessions SET end_reason = 'at last'")
+    assert len(pauses) == 3
+    assert len(told) == 1
+    assert told[0].startswith(f"process {pids[0]} (python")
 
 
 def test_a_store_that_was_replaced_is_not_written(path: Path) -> None:

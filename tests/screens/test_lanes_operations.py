@@ -8,7 +8,9 @@ from typing import cast
 
 import pytest
 
+from databases import locked
 from hermes_tui.demo.gateway import DemoGateway
+from hermes_tui.lifecycle.state_db import store
 from hermes_tui.screens.lane_transcript import LaneTranscript
 from hermes_tui.screens.lanes import LanesScreen
 from hermes_tui.screens.session_picker import SessionPicker
@@ -65,6 +67,28 @@ async def test_the_button_does_what_its_key_does(demo: HermesDemo, at_once: None
         await pilot.press("tab", "enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, LanesScreen))
         await until(pilot, lambda: state(pilot, BO) == "✓ suspended 10:34")
+        assert demo.entry(BO, "coder")["suspended"] is True
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)])
+async def test_who_is_waited_for_is_said(
+    demo: HermesDemo, at_once: None, monkeypatch: pytest.MonkeyPatch, size: tuple[int, int]
+) -> None:
+    """Until then the row says that it waits, and the text below it for whom."""
+    monkeypatch.setattr(store, "BUSY_TIMEOUT", 1)
+    monkeypatch.setattr(store, "MAX_TRIES", 10_000)
+    async with demo.program(size) as pilot:
+        await go(pilot, BO, "coder")
+        with locked(demo.root / "profiles" / "coder" / "state.db") as release:
+            await pilot.press("S")
+            await planned(pilot)
+            await pilot.press("y")
+            await until(pilot, lambda: state(pilot, BO) == "… suspend waits")
+            await until(pilot, lambda: "locked; trying on, for 16 s at most" in " ".join(screen_text(pilot).split()))
+            said = " ".join(screen_text(pilot).split())
+            assert f"waits process {release()} (python" in said
+        await until(pilot, lambda: state(pilot, BO) == "✓ suspended 10:34")
+        assert "locked" not in screen_text(pilot)
         assert demo.entry(BO, "coder")["suspended"] is True
 
 

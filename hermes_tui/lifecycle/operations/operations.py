@@ -23,6 +23,7 @@ from hermes_tui.lifecycle.operations.verify import Outcome
 from hermes_tui.lifecycle.operations.writing import write_file, write_rows
 from hermes_tui.lifecycle.rows import Rows
 from hermes_tui.lifecycle.state_db.access import examine
+from hermes_tui.lifecycle.state_db.contention import PATIENCE
 from hermes_tui.lifecycle.state_db.migrations import needs_work
 from hermes_tui.lifecycle.state_db.store import Store
 from session_adapters.base import Environment
@@ -44,13 +45,15 @@ class Operations(Ledger):
         audit: Audit | None = None,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         step: Callable[[str], None] = lambda name: None,
+        waiting: Callable[[str], None] = lambda words: None,
     ) -> None:
         """`read_only` refuses to apply anything. `audit` None: the user's own log. `clock` gives aware times. `step`
         is told each step before it is taken (begun, rows, index, commit, applied, mirror, verify): for tests that
-        break off there."""
+        break off there. `waiting` is told in a clause for which process `apply` has to wait."""
         super().__init__(environment, audit or Audit(), clock)
         self._read_only = read_only
         self._step = step
+        self._waiting = waiting
 
     # Planning ------------------------------------------------------------------------------------------------
 
@@ -130,7 +133,7 @@ class Operations(Ledger):
             raise OperationRefused(reason)
         begun: Record | None = None
         try:
-            with Store(home.database, read_only=False, clock=time.time) as store, store.transaction():
+            with self._store(home) as store, store.transaction():
                 rows = Rows.within(store)
                 fresh = self._drawn(plan.request, rows, home, plan.becomes)
                 if fresh.refusal:
@@ -211,10 +214,16 @@ class Operations(Ledger):
                 with suppress(OperationRefused):  # something else has written there since
                     write_file(_placed(home), begun.changes.inverse.file)
             if found.state == "interrupted":
-                with Store(home.database, read_only=False, clock=time.time) as store, store.transaction():
+                with self._store(home) as store, store.transaction():
                     write_rows(store, begun.changes)
                 self._audit.append(Record(operation=operation.id, event="applied", at=self._clock()))
             self._settled(self._known(operation.id), self._judged)
+
+    def _store(self, home: HermesHome) -> Store:
+        def waiting(process: str) -> None:
+            self._waiting(f"{process} keeps {home.database} locked; trying on, for {PATIENCE:.0f} s at most")
+
+        return Store(home.database, read_only=False, clock=time.time, waiting=waiting)
 
     def _gateway(self, home: HermesHome) -> Gateway:
         return gateway_for(home.path, home.profile, home.root, self._environment.proc)

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 import apsw
 
-__all__ = ["BUSY", "BUSY_TIMEOUT", "CHECKPOINT_EVERY", "MAX_TRIES", "patiently", "pause"]
+__all__ = ["BUSY", "BUSY_TIMEOUT", "CHECKPOINT_EVERY", "MAX_TRIES", "PATIENCE", "patiently", "pause"]
 
 T = TypeVar("T")
 
@@ -20,6 +20,8 @@ BUSY_TIMEOUT = 1000
 MAX_TRIES = 15
 RETRY_PAUSE = (0.020, 0.150)
 """Seconds between two tries, drawn at random between these."""
+PATIENCE = MAX_TRIES * (BUSY_TIMEOUT / 1000 + sum(RETRY_PAUSE) / 2)
+"""Seconds that all tries take, about."""
 CHECKPOINT_EVERY = 50
 """Writes between two checkpoints."""
 
@@ -29,11 +31,11 @@ def pause() -> None:
     time.sleep(random.uniform(*RETRY_PAUSE))  # noqa: S311 - no secret
 
 
-def patiently(work: Callable[[], T]) -> T:
-    """`work()`, tried again while another process is in the way."""
+def patiently(work: Callable[[], T], wait: Callable[[], None] = pause) -> T:
+    """`work()`, tried again while another process is in the way; `wait` is called between two tries."""
     for _ in range(MAX_TRIES - 1):
         try:
             return work()
         except BUSY:
-            pause()
+            wait()
     return work()

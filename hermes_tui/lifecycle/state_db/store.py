@@ -21,6 +21,7 @@ from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.state_db.access import create_file, examine
 from hermes_tui.lifecycle.state_db.contention import BUSY, BUSY_TIMEOUT, CHECKPOINT_EVERY, MAX_TRIES, patiently, pause
 from hermes_tui.lifecycle.state_db.failures import told
+from hermes_tui.lifecycle.state_db.holders import holder
 from hermes_tui.lifecycle.state_db.migrations import bring_up, needs_work
 from hermes_tui.lifecycle.state_db.rows import Row, clean, fetch
 from hermes_tui.lifecycle.state_db.schema import Schema
@@ -32,11 +33,21 @@ __all__ = ["Store"]
 class Store:
     """An open store. Threads may share it. Everything else of `SessionDB` is built on these few methods."""
 
-    def __init__(self, path: Path, *, read_only: bool, clock: Callable[[], float]) -> None:
-        """Raises `StoreError`."""
+    def __init__(
+        self,
+        path: Path,
+        *,
+        read_only: bool,
+        clock: Callable[[], float],
+        waiting: Callable[[str], None] = lambda holder: None,
+    ) -> None:
+        """`waiting` is told, once, which process is in the way when the first try was in vain and more will follow:
+        they take `PATIENCE` seconds. Raises `StoreError`."""
         self.path = path
         self.read_only = read_only
         self._clock = clock
+        self._waiting = waiting
+        self._waits = False
         self._lock = threading.RLock()
         self._depth = 0
         self._writes = 0
@@ -78,8 +89,8 @@ class Store:
         connection.execute("PRAGMA temp_store = 2")
         if self._schema.is_empty:
             # One that is in use has the mode that its file system allows: Hermes has tried.
-            patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall())
-        patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master").fetchall())
+            patiently(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchall(), self._wait)
+        patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master").fetchall(), self._wait)
 
     def close(self) -> None:
         """Give everything back. What is in the log is brought into the database as far as nobody is in the way."""
@@ -108,9 +119,9 @@ class Store:
         return self._schema
 
     def _look_again(self, connection: apsw.Connection) -> None:
-        cookie = patiently(lambda: connection.execute("PRAGMA schema_version").fetchall())[0][0]
+        cookie = patiently(lambda: connection.execute("PRAGMA schema_version").fetchall(), self._wait)[0][0]
         if self._cookie != cookie:
-            self._schema = patiently(lambda: Schema.of(connection))
+            self._schema = patiently(lambda: Schema.of(connection), self._wait)
             self._cookie = cookie
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:
@@ -121,7 +132,7 @@ class Store:
                 return read_database(self._real, lambda connection: fetch(connection, query, bound))
             with self._lock, told(self.path, "read"):
                 connection = self._writer()
-                return patiently(lambda: fetch(connection, query, bound))
+                return patiently(lambda: fetch(connection, query, bound), self._wait)
         except DatabaseUnreadable as error:
             raise StoreError(f"The session store {self.path} cannot be read: {error}.") from error
         except UnicodeDecodeError as error:
@@ -157,7 +168,7 @@ class Store:
         connection = self._begin()
         try:
             yield
-            patiently(lambda: connection.execute("COMMIT"))
+            patiently(lambda: connection.execute("COMMIT"), self._wait)
         except BaseException:
             if connection.in_transaction:  # SQLite itself may have rolled it back
                 connection.execute("ROLLBACK")
@@ -183,8 +194,15 @@ class Store:
             except BaseException:
                 self._lock.release()
                 raise
-            pause()
+            self._wait()
         raise AssertionError("not reached")
+
+    def _wait(self) -> None:
+        """Between two tries."""
+        if not self._waits:
+            self._waits = True
+            self._waiting(holder(self._real))
+        pause()
 
     @contextmanager
     def _nested(self) -> Iterator[None]:

@@ -50,14 +50,14 @@ def _chat(lane: Lane) -> str:
 
 
 def lane_blocks(
-    lane: Lane, now: datetime, local: Callable[[datetime], datetime], notice: Notice | None
+    lane: Lane, now: datetime, local: Callable[[datetime], datetime], notice: Notice | None, waits: str = ""
 ) -> list[Block]:
-    """Everything about one lane, the most telling first."""
+    """Everything about one lane, the most telling first. `waits`: for whom what is being done to it has to wait."""
 
     def moment(one: datetime | None) -> str:
         return f"{local(one):%Y-%m-%d %H:%M}" if one is not None else ""
 
-    facts: dict[str, str] = {}
+    facts = {"waits": waits}
     if notice is not None:
         outcome = notice.outcome
         facts[f"{outcome.request.kind}"] = f"{moment(outcome.at)}: {outcome.state}, {outcome.text}"
@@ -75,7 +75,7 @@ def lane_blocks(
         "since": f"{moment(lane.created_at)}, last active {moment(lane.last_active)}" if lane.created_at else "",
         "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
     }
-    warned = {"not readable", "disagreement", "restarts"}
+    warned = {"waits", "not readable", "disagreement", "restarts"}
     blocks = [Block(safe(lane.key), style="heading")]
     for name, value in facts.items():
         if value:

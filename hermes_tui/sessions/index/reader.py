@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ import msgspec
 from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known
 from hermes_tui.sessions.index.pool import Pool, Stop
 from hermes_tui.sessions.index.questions import Name, Question, questions
-from hermes_tui.sessions.index.rows import Facts, Page, page
+from hermes_tui.sessions.index.rows import Facts, Page, Run, page
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Report, key_of
 from hermes_tui.sessions.query.tree import Tree
@@ -165,46 +164,45 @@ class Index:
             return None
         low = 0 if since is None else int(since) << SECOND
         high = (1 << 62) if until is None else (int(until) + 1) << SECOND
-        runs = [self._run(alike, coverage, low, high, stop, each=each) for alike in _alike(asked)]
-        return heapq.merge(*runs, key=lambda hit: -hit.row)
+        return self._pages(_alike(asked), coverage, low, high, stop, each=each)
 
-    def _run(
-        self, asked: Sequence[Question], coverage: Coverage, low: int, high: int, stop: Stop | None, *, each: bool
+    def _pages(
+        self, runs: Sequence[Run], coverage: Coverage, low: int, high: int, stop: Stop | None, *, each: bool
     ) -> Iterator[Hit]:
         def read(connection: apsw.Connection) -> Page:
             _same(connection, coverage)
-            return page(connection, asked, known, low, before, size, each=each)
+            return page(connection, runs, known, low, before, size, each=each)
 
-        size, before = (_FIRST if each else _FIRST_GROUPED), high
+        size = _FIRST if each else _FIRST_GROUPED
+        before: Sequence[int] = [high] * len(runs)
         known: dict[Name, frozenset[str]] = {}
-        while True:
+        while runs:
             found = self._pool.ask_until(read, stop)
             if found is None:
                 return
-            yield from _hits(found.messages, asked[0], coverage, each=each)
-            if found.last is None:
+            yield from _hits(found.messages, [run[0] for run in runs], coverage, each=each)
+            if found.before is None:
                 return
-            before = found.last
+            before = found.before
             size = min(size * 4, _LARGEST)
 
 
-def _alike(asked: Iterable[Question]) -> list[list[Question]]:
-    """Questions of which the answers are of one kind, together: they may have rows in common."""
+def _alike(asked: Iterable[Question]) -> list[Run]:
     found: dict[tuple[Field, bool, Level, bool], list[Question]] = {}
     for one in asked:
         found.setdefault((one.field, one.exact, one.level, one.wordless), []).append(one)
     return list(found.values())
 
 
-def _hits(rows: Iterable[Facts], question: Question, coverage: Coverage, *, each: bool) -> Iterator[Hit]:
-    least = question.level
-    for row, source, agent, path, native, session_id, key, at, role, visibility, said, number, _, _ in rows:
-        if coverage.numbers.get(source, Level.NOTHING) >= least:
+def _hits(rows: Iterable[Facts], kinds: Sequence[Question], coverage: Coverage, *, each: bool) -> Iterator[Hit]:
+    for row, source, agent, path, native, session_id, key, at, role, visibility, said, number, _, _, run in rows:
+        kind = kinds[run]
+        if coverage.numbers.get(source, Level.NOTHING) >= kind.level:
             time = at / 1000 if at is not None else float(row >> SECOND)
             message_id, shown = key.partition("\0")[0], VISIBILITY[visibility]
             place = agent, path, native, session_id, message_id, time, role, shown
-            if not question.wordless:
-                yield Hit(*place, question.field, row, question.exact, number)
+            if not kind.wordless:
+                yield Hit(*place, kind.field, row, kind.exact, number)
             elif each and number == 2:
                 yield Hit(*place, "prose", row)
                 yield Hit(*place, "tool", row)
@@ -215,7 +213,7 @@ def _hits(rows: Iterable[Facts], question: Question, coverage: Coverage, *, each
 def _generation(connection: apsw.Connection) -> str:
     found = connection.execute("SELECT value FROM meta WHERE key='generation'").get
     if not isinstance(found, str):
-        raise IndexUnusable("it is being made")
+        raise IndexUnusable("there is nothing in it yet")
     return found
 
 

@@ -248,6 +248,7 @@ class MainScreen(
     def on_descendant_focus(self) -> None:
         """Other keys work now, and on a narrow screen another pane is to be seen."""
         self._turn_to(reading=self.is_reading)
+        self._show_counts()
         self._show_hints()
 
     def _turn_to(self, *, reading: bool) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -18,6 +19,7 @@ from hermes_tui.recent import Recent
 from hermes_tui.screens.found_actions import Aim, FoundActions
 from hermes_tui.screens.looking import Looking
 from hermes_tui.watch import Slot
+from hermes_tui.widgets.header import SEARCHING
 from hermes_tui.widgets.results import Listed, Names, answer_of, listed, nothing_rows
 from hermes_tui.widgets.session_rows import Conversation, Forest, Snippet
 from hermes_tui.widgets.transcript.loading import Kept
@@ -67,7 +69,7 @@ class Searching(FoundActions, Looking):
         self._only: tuple[str, frozenset[str]] = ("", frozenset())
         """A text in the box that stands for these very sessions."""
         self._names = Names(Forest())
-        self._named: tuple[str, list[Conversation]] = ("", [])
+        self._named: tuple[str, Sequence[Conversation]] = ("", ())
         """A query, and what fits it by name."""
         self._typing: Timer | None = None
         self._late: Timer | None = None
@@ -88,7 +90,7 @@ class Searching(FoundActions, Looking):
         shown = self._snapshot_shown
         if shown is None:
             return ""
-        return str(shown.coverage) if shown.done else "searching …"
+        return str(shown.coverage) if shown.done else SEARCHING
 
     @property
     def found_total(self) -> int | None:
@@ -228,11 +230,11 @@ class Searching(FoundActions, Looking):
         if snapshot.done:
             self.look_later()
 
-    def _fitting(self, query: Query) -> list[Conversation]:
+    def _fitting(self, query: Query) -> Sequence[Conversation]:
         """What fits by name: the same for every snapshot of an answer."""
         forest = self._main.sessions.forest
         if self._names.forest is not forest:
-            self._names, self._named = Names(forest), ("", [])
+            self._names, self._named = Names(forest), ("", ())
         if self._named[0] != query.text:
             self._named = (query.text, self._names.fitting(query))
         return self._named[1]

@@ -71,6 +71,7 @@ class StatusLines(Screen[None]):
             partial=self.snapshot.partial,
             problems=len(self.snapshot.problems),
             gateway=self._gateway(),
+            asking=self.focused is self.box or self.sessions.is_filtered,
             searching=self.search_note,
             indexing=self.indexing,
         )

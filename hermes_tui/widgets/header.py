@@ -9,14 +9,19 @@ from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.line import Line, Part
 from hermes_tui.widgets.search_box import SearchBox
 
-__all__ = ["Header"]
+__all__ = ["SEARCHING", "Header"]
+
+SEARCHING = "searching …"
+"""What is said while more is found."""
+_USUAL = "indexed 100 %"
+"""What is said of most answers."""
 
 
 class Header(Horizontal):
     """Compares before it repaints, as `Line` does."""
 
     _widest = 0
-    """Columns that the counts took at most since a search began."""
+    """Columns that the counts took at most since the search began, or will take."""
 
     def compose(self) -> ComposeResult:
         """Name, box, counts."""
@@ -33,12 +38,13 @@ class Header(Horizontal):
         partial: int,
         problems: int,
         gateway: str = "",
+        asking: bool = False,
         searching: str = "",
         indexing: str = "",
     ) -> None:
         """`shown`: how many were found; None without a search. `partial`: how many are not yet counted in full.
-        `gateway`: what Hermes' is doing, in as many words as there is room for. `searching`: how complete an answer
-        is. `indexing`: how far the index is."""
+        `gateway`: what Hermes' is doing, in as many words as there is room for. `asking`: somebody is about to
+        search, or has. `searching`: how complete an answer is. `indexing`: how far the index is."""
         width = self.app.size.width
         brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
         if gateway and width >= 60:
@@ -58,17 +64,30 @@ class Header(Horizontal):
             parts.append((indexing, "faint"))
         if partial and width >= 100:
             parts.append((f"counting {partial:,}", "faint"))
-        total = f"{sessions:,}" if shown is None else f"{shown:,} of {sessions:,}"
-        parts.append((f"{total} session{'' if sessions == 1 else 's'}" if width >= 60 else total, "faint"))
-        if searching and width >= (100 if searching.startswith("indexed 100") else 60):
-            parts[-1] = (f"{parts[-1][0]} · {searching if width >= 100 else searching.partition(',')[0]}", "faint")
+        counted = _counted(width, shown, sessions, searching)
+        parts.append((counted, "faint"))
         spaced: list[Part] = []
         for part in parts:
             spaced += [("   " if width >= 60 else " ", ""), part]
         spaced.append((" ", ""))
-        # A line of another width moves the box, and for that the whole screen is painted again: at every key.
+        # A line of another width moves the box, and for that the whole screen is laid out and painted again: not at a
+        # key. What an answer may need is taken when the search begins.
         taken = sum(width_of(text) for text, _ in spaced)
-        self._widest = max(self._widest, taken) if shown is not None else 0
+        most = max(width_of(_counted(width, sessions, sessions, one)) for one in (SEARCHING, _USUAL))
+        most += taken - width_of(counted)
+        self._widest = max(self._widest, taken, most) if asking else 0
         if taken < self._widest:
             spaced.insert(0, (" " * (self._widest - taken), ""))
         self.query_one("#counts", Line).show((), spaced)
+
+
+def _counted(width: int, shown: int | None, sessions: int, searching: str) -> str:
+    total = f"{sessions:,}" if shown is None else f"{shown:,} of {sessions:,}"
+    said = f"{total} session{'' if sessions == 1 else 's'}" if width >= 60 else total
+    if not searching or width < 60:
+        return said
+    if width >= 100:
+        return f"{said} · {searching}"
+    if searching == SEARCHING:
+        return f"{said} …"
+    return said if searching.startswith(_USUAL) else f"{said} · {searching.partition(',')[0]}"

@@ -19,13 +19,17 @@ from hermes_tui.widgets.session_rows import Conversation, Forest, Headings, Row,
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.query import Query
-    from hermes_tui.sessions.query.tree import Tree, Word
+    from hermes_tui.sessions.query import Query, Search
+    from hermes_tui.sessions.query.tree import Tree, Unit, Word
     from hermes_tui.sessions.search.live import LiveResult, LiveSnapshot
     from hermes_tui.sessions.search.model import Result
     from hermes_tui.sessions.search.titles import Titles
 
 __all__ = ["Listed", "Names", "answer_of", "finder", "listed", "nothing_rows", "snippet_of"]
+
+
+_MOST = 200
+"""Conversations in the list. Making rows of two thousand takes longer than finding them."""
 
 
 class Listed(NamedTuple):
@@ -36,6 +40,8 @@ class Listed(NamedTuple):
     total: int = 0
     """All that were found."""
     ranked: bool = False
+    more: bool = False
+    """Not all of them are here."""
 
 
 class Names:
@@ -46,36 +52,40 @@ class Names:
 
     @cached_property
     def _texts(self) -> Titles[Conversation]:
-        """Made at the first question."""
+        """Made at the first question that is more than words."""
         from hermes_tui.sessions.search.titles import Titles
 
-        every = dict.fromkeys(self.forest.by_session.values())
-        return Titles((one, "\n".join(_name(part) for part in one.parts)) for one in every)
+        return Titles((one, "\n".join(_name(part) for part in one.parts)) for one in self.forest.newest)
 
-    def fitting(self, query: Query) -> list[Conversation]:
-        """The conversations whose title, project, agent or id fits a query: parts of words where there is nothing
-        but words, else whole ones."""
+    def fitting(self, query: Query) -> Sequence[Conversation]:
+        """The conversations whose title, project, agent or id fits a query, the newest first: parts of words where
+        there is nothing but words, else whole ones."""
         from hermes_tui.sessions.query.tree import Literally, Word, leaves
 
         if _plain(query.tree) is not None:
-            return self._texts.containing(query.text.lower().split())
+            return self.forest.containing(query.text.lower().split())
         if not any(isinstance(leaf, Word | Literally) for leaf in leaves(query.tree, positive=True)):
             return []
-        near = (conversation for conversation, _ in self._texts.candidates(query.tree))
-        return [one for one in near if any(_fits(query, part) for part in one.parts)]
+        search = query.searches()
+        return [one for one, name in self._texts.candidates(query.tree) if _fits(search, one, name)]
 
 
 def _name(part: SessionSummary) -> str:
     return "\n".join((part.title, project_of(part), part.agent, part.session_id))
 
 
-def _fits(query: Query, part: SessionSummary) -> bool:
+def _fits(search: Callable[[SessionSummary], Search], conversation: Conversation, name: Unit) -> bool:
+    """`name` is that of all parts together."""
     from hermes_tui.sessions.query.tree import Unit
 
-    search = query.for_session(part)
-    if search.forbids or search.decided is not None:
-        return False
-    return search.matches(Unit(_name(part)))
+    parts = conversation.parts
+    for part in parts:
+        wanted = search(part)
+        if wanted.forbids or wanted.decided is not None:
+            continue
+        if wanted.matches(name if len(parts) == 1 else Unit(_name(part))):
+            return True
+    return False
 
 
 def _plain(tree: Tree) -> Sequence[Word] | None:
@@ -95,17 +105,16 @@ def listed(snapshot: LiveSnapshot, forest: Forest, names: Sequence[Conversation]
         home = forest.by_session.get(result.summary.unified_id)
         if home is not None:
             found.setdefault(home.key, (home, result))
-    twice = len(snapshot.results) - len(found)
     there = len(found)
-    for conversation in names:
-        found.setdefault(conversation.key, (conversation, None))
-    more = len(found) - there
-    if snapshot.total > len(snapshot.results):
-        more = 0  # they may be among those that are not shown
-    order = list(found.values())
+    hidden = snapshot.total > len(snapshot.results)
+    named = [one for one in names if one.key not in found]
+    order = [*found.values(), *((one, None) for one in named[:_MOST])]
     if not snapshot.ranked:
         order.sort(key=lambda pair: (pair[0].tip.updated_at, pair[0].key), reverse=True)
-    return Listed(order, snapshot.total - twice + more, snapshot.ranked)
+    total = snapshot.total - (len(snapshot.results) - there)
+    if not hidden:
+        total += len(named)  # else they may be among those that are not shown
+    return Listed(order[:_MOST], total, snapshot.ranked, hidden or snapshot.more or there + len(named) > _MOST)
 
 
 def finder(query: Query) -> Callable[[str], Sequence[tuple[int, int]]]:
@@ -135,6 +144,8 @@ def answer_of(
         rows.append(Row(conversation=conversation, result=True))
         if two_lines:
             rows.append(Row(snippet=_snippet(conversation, result, snippets)))
+    if shown.more:
+        rows.append(Row("there are more: another word tells them apart"))
     return Answer(rows, finder(query))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, date, datetime, timedelta
+from functools import cached_property
 from typing import NamedTuple
 
 from hermes_tui.clock import Clock
@@ -71,12 +72,17 @@ class Conversation:
     def matches(self, words: Sequence[Wanted]) -> bool:
         """Whether every word (lower case) stands in a title, the project, the agent or an id of it, and a part of it
         in every set."""
-        if not self._haystack:
-            self.prepare()
         return all(
-            word in self._haystack if isinstance(word, str) else any(part.unified_id in word for part in self.parts)
+            word in self.haystack if isinstance(word, str) else any(part.unified_id in word for part in self.parts)
             for word in words
         )
+
+    @property
+    def haystack(self) -> str:
+        """What `matches` looks in."""
+        if not self._haystack:
+            self.prepare()
+        return self._haystack
 
     def prepare(self) -> None:
         """Work out what `matches` looks in."""
@@ -138,9 +144,23 @@ class Forest:
 
     def prepare(self) -> Forest:
         """Work out what a filter looks in: in the thread that reads, not at the filter's first key. Itself."""
-        for conversation in dict.fromkeys(self.by_session.values()):
+        for conversation in self.newest:
             conversation.prepare()
         return self
+
+    @cached_property
+    def newest(self) -> Sequence[Conversation]:
+        """All conversations, those that came from others among them, by when they themselves were active last."""
+        every = dict.fromkeys(self.by_session.values())
+        return sorted(every, key=lambda one: (one.tip.updated_at, one.key), reverse=True)
+
+    def containing(self, words: Sequence[str]) -> Sequence[Conversation]:
+        """Those of the newest that have all these characters (lower case) in a title, the project, the agent or an
+        id."""
+        found = self.newest
+        for word in sorted(words, key=len, reverse=True):
+            found = [one for one in found if word in one.haystack]
+        return found
 
     def rows(self, clock: Clock, unfolded: Collection[str] = (), words: Sequence[Wanted] = ()) -> list[Row]:
         """The lines to show. With `words`, only conversations that match and the way to them, unfolded."""

@@ -16,6 +16,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
 from hermes_tui.screens import searching
 from hermes_tui.screens.main import MainScreen
+from hermes_tui.sessions.search.model import Coverage
 from hermes_tui.widgets.row_painter import Painter, Parts
 from hermes_tui.widgets.session_lines import SessionLines
 from pilots import screen_text, until
@@ -97,6 +98,27 @@ async def test_a_longer_or_shorter_answer_is_no_new_layout(
         await press(pilot, "backspace", "heron")
         assert main.found_total == 60
         assert counts.layouts == 0
+
+
+async def test_the_first_answer_is_no_new_layout(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    herons(claude_home)
+    monkeypatch.setattr(Coverage, "__str__", lambda coverage: "indexed 100 %")
+    only_complete_answers(monkeypatch)
+    counts = Counts(monkeypatch)
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        main = main_of(pilot)
+        box = main.box.region
+        await pilot.press("slash")
+        await until(pilot, lambda: main.box.region.width < box.width)
+        counts.forget()
+        await press(pilot, "h", "h")
+        assert main.found_total == 60
+        assert "60 of 60" in screen_text(pilot)
+        assert counts.layouts == 0
+        await pilot.press("escape")
+        await until(pilot, lambda: main.box.region == box)
 
 
 async def test_only_lines_that_look_different_are_drawn(

@@ -6,7 +6,7 @@ index, whether a session with certain messages is found: every faster way must a
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 
 from msgspec import Struct
@@ -90,6 +90,20 @@ class Query(Struct, frozen=True):
         if holds(tree, _EMPTY):
             return Search(opposite(tree), forbids=True)
         return Search(tree, forbids=False)
+
+    def searches(self) -> Callable[[SessionSummary], Search]:
+        """`for_session` for many sessions: worked out once for all that pass the same filters."""
+        filters = [leaf for leaf in leaves(self.tree) if isinstance(leaf, SessionFilter)]
+        known: dict[tuple[bool, ...], Search] = {}
+
+        def search(summary: SessionSummary) -> Search:
+            passed = tuple([one.passes(summary) for one in filters])
+            found = known.get(passed)
+            if found is None:
+                found = known[passed] = self.for_session(summary)
+            return found
+
+        return search
 
     def finds(self, summary: SessionSummary, units: Iterable[Unit]) -> bool:
         """Whether the session is found; `units` are those of all its messages, and its title."""

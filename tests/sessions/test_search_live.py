@@ -17,7 +17,7 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.live import LiveSearch, LiveSnapshot
-from hermes_tui.sessions.search.model import SearchOptions
+from hermes_tui.sessions.search.model import Found, SearchOptions
 from indexing import build
 from session_adapters.base import Environment
 from tiny_home import START, TinyHome
@@ -214,3 +214,47 @@ def test_whatever_is_typed_is_answered_as_by_reading(store: Callable[..., Path],
     finally:
         live.close()
         manager.index.close()
+
+
+def test_what_is_seen_is_of_the_session_that_is_named(
+    tiny_home: TinyHome, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Below a fork stands its own line, and beside it its own goal and match, whichever part of the conversation
+    fits best by then: also while more is found."""
+    tiny_home.add("original", title="heron", turns=2)
+    tiny_home.add("fork", title="heron", turns=9, at=START + timedelta(days=1), parent="original")
+    reading, go_on = threading.Event(), threading.Event()
+    run = Hunt.run
+
+    def held(hunt: Hunt) -> Iterator[Found]:
+        """After the first part of the conversation a while passes."""
+        found = run(hunt)
+        yield next(found)
+        reading.set()
+        assert go_on.wait(_LONG)
+        yield from found
+
+    monkeypatch.setattr("hermes_tui.sessions.search.live._EVERY", 0.0)
+    monkeypatch.setattr(Hunt, "run", held)
+    manager.catalogue.refresh()
+    live = manager.searches.live()
+    try:
+        live.ask("question")
+        assert reading.wait(_LONG)
+        (first,) = live.snapshot.results
+        looks = (live.preview, live.glimpse)
+        for look in looks:
+            shown = look(first.summary.unified_id)
+            assert shown is not None and shown.session_id == first.summary.session_id
+            assert [shown.snippet[start:end] for start, end in shown.marks] == ["question"]
+        go_on.set()
+        answer = live.wait(_LONG)
+        assert len(answer.results) == answer.total == 1 and answer.results[0].total > first.total
+        for session_id, turns in (("original", 2), ("fork", 9)):
+            for look in looks:
+                shown = look(f"tiny:{session_id}")
+                assert shown is not None and shown.session_id == session_id
+                assert shown.message_count == 2 * turns
+    finally:
+        go_on.set()
+        live.close()

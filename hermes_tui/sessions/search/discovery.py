@@ -138,14 +138,20 @@ def _compare(
 
 
 def details(
-    stores: CatalogueStores, query: Query, conversation: Conversation, best: float, problems: list[Problem]
+    stores: CatalogueStores,
+    query: Query,
+    conversation: Conversation,
+    best: float,
+    problems: list[Problem],
+    part: Part | None = None,
 ) -> Result:
-    """A conversation with its snippet, window and bookends. `best` is the score that counts as 1."""
+    """A conversation with its snippet, window and bookends: of `part`, or of that which fits best. `best` is the
+    score that counts as 1."""
     if any(
         match.key[0] == "" and match.field != "title" for part in conversation.parts.values() for match in part.places
     ):
         _compare(stores, query, conversation, SearchOptions(), problems, lambda: False)
-    part = conversation.best
+    part = part or conversation.best
     summary = part.summary
     match = part.anchor
     search = query.for_session(summary)

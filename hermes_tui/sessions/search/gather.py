@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 
 from hermes_tui.sessions.scan import MOST_MATCHES
 from hermes_tui.sessions.search.model import Found, Match
 from hermes_tui.sessions.search.relevance import of_place, of_session
-from session_adapters.model import SessionSummary
+from session_adapters.model import EPOCH, SessionSummary
 
 __all__ = ["Conversation", "Gathering", "Part"]
 
 _UNKNOWN = 0.3
 """The score of a place whose words are in no text that is shown."""
+_key, _updated = attrgetter("key"), attrgetter("updated")
 
 
 class Part:
@@ -23,14 +25,17 @@ class Part:
         self._places: dict[tuple[str, str], Match] = {}
         self._total = 0
         self._score: float | None = None
+        self._guesses = False
+        """Some places are guessed."""
 
     def add(self, found: Found) -> None:
         """Take in what was found; a place that was known keeps the better knowledge."""
         self._score = None
         for match in found.matches:
-            key = match.key
-            if not self._makes_sure(match):
+            if (match.guessed or self._guesses) and not self._makes_sure(match):
                 continue
+            key = match.key
+            self._guesses = self._guesses or match.guessed
             if match.place is not None and not match.message_id:
                 self._places.pop(("", match.field), None)  # it was known that there is one, not where
             known = self._places.get(key)
@@ -106,23 +111,44 @@ class Part:
 
 
 class Conversation:
-    """All parts of a conversation (its lineage) that were found."""
+    """All parts of a conversation (its lineage) that were found.
 
-    def __init__(self) -> None:
-        self.parts: dict[str, Part] = {}
-        self.updated = 0.0
-        """When it was last active, as far as it was found; seconds since the epoch."""
+    They are put together when they are asked for: while somebody types, most conversations are only counted.
+    """
+
+    def __init__(self, found: Iterable[Found] = ()) -> None:
+        self._found: list[Found] = []
+        self._parts: dict[str, Part] | None = None
+        self.updated = EPOCH
+        """When it was last active, as far as it was found."""
         self.key = ""
         """A name for a total order: the least of its parts' ids."""
+        for one in found:
+            self.add(one)
 
-    def part(self, summary: SessionSummary) -> Part:
-        """That of a session, made when there is none."""
-        part = self.parts.get(summary.session_id)
-        if part is None:
-            part = self.parts[summary.session_id] = Part(summary)
-            self.updated = max(self.updated, summary.updated_at.timestamp())
-            self.key = min(self.key or summary.unified_id, summary.unified_id)
-        return part
+    def add(self, found: Found) -> None:
+        """Take in what was found in a part of it."""
+        summary = found.summary
+        self._found.append(found)
+        if summary.updated_at > self.updated:
+            self.updated = summary.updated_at
+        if not self.key or summary.unified_id < self.key:
+            self.key = summary.unified_id
+        if self._parts is not None:
+            _put(self._parts, found)
+
+    def copy(self) -> Conversation:
+        """As it is now. Another thread may add to it meanwhile."""
+        return Conversation(tuple(self._found))
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """By native id of the session."""
+        if self._parts is None:
+            self._parts = {}
+            for one in self._found:
+                _put(self._parts, one)
+        return self._parts
 
     @property
     def best(self) -> Part:
@@ -147,6 +173,13 @@ class Conversation:
         return sum(part.total for part in self.parts.values())
 
 
+def _put(parts: dict[str, Part], found: Found) -> None:
+    part = parts.get(found.summary.session_id)
+    if part is None:
+        part = parts[found.summary.session_id] = Part(found.summary)
+    part.add(found)
+
+
 class Gathering:
     """The answer so far."""
 
@@ -156,28 +189,31 @@ class Gathering:
     def __len__(self) -> int:
         return len(self._by_root)
 
-    def add(self, found: Found) -> Conversation:
-        """Take in what was found; the conversation it belongs to."""
+    def add(self, found: Found) -> None:
+        """Take in what was found."""
         summary = found.summary
         root = (summary.agent, summary.lineage_id or summary.session_id)
         conversation = self._by_root.get(root)
         if conversation is None:
             conversation = self._by_root[root] = Conversation()
-        conversation.part(summary).add(found)
-        return conversation
+        conversation.add(found)
 
     def newest_first(self) -> list[Conversation]:
         """All conversations, the last active first."""
-        return sorted(self._by_root.values(), key=lambda one: (-one.updated, one.key))
+        return sorted(sorted(self._by_root.values(), key=_key), key=_updated, reverse=True)
 
     @staticmethod
     def best_first(conversations: Sequence[Conversation], ranked: int) -> list[Conversation]:
         """The first `ranked` by how well they fit, the others behind them as they are."""
-        first = sorted(conversations[:ranked], key=lambda one: (-round(one.score, 6), -one.updated, one.key))
+        first = sorted(conversations[:ranked], key=lambda one: (-round(one.score, 6), -_when(one), one.key))
         return [*first, *conversations[ranked:]]
 
     @staticmethod
     def likely_first(conversations: Sequence[Conversation]) -> list[Conversation]:
         """By how well they fit as far as an index tells, which no text is read for: where the words stand, and how
         often. The last active first of those that fit as well."""
-        return sorted(conversations, key=lambda one: (-round(one.promise, 6), -one.updated, one.key))
+        return sorted(conversations, key=lambda one: (-round(one.promise, 6), -_when(one), one.key))
+
+
+def _when(conversation: Conversation) -> float:
+    return conversation.updated.timestamp()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from msgspec.structs import replace
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.query import Query, parse
 from hermes_tui.sessions.search.discovery import RANKED, details, glimpse
-from hermes_tui.sessions.search.gather import Conversation, Gathering
+from hermes_tui.sessions.search.gather import Conversation, Gathering, Part
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import Coverage, Match, Result
 from hermes_tui.sessions.search.stores import CatalogueStores
@@ -66,6 +67,15 @@ class LiveSnapshot(Struct, frozen=True, kw_only=True):
     problems: tuple[Problem, ...] = ()
 
 
+class _Known(NamedTuple):
+    """What is known of a session that was found; for one thread alone."""
+
+    stores: CatalogueStores
+    query: Query
+    conversation: Conversation
+    part: Part
+
+
 class LiveSearch:
     """Ask as often as you like; look at `snapshot` when `changed` is called."""
 
@@ -104,25 +114,27 @@ class LiveSearch:
             return self.snapshot
 
     def preview(self, unified_id: str) -> Result | None:
-        """What there is to see of a conversation in the latest snapshot, read from its store: snippet, window,
-        beginning and end. None where it is not in it any more."""
-        found = self._conversation(unified_id)
-        return details(*found, 0.0, []) if found is not None else None
+        """What there is to see of a session in the latest snapshot, read from its store: snippet, window, beginning
+        and end. None where it is not in it any more."""
+        found = self._found(unified_id)
+        return details(found.stores, found.query, found.conversation, 0.0, [], found.part) if found else None
 
     def glimpse(self, unified_id: str) -> Result | None:
         """As `preview`, with the snippet alone, which takes less reading. Raises what reading does."""
-        found = self._conversation(unified_id)
-        if found is None:
-            return None
-        # While more is found another part may come to fit best; asked for is the one that is shown.
-        part = next(one for one in found[2].parts.values() if one.summary.unified_id == unified_id)
-        return glimpse(*found, part)
+        found = self._found(unified_id)
+        return glimpse(found.stores, found.query, found.conversation, found.part) if found else None
 
-    def _conversation(self, unified_id: str) -> tuple[CatalogueStores, Query, Conversation] | None:
+    def _found(self, unified_id: str) -> _Known | None:
+        """The very session that is shown: while more is found, or once its texts were compared, another part of its
+        conversation may come to fit best."""
         with self._condition:
             current, query = self._conversations, self.snapshot.query
-        conversation = current[1].get(unified_id) if current else None
-        return (current[0], query, conversation) if current and conversation is not None else None
+        shared = current[1].get(unified_id) if current else None
+        if current is None or shared is None:
+            return None
+        conversation = shared.copy()
+        part = next(one for one in conversation.parts.values() if one.summary.unified_id == unified_id)
+        return _Known(current[0], query, conversation, part)
 
     def close(self) -> None:
         """Give up and end the thread."""

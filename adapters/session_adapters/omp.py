@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source, unique
 from session_adapters.files import read_small
+from session_adapters.folders import is_folder
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.tree.adapter import DOCUMENT, TreeAdapter, is_directory
 from session_adapters.tree.live import Process, newest_by_directory, process
@@ -57,7 +58,7 @@ class OmpAdapter(TreeAdapter):
         for entry in profiles:
             found.setdefault(Path(entry.path) / "agent" / "sessions", ("profile", entry.name))
         return [
-            Root(path=path, layout=layout, profile=profile, exists=path.is_dir())
+            Root(path=path, layout=layout, profile=profile, exists=is_folder(path))
             for path, (layout, profile) in found.items()
         ]
 
@@ -68,6 +69,7 @@ class OmpAdapter(TreeAdapter):
 
     def _everything(self, report: Report) -> Iterator[Source]:
         yield from self._walk(report)
+        self._listed(self._base / "profiles", report)  # `roots` has what is in it, and cannot say why it has not
         for root in self.roots():
             for entry in self._listed(root.path.parent / "custom-session-files", report):
                 path = self._registered(Path(entry.path), report)
@@ -86,7 +88,7 @@ class OmpAdapter(TreeAdapter):
 
     def inside(self, folder: os.DirEntry[str], root: Root, report: Report) -> Iterator[Source]:
         """The sub-agents of the session whose file stands beside the folder."""
-        if Path(f"{folder.path}.jsonl").is_file():
+        if os.path.isfile(f"{folder.path}.jsonl"):  # noqa: PTH113 - raises nothing where it cannot be reached
             yield from self._subagents(Path(folder.path), root, report, _DEPTH)
 
     def _subagents(self, folder: Path, root: Root, report: Report, depth: int) -> Iterator[Source]:
@@ -126,6 +128,8 @@ class OmpAdapter(TreeAdapter):
         if state := self.environment.variables.get("XDG_STATE_HOME", "").strip():
             places.append(self.environment.expand(state) / "omp")
         for place in places:
+            if not is_folder(place):
+                continue
             for client in sorted(place.glob("run/daemons/*/clients/*.json")):
                 try:
                     record = json.loads(read_small(client, 64 << 10))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source
 from session_adapters.files import read_small
+from session_adapters.folders import is_folder
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.tree.adapter import DOCUMENT, TreeAdapter
 from session_adapters.tree.live import newest_by_directory, processes
@@ -44,7 +45,7 @@ class PiAdapter(TreeAdapter):
         for path, layout in found:
             if path.is_absolute():
                 places.setdefault(path, layout)
-        return [Root(path=path, layout=layout, exists=path.is_dir()) for path, layout in places.items()]
+        return [Root(path=path, layout=layout, exists=is_folder(path)) for path, layout in places.items()]
 
     def sources(self, report: Report) -> Iterator[Source]:
         """See `Adapter.sources`."""

@@ -3,6 +3,7 @@ documents' layouts."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -161,3 +162,55 @@ def test_where_nothing_may_be_written_everything_is_read(adapter: Adapter) -> No
         before = tree(home)
         assert run_python(_READ, adapter.name, home, user=unprivileged(), adapter=adapter.name).stdout == expected
         assert tree(home) == before
+
+
+_CLOSED = """
+import sys
+from pathlib import Path
+from session_adapters.base import Environment
+from session_adapters.registry import adapter_class
+
+home = Path(sys.argv[2])
+adapter = adapter_class(sys.argv[1])(Environment(home=home, proc=Path("/nowhere")))
+
+
+def look():
+    problems = []
+    roots = adapter.roots()
+    found = [one for source in adapter.sources(problems.append) for one in adapter.summaries(source, problems.append)]
+    adapter.live()
+    adapter.find("no-such-session")
+    return {one.session_id for one in adapter.relate(found)}, problems
+
+
+whole, usual = look()
+paths = [Path(source.path) for source in adapter.sources(lambda problem: None)]
+folders = {above for path in paths for above in path.parents if home in above.parents} | {home, home.parent}
+for folder in sorted(folders):
+    for mode in (0o000, 0o444):
+        folder.chmod(mode)
+        try:
+            found, problems = look()
+        finally:
+            folder.chmod(0o755)
+        more = [problem for problem in problems if problem not in usual]
+        assert found == whole or more, f"{len(whole - found)} sessions below {folder} ({mode:o}) are hidden"
+        assert all(problem.agent == adapter.name for problem in more)
+        if folder in (home, home.parent):
+            assert not found and all("denied" in problem.reason for problem in more), (folder, found, more)
+assert look() == (whole, usual)
+print(len(whole), len(folders))
+"""
+
+
+def test_a_directory_that_may_not_be_entered_is_a_problem(adapter: Adapter) -> None:
+    """On the way to a root or below it, to be listed or not at all: what is not found is accounted for."""
+    user = unprivileged()
+    with shared_folder() as folder:
+        home = folder / "above" / "home"
+        shutil.copytree(adapter.environment.home, home, symlinks=True)
+        if user is not None:
+            for path in (home.parent, home, *home.rglob("*")):
+                os.chown(path, user, user, follow_symlinks=False)
+        said = run_python(_CLOSED, adapter.name, home, user=user, adapter=adapter.name).stdout.split()
+    assert int(said[0]) > 0 and int(said[1]) > 2

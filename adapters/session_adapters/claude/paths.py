@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from session_adapters.base import Environment, Liveness, Report, Root, Source
 from session_adapters.files import Decoder, file_stamp, read_small
+from session_adapters.folders import is_folder, may_be_folder
 from session_adapters.model import Problem
 
 __all__ = [
@@ -73,9 +74,9 @@ def config_roots(environment: Environment) -> list[Root]:
     paths = [environment.path("CLAUDE_CONFIG_DIR", ".claude")]
     if not environment.variables.get("CLAUDE_CONFIG_DIR", "").strip():
         old = environment.home / ".config" / "claude"
-        if old.is_dir():
+        if may_be_folder(old):
             paths.append(old)
-    return [Root(path=path, layout="projects/*/*.jsonl", exists=path.is_dir()) for path in paths]
+    return [Root(path=path, layout="projects/*/*.jsonl", exists=is_folder(path)) for path in paths]
 
 
 def list_sources(root: Path, report: Report) -> Iterator[Source]:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.codex.rollout import is_rollout, name_id
 from session_adapters.files import Decoder, file_stamp, lines, open_file
+from session_adapters.folders import is_folder
 from session_adapters.model import Problem
 
 __all__ = ["ARCHIVED", "Names", "codex_home", "codex_roots", "list_sources"]
@@ -30,7 +31,7 @@ def codex_roots(environment: Environment) -> tuple[Root, ...]:
     """Dated, flat and spec 004's files in `sessions`; flat ones in `archived_sessions`."""
     home = codex_home(environment)
     places = ((home / "sessions", "sessions"), (home / "archived_sessions", ARCHIVED))
-    return tuple(Root(path=path, layout=layout, exists=path.is_dir()) for path, layout in places)
+    return tuple(Root(path=path, layout=layout, exists=is_folder(path)) for path, layout in places)
 
 
 def list_sources(root: Root, report: Report) -> Iterator[Source]:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from session_adapters.base import Environment, Liveness, Report, Root, Source
 from session_adapters.files import file_stamp
+from session_adapters.folders import is_folder, may_be_folder
 from session_adapters.locks import flocks, open_files
 from session_adapters.model import Problem
 from session_adapters.text import scrub
@@ -44,7 +45,7 @@ def copilot_homes(environment: Environment) -> list[Path]:
     state = environment.variables.get("XDG_STATE_HOME", "").strip()
     if state and not environment.variables.get("COPILOT_HOME", "").strip():
         older = environment.expand(state) / ".copilot"
-        homes += [older] if older.is_dir() else []
+        homes += [older] if may_be_folder(older) else []
     return homes
 
 
@@ -56,7 +57,7 @@ def copilot_roots(environment: Environment) -> list[Root]:
         for folder, layout in (("session-state", EVENTS), ("history-session-state", HISTORY))
     ]
     places.append((environment.path("XDG_CONFIG_HOME", ".config") / "github-copilot" / "sessions", DOCUMENT))
-    return [Root(path=path, layout=layout, exists=path.is_dir()) for path, layout in places]
+    return [Root(path=path, layout=layout, exists=is_folder(path)) for path, layout in places]
 
 
 def list_sources(root: Root, report: Report) -> Iterator[Source]:
@@ -147,7 +148,7 @@ def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
     """Sessions whose `inuse.<pid>.hold` the process `pid` has locked; both files stay after a crash, unlocked.
     Asks the few processes that hold a lock what they have open, rather than thousands of folders what is in them."""
     roots = tuple(
-        os.path.realpath(home / "session-state") + os.sep for home in copilot_homes(environment) if home.is_dir()
+        os.path.realpath(home / "session-state") + os.sep for home in copilot_homes(environment) if is_folder(home)
     )
     held: dict[int, set[int]] = {}
     for lock in flocks(environment.proc) if roots else ():

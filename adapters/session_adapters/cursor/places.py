@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from session_adapters.base import Environment, Root, Source
 from session_adapters.files import file_stamp, names_in, open_file, read_at
+from session_adapters.folders import is_folder, is_reachable
 from session_adapters.sqlite import database_source
 from session_adapters.text import scrub
 
@@ -70,8 +71,8 @@ def user_folders(environment: Environment) -> list[Path]:
 def found_roots(environment: Environment) -> list[Root]:
     """The places for `Adapter.roots`: those that exist, and the usual one of the CLI and of the editor."""
     data, users = data_folders(environment), user_folders(environment)
-    roots = [Root(path=path, layout=_LAYOUTS, exists=path.is_dir()) for path in data]
-    roots += [Root(path=path, layout="globalStorage, workspaceStorage", exists=path.is_dir()) for path in users]
+    roots = [Root(path=path, layout=_LAYOUTS, exists=is_folder(path)) for path in data]
+    roots += [Root(path=path, layout="globalStorage, workspaceStorage", exists=is_folder(path)) for path in users]
     kept = {*data[:-2], environment.home / ".cursor", users[0]}
     return [root for root in roots if root.exists or root.path in kept]
 
@@ -81,6 +82,8 @@ def all_sources(environment: Environment, trouble: Trouble, wanted: str | None =
     chat of the CLI and the transcript that it writes beside it are one source, in the chat's name; its stamp is that
     of both."""
     for folder in data_folders(environment):
+        if not is_reachable(folder, trouble):
+            continue
         written = list(transcripts(folder, trouble, wanted))
         beside = {one.session_id: one for one in reversed(written) if not is_helper(one)}
         paired: set[str] = set()
@@ -93,6 +96,8 @@ def all_sources(environment: Environment, trouble: Trouble, wanted: str | None =
         yield from (one for one in written if one.session_id not in paired or is_helper(one))
         yield from _databases([folder / "sessions" / "sessions.db"], folder, DOCUMENT, trouble)
     for folder in user_folders(environment):
+        if not is_reachable(folder, trouble):
+            continue
         shared = folder / "globalStorage" / "state.vscdb"
         yield from _databases([shared, *workspace_databases(folder, trouble)], folder, EDITOR, trouble)
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.files import Decoder, file_stamp, read_small
+from session_adapters.folders import is_folder
 from session_adapters.model import Problem
 from session_adapters.text import scrub
 
@@ -47,7 +48,7 @@ def gemini_roots(environment: Environment) -> tuple[Root, ...]:
     """The real place and that of spec 004."""
     home = gemini_home(environment)
     places = ((home / "tmp", "*/chats/session-*.jsonl"), (home / "sessions", "<id>.jsonl"))
-    return tuple(Root(path=path, layout=layout, exists=path.is_dir()) for path, layout in places)
+    return tuple(Root(path=path, layout=layout, exists=is_folder(path)) for path, layout in places)
 
 
 def list_sources(environment: Environment, report: Report) -> Iterator[Source]:

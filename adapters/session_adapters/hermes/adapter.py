@@ -27,6 +27,7 @@ from session_adapters.base import (
     Source,
 )
 from session_adapters.files import read_small
+from session_adapters.folders import is_folder, may_be_folder
 from session_adapters.hermes.full_text import ask_index
 from session_adapters.hermes.leftovers import (
     LAYOUT,
@@ -84,16 +85,16 @@ class HermesAdapter(Adapter):
         """See `Adapter.roots`."""
         home = self.environment.path("HERMES_HOME", ".hermes")
         own = home.name if home.parent.name == "profiles" and _PROFILE.fullmatch(home.name) else None
-        found = [Root(path=home, layout=DATABASE, profile=own, exists=_is_folder(home))]
+        found = [Root(path=home, layout=DATABASE, profile=own, exists=is_folder(home))]
         try:
             names = sorted(path.name for path in (home / "profiles").iterdir())
         except OSError:  # `sources` reports the one that is there and cannot be read
             names = []
         for name in names:
             path = home / "profiles" / name
-            if _PROFILE.fullmatch(name) and _is_folder(path):
+            if _PROFILE.fullmatch(name) and may_be_folder(path):
                 profile = None if name == "default" else name
-                found.append(Root(path=path, layout=DATABASE, profile=profile, exists=True))
+                found.append(Root(path=path, layout=DATABASE, profile=profile, exists=is_folder(path)))
         return found
 
     def sources(self, report: Report) -> Iterator[Source]:
@@ -337,8 +338,3 @@ def _session(summary: SessionSummary, messages: tuple[Any, ...], damaged: int) -
     fields.pop("unified_id")
     fields["warnings"] = damaged
     return Session(**fields, messages=messages)
-
-
-def _is_folder(path: Path) -> bool:
-    """Not where it cannot be reached, which `sources` reports; `Path.is_dir` raises then."""
-    return os.path.isdir(path)  # noqa: PTH112

@@ -20,6 +20,7 @@ from session_adapters.base import (
     Source,
     unique,
 )
+from session_adapters.folders import is_folder
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw.database import events_in, running_keys
 from session_adapters.openclaw.events import Schema
@@ -79,7 +80,7 @@ class OpenClawAdapter(Adapter):
     def roots(self) -> Sequence[Root]:
         """See `Adapter.roots`."""
         return [
-            Root(path=state.path, layout=state.layout, profile=state.profile, exists=state.path.is_dir())
+            Root(path=state.path, layout=state.layout, profile=state.profile, exists=is_folder(state.path))
             for state in state_dirs(self.environment)
         ]
 

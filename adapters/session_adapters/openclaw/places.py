@@ -14,6 +14,7 @@ import msgspec
 
 from session_adapters.base import Environment, Report, Source
 from session_adapters.files import Decoder, file_stamp, read_small
+from session_adapters.folders import is_folder, is_reachable, may_be_folder
 from session_adapters.model import Problem
 from session_adapters.openclaw.keys import Key
 from session_adapters.sqlite import database_source
@@ -75,10 +76,10 @@ def state_dirs(environment: Environment) -> list[StateDir]:
     found += [(home / name, None, "earlier name") for name in _LEGACY if name in names]
     places: dict[str, tuple[Path, str | None, str]] = {}
     for path, of, layout in found:
-        if layout == "default" or path.is_dir():
+        if layout == "default" or may_be_folder(path):
             places.setdefault(os.path.realpath(path), (path, of, layout))
     order = list(places.values())
-    first = next((place for place in order if place[0].is_dir()), order[0])
+    first = next((place for place in order if is_folder(place[0])), order[0])
     return [
         StateDir(path, of, layout, "" if (path, of, layout) == first else of or path.name.lstrip("."))
         for path, of, layout in order
@@ -211,7 +212,7 @@ class _Walk:
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except (OSError, ValueError) as error:
-                self._trouble(path, error)
+                self.trouble(path, error)
 
     def _transcripts(self, folder: Path, index: str = "sessions.json") -> Iterator[Source]:
         """The index of keys and the files of one agent. Of several files of one session that in use has its id."""
@@ -251,7 +252,7 @@ class _Walk:
         except FileNotFoundError:
             return
         except OSError as error:
-            self._trouble(path, error)
+            self.trouble(path, error)
             return
         yield Source(
             agent=AGENT,
@@ -272,17 +273,20 @@ class _Walk:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            self._trouble(folder, error)
+            self.trouble(folder, error)
             return []
 
-    def _trouble(self, path: Path, error: Exception) -> None:
+    def trouble(self, path: Path, error: Exception) -> None:
+        """Report what cannot be reached."""
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         self.report(Problem(agent=AGENT, path=str(path), reason=f"it cannot be reached: {reason}"))
 
 
 def sources_of(state: StateDir, environment: Environment, report: Report) -> Iterator[Source]:
     """Everything in a state directory that holds sessions. A database comes before the files it was made from."""
-    yield from _Walk(state, environment, report).sources()
+    walk = _Walk(state, environment, report)
+    if is_reachable(state.path, walk.trouble):
+        yield from walk.sources()
 
 
 def agent_of(path: str) -> str:

@@ -20,6 +20,7 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
+from session_adapters.folders import is_folder
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.opencode.listing import database_summaries, tree_summary
 from session_adapters.opencode.native import fork_command, live_sessions, resume_command
@@ -64,10 +65,10 @@ class OpenCodeAdapter(Adapter):
     def roots(self) -> Sequence[Root]:
         """See `Adapter.roots`."""
         folder = self._folder
-        found = [Root(path=folder, layout="opencode*.db, storage/, project/", exists=folder.is_dir())]
+        found = [Root(path=folder, layout="opencode*.db, storage/, project/", exists=is_folder(folder))]
         named = self._named_database()
         if named is not None and named.parent != folder:
-            found.append(Root(path=named, layout="OPENCODE_DB", exists=named.is_file()))
+            found.append(Root(path=named, layout="OPENCODE_DB", exists=os.path.isfile(named)))  # noqa: PTH113 - as `is_folder`
         return found
 
     def sources(self, report: Report) -> Iterator[Source]:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -32,7 +30,6 @@ __all__ = [
     "file_stamp",
     "is_whole",
     "lines",
-    "lines_with",
     "names_in",
     "open_file",
     "read_at",
@@ -189,32 +186,6 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         yield Line(offset, b"", complete=False, too_long=True)
     elif (data := b"".join(pending)).strip(_JUNK):
         yield Line(offset, data, complete=False)
-
-
-def lines_with(fd: int, wanted: bytes | re.Pattern[bytes], stop: int) -> Iterator[Line]:
-    """The lines before the byte `stop` that hold a word or match a pattern (of one line), as `lines` gives them; the
-    others are never cut out."""
-    block = read_at(fd, 0, min(stop, 4 * BLOCK))
-    if len(block) < stop:
-        yield from (line for line in lines(fd, 0, stop) if _finder(wanted, line.data)(0) >= 0)
-        return
-    find = _finder(wanted, block)
-    at = find(0)
-    while at >= 0:
-        start = block.rfind(b"\n", 0, at) + 1
-        end = block.find(b"\n", at)
-        complete = end >= 0
-        end = end if complete else len(block)
-        yield Line(start, block[start:end], complete)
-        at = find(end)
-
-
-def _finder(wanted: bytes | re.Pattern[bytes], data: bytes) -> Callable[[int], int]:
-    """What tells where it stands next in `data`, from a place on; -1 where it does not."""
-    if isinstance(wanted, bytes):
-        return partial(data.find, wanted)
-    search = partial(wanted.search, data)
-    return lambda start: found.start() if (found := search(start)) is not None else -1
 
 
 def is_whole(data: bytes) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,6 @@ import apsw
 import pytest
 
 from session_adapters.base import Environment
-from session_adapters.files import Line, lines, lines_with
 from session_adapters.model import Problem
 from session_adapters.registry import adapter_class
 from session_adapters.usage import Usage, messages_usage
@@ -121,15 +119,3 @@ def test_the_last_usage_of_a_reply_counts_and_damage_hides_no_neighbour(tmp_path
     (source,) = adapter.sources(lambda problem: None)
     found = {one.key: one.output_tokens for one in adapter.usage(source, lambda problem: None)}
     assert found == {"m1": 9, "m2": 5}
-
-
-@pytest.mark.parametrize("wanted_by", [b"needle", re.compile(rb"ne{2}dle"), re.compile(rb"n(?:ee|oo)dle")])
-@pytest.mark.parametrize("filler", [0, 10, 5 << 20])
-def test_lines_with_a_word_are_those_lines(tmp_path: Path, filler: int, wanted_by: bytes | re.Pattern[bytes]) -> None:
-    path = tmp_path / "lines"
-    path.write_bytes(b"one\n\nneedle a\n" + b"x" * filler + b"\nb needle needle\nlast\nneedle")
-    with path.open("rb") as file:
-        size = path.stat().st_size
-        wanted: list[Line] = [line for line in lines(file.fileno(), 0, size) if b"needle" in line.data]
-        assert list(lines_with(file.fileno(), wanted_by, size)) == wanted
-        assert len(wanted) == 3

@@ -22,6 +22,7 @@ __all__ = [
     "Brief",
     "BriefBlock",
     "BriefBody",
+    "Figures",
     "Head",
     "Record",
     "Said",
@@ -32,6 +33,7 @@ __all__ = [
     "block_text",
     "compaction_text",
     "damage",
+    "figures",
     "forked_from",
     "line_cost",
     "reply_key",
@@ -334,22 +336,35 @@ def reply_key(line: Head, body: BriefBody | Body | None) -> str:
     return (body.id if body else None) or line.uuid or ""
 
 
-def token_usage(usage: Usage | None) -> TokenUsage | None:
-    """Normalised; None where none was recorded or all of it is zero (failed calls)."""
-    if usage is None:
+Figures = tuple[int, int, int, int, int, int]
+"""Tokens in the order of `TokenUsage`."""
+
+
+def figures(usage: Usage) -> Figures | None:
+    """Normalised; None where all of it is zero (failed calls)."""
+    fresh, output = usage.input_tokens or 0, usage.output_tokens or 0
+    cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
+    if not (fresh or output or cached or written):
         return None
-    details = usage.output_tokens_details
-    written = usage.cache_creation_input_tokens or 0
-    for_an_hour = (usage.cache_creation.ephemeral_1h_input_tokens or 0) if usage.cache_creation else 0
-    tokens = TokenUsage(
-        input_tokens=usage.input_tokens or 0,
-        output_tokens=usage.output_tokens or 0,
-        cached_tokens=usage.cache_read_input_tokens or 0,
-        cache_write_tokens=written,
-        thinking_tokens=(details.thinking_tokens or 0) if details else 0,
-        cache_write_hour_tokens=min(for_an_hour, written),
+    details, creation = usage.output_tokens_details, usage.cache_creation
+    thinking = (details.thinking_tokens or 0) if details is not None else 0
+    hour = (creation.ephemeral_1h_input_tokens or 0) if creation is not None else 0
+    return fresh, output, cached, written, thinking, hour if hour < written else written
+
+
+def token_usage(usage: Usage | None) -> TokenUsage | None:
+    """Normalised; None where none was recorded or all of it is zero."""
+    found = figures(usage) if usage is not None else None
+    if found is None:
+        return None
+    return TokenUsage(
+        input_tokens=found[0],
+        output_tokens=found[1],
+        cached_tokens=found[2],
+        cache_write_tokens=found[3],
+        thinking_tokens=found[4],
+        cache_write_hour_tokens=found[5],
     )
-    return tokens if tokens.total else None
 
 
 def line_cost(line: Head) -> Cost | None:

@@ -6,11 +6,11 @@ import os
 
 from msgspec import Struct, field
 
-from session_adapters.claude.records import ForkedFrom, Text, Usage, token_usage
-from session_adapters.files import Decoder, lines_with, open_file, read_at
+from session_adapters.claude.records import Figures, ForkedFrom, Text, Usage, figures
+from session_adapters.files import lines, open_file, read_at
+from session_adapters.sought import Seeker
 from session_adapters.times import parse_seconds
 from session_adapters.usage import Usage as Call
-from session_adapters.usage import call_of
 
 __all__ = ["read_usage"]
 
@@ -41,7 +41,7 @@ class _Reply(Struct, rename="camel", gc=False):
     """Only old versions recorded it."""
 
 
-_DECODER = Decoder(_Reply)
+_REPLIES = Seeker(_Reply, _TOKENS)
 
 
 def read_usage(path: str, session_id: str) -> list[Call] | None:
@@ -50,13 +50,11 @@ def read_usage(path: str, session_id: str) -> list[Call] | None:
     calls: dict[str, Call] = {}
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
-        for line in lines_with(fd, _TOKENS, size):
-            records, _ = _DECODER.all(line.data)
-            for number, record in enumerate(records):
-                body = record.message
-                if record.type == "assistant" and isinstance(body, _Body) and body.usage is not None:
-                    key = body.id or record.uuid or (f"@{line.offset}.{number}" if number else f"@{line.offset}")
-                    _note(calls, session_id, record, body, key)
+        for record, offset, number in _REPLIES.read(fd, size):
+            body = record.message
+            if record.type == "assistant" and isinstance(body, _Body) and body.usage is not None:
+                key = body.id or record.uuid or (f"@{offset}.{number}" if number else f"@{offset}")
+                _note(calls, session_id, key, record, body, figures(body.usage))
         if not calls and not _is_real(fd, size):
             return None
     return list(calls.values())
@@ -66,12 +64,13 @@ def _is_real(fd: int, size: int) -> bool:
     """Whether any record has the mark of the real layout: a transcript without replies is short, or begins so."""
     if _REAL in read_at(fd, 0, min(size, _HEAD)):
         return True
-    return next(iter(lines_with(fd, _REAL, size)), None) is not None
+    return any(_REAL in line.data for line in lines(fd, 0, size))
 
 
-def _note(calls: dict[str, Call], session_id: str, record: _Reply, body: _Body, key: str) -> None:
+def _note(
+    calls: dict[str, Call], session_id: str, key: str, record: _Reply, body: _Body, tokens: Figures | None
+) -> None:
     """The lines of a reply repeat its usage; the last one has the whole of it."""
-    tokens = token_usage(body.usage)
     if tokens is None:
         return
     earlier = calls.get(key)
@@ -81,4 +80,4 @@ def _note(calls: dict[str, Call], session_id: str, record: _Reply, body: _Body, 
         seconds = parse_seconds(record.timestamp)
         model = body.model if body.model != "<synthetic>" else None
         usd, inherited = record.cost_usd, record.forked_from is not None and record.uuid is not None
-    calls[key] = call_of(session_id, key, seconds, model, tokens, usd, inherited=inherited)
+    calls[key] = Call(session_id, key, seconds, model, *tokens, usd, inherited=inherited)

@@ -13,11 +13,12 @@ from session_adapters.codex.records import TokenInfo
 from session_adapters.codex.records import Usage as Tokens
 from session_adapters.codex.rollout import identify
 from session_adapters.codex.tokens import TokenBuilder
-from session_adapters.files import Decoder, Line, lines, lines_with, open_file
-from session_adapters.model import Message
-from session_adapters.times import from_iso
+from session_adapters.files import Decoder, Line, lines, open_file
+from session_adapters.model import TokenUsage
+from session_adapters.sought import Seeker
+from session_adapters.times import parse_seconds
 from session_adapters.transcript import Builder
-from session_adapters.usage import Usage, usage_of
+from session_adapters.usage import Usage, call_of
 
 __all__ = ["read_usage"]
 
@@ -25,7 +26,7 @@ _HEAD = 32 << 10
 """Bytes: what comes before the first item fits into them, as a rule."""
 _TYPE = 200
 """Bytes at the beginning of a line within which Codex writes the types of record and payload."""
-_TELLING = re.compile(rb'"t(?:oken_count|oken_usage_record|urn_context)"')
+_TYPES = re.compile(rb'"t(?:oken_count|oken_usage_record|urn_context)"')
 
 
 class _Payload(Struct, gc=False):
@@ -51,19 +52,19 @@ class _Record(Struct, gc=False):
     payload: _Payload | None = None
 
 
-_RECORD = Decoder(_Record)
+_FULL = Decoder(_Record)
+_TELLING = Seeker(_Record, _TYPES, within=_TYPE)
 
 
 class _Counter(TokenBuilder):
-    """Counts as the transcript does, of the few lines that tell of tokens and models."""
+    """Counts as the transcript does, of the few lines that tell of tokens and models, and makes no messages."""
 
     def __init__(self, owner: str) -> None:
         super().__init__(owner, parent="", inherited=False)
-        self.from_start = True
         self.first_model: str | None = None
-        self.times: list[float | None] = []
-        """When each counted call ended."""
+        self.calls: dict[str, Usage] = {}
         self._ordinal: int | None = None
+        self._when: str | None = None
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -72,12 +73,12 @@ class _Counter(TokenBuilder):
 
     def feed(self, line: Line) -> None:
         """See `Builder.feed`."""
-        records, _ = _RECORD.all(line.data)
+        records, _ = _FULL.all(line.data)
         for number, record in enumerate(records):
-            self.at = f"{line.offset}.{number}" if number else str(line.offset)
-            self._take(record)
+            self.take(record, line.offset, number)
 
-    def _take(self, record: _Record) -> None:
+    def take(self, record: _Record, offset: int, number: int) -> None:
+        """The next record: the number of it in the line at `offset`."""
         if record.ordinal is not None:
             if record.ordinal == self._ordinal:
                 return
@@ -85,6 +86,8 @@ class _Counter(TokenBuilder):
         payload = record.payload
         if payload is None:
             return
+        self.at = f"{offset}.{number}" if number else str(offset)
+        self._when = record.timestamp
         if record.type == "turn_context":
             self.model = payload.model or self.model
             self.first_model = self.first_model or self.model
@@ -92,10 +95,14 @@ class _Counter(TokenBuilder):
             self.count_record(payload.response_id, payload.usage, payload.thread_token_usage)
         elif record.type == "event_msg" and payload.type == "token_count" and payload.info is not None:
             self.count_event(payload.info, recorded=record.ordinal is not None)
-        if len(self.messages) > len(self.times):
-            moment = from_iso(record.timestamp)
-            seconds = moment.timestamp() if moment is not None else None
-            self.times.extend([seconds] * (len(self.messages) - len(self.times)))
+
+    def _place(
+        self, usage: TokenUsage, key: str, total: Tokens | None, last: Tokens | None, *, repeats: bool
+    ) -> None:
+        if not repeats and key not in self.calls:
+            seconds = parse_seconds(self._when)
+            self.calls[key] = call_of(self.owner, key, seconds, self.model, usage, None)
+        self.counted = True
 
     def meet(self, front: Builder) -> None:
         """See `Builder.meet`: there are no pages."""
@@ -110,10 +117,9 @@ def read_usage(path: str) -> list[Usage] | None:
         if head.bare or head.copied or not head.meta.id:
             return None
         counter = _Counter(head.session_id)
-        for line in lines_with(fd, _TELLING, size):
-            if _TELLING.search(line.data, 0, _TYPE) is not None:
-                counter.feed(line)
-    return _calls(head.session_id, counter)
+        for found in _TELLING.read(fd, size):
+            counter.take(*found)
+    return [one if one.model else replace(one, model=counter.first_model) for one in counter.calls.values()]
 
 
 def _first_lines(fd: int, size: int) -> Iterator[Line]:
@@ -124,17 +130,3 @@ def _first_lines(fd: int, size: int) -> Iterator[Line]:
             end = line.offset + len(line.data) + 1
             yield line
     yield from lines(fd, end, size)
-
-
-def _calls(session_id: str, counter: _Counter) -> list[Usage]:
-    seen: set[str] = set()
-    calls: list[Usage] = []
-    for message, seconds in zip(counter.messages, counter.times, strict=True):
-        if message.usage_key not in seen:
-            seen.add(message.usage_key)
-            calls.append(_call(session_id, message, seconds, counter.first_model))
-    return calls
-
-
-def _call(session_id: str, message: Message, seconds: float | None, model: str | None) -> Usage:
-    return replace(usage_of(session_id, message, model=model), time=seconds)

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
-
-from msgspec import Struct
-from msgspec.structs import astuple
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, date, datetime
 
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run
 from hermes_tui.sessions.cost.sheet import Row
-from hermes_tui.sessions.cost.tariff import price
+from hermes_tui.sessions.cost.tariff import Charged, Tier, tier_of
 from session_adapters.model import Cost, SessionSummary
 from session_adapters.usage import Usage
 
@@ -29,50 +26,29 @@ _QUARTER = 900
 
 def days_of(seconds: float) -> tuple[str, str]:
     """The date of a moment in UTC, and that in the local time zone."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.date().isoformat(), moment.astimezone().date().isoformat()
+    return datetime.fromtimestamp(seconds, UTC).date().isoformat(), date.fromtimestamp(seconds).isoformat()
 
 
 _PLACES = 12
 """Far below what a token costs: a session's cost is the same in whatever order its calls are added up."""
 
 
-_Money = tuple[float | None, float, int]
-"""What a call cost: US dollars (None where that is not known, or stands elsewhere), the estimated part of them, and
-the tokens that nobody knows the price of."""
+class _Sum(Charged):
+    """Calls added up: the figures of a `Row`, and whether any of the money is known."""
 
-
-class _Sum(Struct):
-    """Calls added up: the figures of a `Row` in its order, and whether any of the money is known."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cached_tokens: int = 0
-    cache_write_tokens: int = 0
-    thinking_tokens: int = 0
     usd: float = 0.0
     estimated_usd: float = 0.0
     unpriced_tokens: int = 0
     known: bool = False
 
-    def add(self, call: Usage, money: _Money) -> None:
-        """One more call."""
-        self.calls += call.calls
-        self.input_tokens += call.input_tokens
-        self.output_tokens += call.output_tokens
-        self.cached_tokens += call.cached_tokens
-        self.cache_write_tokens += call.cache_write_tokens
-        self.thinking_tokens += call.thinking_tokens
-        usd, estimated, unpriced = money
-        if usd is not None:
-            self.known = True
-            self.usd += usd
-            self.estimated_usd += estimated
-        self.unpriced_tokens += unpriced
+    def pay(self, usd: float, *, estimated: bool) -> None:
+        """Money that is known."""
+        self.known = True
+        self.usd += usd
+        self.estimated_usd += usd if estimated else 0.0
 
     def merge(self, other: _Sum) -> None:
-        """All of another sum."""
+        """What a row tells of another sum."""
         self.calls += other.calls
         self.input_tokens += other.input_tokens
         self.output_tokens += other.output_tokens
@@ -84,8 +60,82 @@ class _Sum(Struct):
         self.unpriced_tokens += other.unpriced_tokens
         self.known = self.known or other.known
 
+    def row(self, unified_id: str, model: str, day: str, local_day: str) -> Row:
+        """As it is kept."""
+        return Row(
+            unified_id,
+            model,
+            day,
+            local_day,
+            self.calls,
+            self.input_tokens,
+            self.output_tokens,
+            self.cached_tokens,
+            self.cache_write_tokens,
+            self.thinking_tokens,
+            self.usd,
+            self.estimated_usd,
+            self.unpriced_tokens,
+        )
 
-_NOTHING: _Money = (None, 0.0, 0)
+
+_Place = tuple[str | None, str | None, int | None]
+"""Model, who served it, and quarter of an hour since the epoch; None: when the session began."""
+
+
+class _Till:
+    """Prices the calls of one session by the one source of prices that counts for it."""
+
+    def __init__(self, calls: Sequence[Usage], runs: Sequence[Run], prices: Prices, now: float) -> None:
+        self._prices = prices
+        self._now = now
+        self._native = is_native = _is_native(calls)
+        self._recorded = is_native or any(run.cost is not None for run in runs)
+        # Where the agent priced single calls, a model that it never priced is one that it knows no price of.
+        priced = [call for call in calls if call.usd is not None] if is_native else []
+        self._by_call = any(call.input_tokens + call.output_tokens for call in priced)
+        self._known = {call.model for call in priced}
+
+    def sums(self, calls: Iterable[Usage]) -> Iterator[tuple[_Place, _Sum]]:
+        """What they come to, by place; one may come several times."""
+        places: dict[_Place, list[Usage]] = defaultdict(list)
+        for call in calls:
+            moment = call.time
+            places[call.model, call.provider, None if moment is None else int(moment // _QUARTER)].append(call)
+        for place, some in places.items():
+            if self._recorded:
+                yield place, self._as_recorded(some)
+            else:
+                for total in self._estimated(some):
+                    yield place, total
+
+    def _as_recorded(self, calls: Sequence[Usage]) -> _Sum:
+        total = _Sum()
+        total.take(calls)
+        for call in calls if self._native else ():
+            if call.usd is not None:
+                total.pay(call.usd, estimated=call.estimated)
+            elif self._by_call and call.model not in self._known:
+                total.unpriced_tokens += _tokens(call)
+        return total
+
+    def _estimated(self, calls: Sequence[Usage]) -> Iterator[_Sum]:
+        """By tier; the calls are all of one model."""
+        tariff = self._prices.of(calls[0].model, calls[0].provider)
+        tiers: dict[Tier | None, list[Usage]] = {}
+        if tariff is None or len(tariff) == len(tariff[0].tiers) == 1:
+            tiers[tariff and tariff[0].tiers[0]] = list(calls)
+        else:
+            for call in calls:
+                tiers.setdefault(tier_of(tariff, call, self._now), []).append(call)
+        for tier, some in tiers.items():
+            total = _Sum()
+            total.take(some)
+            if tier is None:
+                total.unpriced_tokens = _tokens(total)
+            else:
+                total.pay(total.price(tier), estimated=True)
+            yield total
 
 
 class Accounts:
@@ -104,11 +154,12 @@ class Accounts:
     def add(self, session: SessionSummary, calls: Sequence[Usage]) -> Cost | None:
         """Take in a session's calls; inherited ones wait for `rows`. What its own calls cost, those that another
         session has too among them; None where none of it is known."""
-        own = [call for call in calls if not call.inherited]
-        if len(own) < len(calls):
+        own: Sequence[Usage] = calls
+        if any(call.inherited for call in calls):
+            own = [call for call in calls if not call.inherited]
             self._later.append((session, [call for call in calls if call.inherited]))
         runs = self._runs.get(session.unified_id, ())
-        total = self._add(session, own, _priced(own, runs, self._prices, self._now))
+        total = self._add(session, own, runs)
         if runs and not _is_native(own):
             for run in runs:
                 self._add_run(session, run, with_tokens=not own)
@@ -118,33 +169,26 @@ class Accounts:
         """Everything by session, model and day."""
         while self._later:
             session, calls = self._later.pop(0)
-            runs = self._runs.get(session.unified_id, ())
-            self._add(session, calls, _priced(calls, runs, self._prices, self._now))
-        return tuple(Row(*key, *astuple(one)[:-1]) for key, one in self._sums.items())
+            self._add(session, calls, self._runs.get(session.unified_id, ()))
+        return tuple(one.row(*key) for key, one in self._sums.items())
 
-    def _add(self, session: SessionSummary, calls: Sequence[Usage], money: Sequence[_Money]) -> _Sum:
+    def _add(self, session: SessionSummary, calls: Sequence[Usage], runs: Sequence[Run]) -> _Sum:
         """Count the calls that nobody had before. What all of them come to, each once."""
-        begun = session.created_at.timestamp()
+        till = _Till(calls, runs, self._prices, self._now)
         seen = self._seen[session.agent]
-        mine: set[str] = set()
-        again = _Sum()
-        sums: dict[tuple[str, str, str], _Sum] = defaultdict(_Sum)
-        for call, paid in zip(calls, money, strict=True):
-            key = call.key
-            if key:
-                if key in mine:
-                    continue
-                mine.add(key)
-                if key in seen:
-                    again.add(call, paid)
-                    continue
-            moment = begun if call.time is None else call.time
-            sums[call.model or "", *self._days_of(moment)].add(call, paid)
-        seen |= mine
-        for place, total in sums.items():
-            self._sums[session.unified_id, *place].merge(total)
-            again.merge(total)
-        return again
+        every = _once(calls)
+        new = every if seen.isdisjoint(call.key for call in every) else [one for one in every if one.key not in seen]
+        begun = session.created_at.timestamp()
+        whole = _Sum()
+        for (model, _, quarter), total in till.sums(new):
+            days = self._days_of(begun if quarter is None else quarter * _QUARTER)
+            self._sums[session.unified_id, model or "", *days].merge(total)
+            whole.merge(total)
+        if len(new) < len(every):
+            for _, total in till.sums(call for call in every if call.key in seen):
+                whole.merge(total)
+        seen.update(call.key for call in every if call.key)
+        return whole
 
     def _add_run(self, session: SessionSummary, run: Run, *, with_tokens: bool) -> None:
         if run.cost is None:
@@ -153,7 +197,9 @@ class Accounts:
         total = self._sums[session.unified_id, run.model or session.model or "", *self._days_of(moment)]
         total.usd += run.cost.total_usd or 0.0
         if with_tokens:
-            total.add(run.cost.usage(session.session_id), _NOTHING)
+            used = _Sum()
+            used.take((run.cost.usage(session.session_id),))
+            total.merge(used)
 
     def _days_of(self, moment: float) -> tuple[str, str]:
         quarter = int(moment // _QUARTER)
@@ -167,53 +213,28 @@ def own_cost(calls: Iterable[Usage], runs: Sequence[Run], prices: Prices) -> Cos
     """What the calls in a session's own record cost; None where none of it is known. A sum that lacks unpriced calls
     is a lower bound and stays one."""
     own = [call for call in calls if not call.inherited]
-    seen: set[str] = set()
+    till = _Till(own, runs, prices, time.time())
     total = _Sum()
-    for call, paid in zip(own, _priced(own, runs, prices, time.time()), strict=True):
-        if not call.key or call.key not in seen:
-            seen.add(call.key)
-            total.add(call, paid)
+    for _, one in till.sums(_once(own)):
+        total.merge(one)
     return _cost(total, own, runs)
+
+
+def _once(calls: Sequence[Usage]) -> Sequence[Usage]:
+    """The first of those that have one key."""
+    keys = {call.key for call in calls}
+    if len(keys) == len(calls):
+        return calls
+    found: dict[str, Usage] = {}
+    return [call for call in calls if not call.key or found.setdefault(call.key, call) is call]
 
 
 def _is_native(calls: Iterable[Usage]) -> bool:
     return any(call.usd is not None for call in calls)
 
 
-def _tokens(call: Usage) -> int:
-    return call.input_tokens + call.output_tokens + call.cached_tokens + call.cache_write_tokens
-
-
-def _priced(calls: Sequence[Usage], runs: Sequence[Run], prices: Prices, now: float) -> list[_Money]:
-    """What each call of a session cost, by the one source of prices that counts for it."""
-    if _is_native(calls):
-        return _native(calls)
-    if any(run.cost is not None for run in runs):
-        return [_NOTHING] * len(calls)
-    priced: list[_Money] = []
-    for call in calls:
-        tariff = prices.of(call.model, call.provider)
-        if tariff is None:
-            priced.append((None, 0.0, _tokens(call)))
-        else:
-            usd = price(tariff, call, now)
-            priced.append((usd, usd, 0))
-    return priced
-
-
-def _native(calls: Sequence[Usage]) -> list[_Money]:
-    """Where the agent priced single calls, a model that it never priced is one that it knows no price of."""
-    by_call = any(call.usd is not None and call.input_tokens + call.output_tokens for call in calls)
-    known = {call.model for call in calls if call.usd is not None}
-    priced: list[_Money] = []
-    for call in calls:
-        if call.usd is not None:
-            priced.append((call.usd, call.usd if call.estimated else 0.0, 0))
-        elif by_call and call.model not in known:
-            priced.append((None, 0.0, _tokens(call)))
-        else:
-            priced.append(_NOTHING)
-    return priced
+def _tokens(one: Usage | Charged) -> int:
+    return one.input_tokens + one.output_tokens + one.cached_tokens + one.cache_write_tokens
 
 
 def _cost(total: _Sum, calls: Sequence[Usage], runs: Sequence[Run]) -> Cost | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.highlighter import Highlighter
 from rich.text import Text
+from textual import events
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.widgets import Input
@@ -59,6 +60,17 @@ class SearchBox(Input):
             placeholder="/ to search", compact=True, select_on_focus=False, id=id, highlighter=_Parts(self)
         )
         self.cursor_blink = False
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Change the text in the order of the keys. Textual runs a key that is no letter only after the event has
+        come up to the program: of `ctrl+u` and a word in one read, as slow lines bring them, the word would go."""
+        own = next((keys for node, keys in self.screen._modal_binding_chain if node is self), None)
+        for binding in own.key_to_bindings.get(event.key, ()) if own is not None else ():
+            if "." not in binding.action and await self.app.run_action(binding.action, self):
+                event.stop()
+                event.prevent_default()
+                return
+        await super()._on_key(event)
 
     def replace(self, text: str, start: int, end: int) -> None:
         """Put `text` in the place of what is between `start` and `end`, as much of it as there is room for."""

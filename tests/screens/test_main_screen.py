@@ -212,6 +212,32 @@ async def test_what_is_typed_ahead_goes_where_it_was_meant(program: Program, cla
         await until(pilot, lambda: app.screen is main and main.focused is main.sessions)
 
 
+async def test_keys_that_come_at_once_are_obeyed_in_their_order(program: Program, claude_home: ClaudeHome) -> None:
+    """As a slow line brings them: what was typed wrong is taken back, and not what was typed then."""
+    claude_home.session("Please reset the counter")
+    named = {
+        "<": ("backspace", "\x7f"),
+        "^": ("ctrl+u", "\x15"),
+        "~": ("ctrl+w", "\x17"),
+        "{": ("home", None),
+        "}": ("end", None),
+    }
+    async with program(claude_home.home) as pilot:
+        main = main_of(pilot)
+        for typed, expected in (
+            ("/rests<<et", "reset"),
+            ("^nothing^counter", "counter"),
+            (" pleas~{x", "xcounter "),
+            ("}^reset<<<<<<please", "please"),
+        ):
+            for char in typed:
+                key, character = named.get(char, ("slash" if char == "/" else "space" if char == " " else char, char))
+                pilot.app.post_message(events.Key(key, character))
+            await pilot.pause()
+            await until(pilot, lambda expected=expected: main.box.value == expected)  # type: ignore[misc]
+        await until(pilot, lambda: here(pilot) == "Please reset the counter")
+
+
 async def test_a_new_session_appears_and_an_open_one_grows(program: Program, claude_home: ClaudeHome) -> None:
     path = claude_home.session("Watch me")
     async with program(claude_home.home, size=(160, 48)) as pilot:

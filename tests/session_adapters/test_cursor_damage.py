@@ -30,8 +30,9 @@ from cursor_store import (
 )
 from damage import flipped, kept, shuffled, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
+from session_adapters import sqlite
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
-from session_adapters.cursor import CursorAdapter, facts, state
+from session_adapters.cursor import CursorAdapter, facts, state, tracking
 from session_adapters.model import Problem, SessionSummary
 
 Stored = Callable[..., Path]
@@ -472,10 +473,34 @@ def test_what_may_not_be_read_is_named() -> None:
         ]
 
 
-def test_a_crashed_database_of_titles_is_never_copied(home: Path) -> None:
-    """It grows to hundreds of megabytes, and is asked for every transcript."""
+def test_a_crashed_database_of_titles_is_copied_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is asked for every transcript. Where it has grown to hundreds of megabytes, it is said that it is not read."""
     path = the(home, ".cursor/ai-tracking/*.db")
+    copies: list[str] = []
+    copy_file = sqlite._copy_file
+
+    def counted(source: str, target: str, of: str) -> None:
+        if of == str(path):
+            copies.append(source)
+        copy_file(source, target, of)
+
+    monkeypatch.setattr(sqlite, "_copy_file", counted)
     crashed_writer(path, "UPDATE conversation_summaries SET title = 'late'")
     assert listed(adapter_for(home))[SPOKEN].title == "late"
+    assert copies == []
     path.with_name(path.name + "-shm").unlink()
-    assert listed(adapter_for(home))[SPOKEN].title == "transcript only chat about apples"
+    before = tree(home)
+    for _ in range(2):
+        assert listed(adapter_for(home))[SPOKEN].title == "late"
+    assert copies == [str(path), f"{path}-wal"]
+    assert tree(home) == before
+    monkeypatch.setattr(tracking, "_COPIED", path.stat().st_size)
+    path.touch()
+    found, problems = survey(adapter_for(home))
+    assert len({summary.session_id for _, summary in found}) == SESSIONS
+    said = {problem.reason for problem in problems if problem.place == "ai-code-tracking.db"}
+    assert len(said) == 1
+    assert said.pop().startswith(
+        "its title and model there cannot be read: after a crash only a copy of it could be read safely"
+    )
+    assert copies == [str(path), f"{path}-wal"]

@@ -1,9 +1,10 @@
 """What the editor's `ai-code-tracking.db` says of a conversation: title, model, last change (FACTS.md «Four separate
-stores» 4). All of it is optional, so that a database which could only be copied is left alone."""
+stores» 4). All of it is optional: a large database that could only be copied, as after a crash, is left alone and named."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import apsw
@@ -11,13 +12,15 @@ import msgspec
 
 from session_adapters.cursor.facts import Facts
 from session_adapters.cursor.pieces import real_model
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
-from session_adapters.sqlite_rows import Record, columns
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.sqlite_rows import Record, as_text, columns
 from session_adapters.units import Lost
 
 __all__ = ["with_tracking"]
 
 _TIMEOUT = 2.0
+_COPIED = 64 << 20
+"""Bytes that are copied at most; the database grows to hundreds of megabytes."""
 
 
 class Tracked(msgspec.Struct, rename="camel"):
@@ -57,9 +60,36 @@ def _row(path: Path, session_id: str) -> Tracked | None:
         return TRACKED.read(row) if row else None
 
     log, shared = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
-    if log.exists() and log.stat().st_size and not shared.exists():
-        return None  # after a crash: only a copy could be read
     try:
+        if log.exists() and log.stat().st_size and not shared.exists():
+            rows = _after_a_crash(str(path), database_stamp(path))
+            if isinstance(rows, DatabaseUnreadable):
+                raise rows
+            return rows.get(session_id)
         return read_database(path, read, timeout=_TIMEOUT)
-    except DatabaseMissing:
+    except (DatabaseMissing, FileNotFoundError):
         return None
+
+
+@lru_cache(maxsize=2)
+def _after_a_crash(path: str, stamp: tuple[int, ...]) -> Mapping[str, Tracked] | DatabaseUnreadable:
+    """All rows by conversation, or why there are none: a copy for each of a thousand transcripts would take minutes.
+    `stamp` is what the files were when it was made."""
+
+    def read(connection: apsw.Connection) -> Mapping[str, Tracked]:
+        have = columns(connection, "conversation_summaries")
+        if "conversationId" not in have:
+            return {}
+        query = f"SELECT conversationId, {TRACKED.select(have)} FROM conversation_summaries"  # noqa: S608
+        return {as_text(id_) or "": TRACKED.read(row) for id_, *row in connection.execute(query)}
+
+    size = sum(stamp[2::4])
+    if size > _COPIED:
+        return DatabaseUnreadable(
+            f"after a crash only a copy of it could be read safely, and at {size >> 20} MB that would take long; open"
+            " Cursor once and close it again"
+        )
+    try:
+        return read_database(path, read)
+    except DatabaseUnreadable as error:
+        return error

@@ -474,7 +474,7 @@ def test_what_may_not_be_read_is_named() -> None:
 
 
 def test_a_crashed_database_of_titles_is_copied_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is asked for every transcript. Where it has grown to hundreds of megabytes, it is said that it is not read."""
+    """It is asked for every transcript. Where it has grown to hundreds of megabytes, it is said that it was left."""
     path = the(home, ".cursor/ai-tracking/*.db")
     copies: list[str] = []
     copy_file = sqlite._copy_file

@@ -1,5 +1,5 @@
 """What the editor's `ai-code-tracking.db` says of a conversation: title, model, last change (FACTS.md «Four separate
-stores» 4). All of it is optional: a large database that could only be copied, as after a crash, is left alone and named."""
+stores» 4). It is all optional: a large database that could only be copied, as after a crash, is named and left."""
 
 from __future__ import annotations
 

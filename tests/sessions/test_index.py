@@ -27,6 +27,8 @@ from hermes_tui.sessions.index import writer
 from hermes_tui.sessions.index.beginnings import beginnings
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.index.indexer import Indexer
+from hermes_tui.sessions.index.named import Named
+from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.numbers import Numbers
 from hermes_tui.sessions.index.questions import Ask, Question
 from hermes_tui.sessions.index.reader import Coverage, Hit, Index
@@ -240,11 +242,12 @@ def test_rows_that_two_questions_have_in_common(tmp_path: Path) -> None:
         connection.executemany(fill.format("tool"), ((base + row, f"word{number}") for row in both + mine))
         connection.executemany(fill.format("brief"), ((base + row, f"b{number}") for row in both + theirs))
         question = Question("tool", (Ask("tool", f"word{number}"), Ask("brief", f"b{number}")))
+        named = Named(connection, Names(), "")
         expected = sorted((base + row for row in both), reverse=True)
-        assert list(newest(connection, question, {}, 0, 1 << 62)) == expected
+        assert list(newest(connection, named, question, 0, 1 << 62)) == expected
         if shared > 2:
             low, high = expected[-2], expected[1]
-            assert list(newest(connection, question, {}, low, high)) == expected[2:-1]
+            assert list(newest(connection, named, question, low, high)) == expected[2:-1]
     connection.close()
 
 

@@ -55,13 +55,14 @@ class Question(NamedTuple):
         return not self.asks and not self.without
 
     @property
-    def unit(self) -> str:
-        """SQL: whether a message has such a unit at all. Of words that are not there, one without text has none."""
+    def units(self) -> tuple[int, ...]:
+        """What the messages have of which it may be true, as `called` numbers it. Of words that are not there, one
+        without text has none."""
         if self.wordless:
-            return "TRUE"
-        if self.asks or self.field == "tool":
-            return f"{self.field} IS NOT NULL"
-        return "(prose IS NOT NULL OR tool IS NULL)"
+            return (0, 1, 2, 3)
+        if self.field == "tool":
+            return (2, 3)
+        return (1, 3) if self.asks else (0, 1, 3)
 
     @property
     def level(self) -> Level:

@@ -10,8 +10,10 @@ import apsw
 import msgspec
 
 from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known
+from hermes_tui.sessions.index.named import Named
+from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.pool import Pool, Stop
-from hermes_tui.sessions.index.questions import Name, Question, questions
+from hermes_tui.sessions.index.questions import Question, questions
 from hermes_tui.sessions.index.rows import Facts, Page, Run, page
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
 from hermes_tui.sessions.index.writer import VISIBILITY, Level, Report, key_of
@@ -34,6 +36,7 @@ class Index:
         self.path = path
         self._pool = Pool(path)
         self._ask = self._pool.ask
+        self._names = Names()
         self._lock = threading.Lock()
         self._known: tuple[tuple[str, int], Known] | None = None
         self._covered: tuple[tuple[Source, ...], Known, Coverage] | None = None
@@ -171,11 +174,11 @@ class Index:
     ) -> Iterator[Hit]:
         def read(connection: apsw.Connection) -> Page:
             _same(connection, coverage)
-            return page(connection, runs, known, low, before, size, each=each)
+            named = Named(connection, self._names, coverage.generation)
+            return page(connection, named, runs, low, before, size, each=each)
 
         size = _FIRST if each else _FIRST_GROUPED
         before: Sequence[int] = [high] * len(runs)
-        known: dict[Name, frozenset[str]] = {}
         while runs:
             found = self._pool.ask_until(read, stop)
             if found is None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import apsw
 
-from hermes_tui.sessions.index.named import Known, Named, Stream
+from hermes_tui.sessions.index.named import Named, Stream
 from hermes_tui.sessions.index.questions import Ask, Question
 from hermes_tui.sessions.index.writer import VISIBILITY
 
@@ -55,8 +55,8 @@ class Page(NamedTuple):
 
 def page(
     connection: apsw.Connection,
+    named: Named,
     runs: Sequence[Run],
-    known: Known,
     low: int,
     before: Sequence[int],
     size: int,
@@ -74,7 +74,7 @@ def page(
         bindings = (*(value for number, ask in asks for value in (ask.expression, low, before[number])), size)
     else:
         streams = [
-            _numbered(newest(connection, one, known, low, before[number]), number)
+            _numbered(newest(connection, named, one, low, before[number]), number)
             for number, run in enumerate(runs)
             for one in run
         ]
@@ -110,14 +110,13 @@ def _merged(streams: Sequence[Iterator[int]]) -> Iterator[int]:
         last = row
 
 
-def newest(connection: apsw.Connection, question: Question, known: Known, low: int, high: int) -> Iterator[int]:
-    """The rows alone, newest first. `known` is kept from one page to the next."""
-    named = Named(connection, known)
+def newest(connection: apsw.Connection, named: Named, question: Question, low: int, high: int) -> Iterator[int]:
+    """The rows alone, newest first."""
     streams = [_matching(connection, ask, low) for ask in question.asks]
-    streams += [named.stream(name, low, question.unit) for name in question.names]
+    streams += [named.stream(name, low, question.units) for name in question.names]
     rows = streams[0](high) if len(streams) == 1 else _common(streams, high)
     for name in question.nameless:
-        rows = _absent(rows, named.stream(name, low))
+        rows = _absent(rows, named.stream(name, low, question.units))
     for ask in question.without:
         rows = _absent(rows, _matching(connection, ask, low))
     return rows

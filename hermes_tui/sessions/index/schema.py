@@ -12,6 +12,7 @@ by that number:
 
 What a message has to do with is told by its `names` (numbers of rows of `name`, with blanks between them), and the
 other way round by `called`: who said it, the tools that it called or answers for, the files that those calls name.
+The `unit` there tells what words the message has: 1 prose, 2 tool text, 3 both.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 4
+FORMAT = 5
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
@@ -84,7 +85,8 @@ CREATE TABLE message(
     visibility INTEGER NOT NULL, prose INTEGER, short INTEGER, tool INTEGER, names TEXT);
 CREATE INDEX message_session ON message(session);
 CREATE TABLE name(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL, UNIQUE(kind, text));
-CREATE TABLE called(name INTEGER, message INTEGER, PRIMARY KEY(name, message)) WITHOUT ROWID;
+CREATE TABLE called(
+    name INTEGER, unit INTEGER, message INTEGER, PRIMARY KEY(name, unit, message)) WITHOUT ROWID;
 """
 
 

@@ -130,10 +130,10 @@ class Sink:
             row = None
         if row is not None:
             shown, row.visibility = row.visibility, visibility
-            before = row.names
+            before, unit = row.names, row.unit
             row.names = before if self._prose_only else names
             if self._fill(row, prose, tool) or shown != visibility or before != row.names:
-                self._writer.change(row, before)
+                self._writer.change(row, before, unit)
         elif prose or tool or names:
             row = self._rows[key] = Row(0, at, visibility, _mark(prose), None if self._prose_only else _mark(prose))
             row.tool, row.names = _mark(tool), names

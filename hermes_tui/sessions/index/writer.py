@@ -62,6 +62,11 @@ class Row:
         self.names = names
         """Numbers of names, with blanks between them; None where they were not looked at yet."""
 
+    @property
+    def unit(self) -> int:
+        """Which kinds of words it has: 1 for prose, 2 for tool text, 3 for both."""
+        return (self.prose is not None) | (self.tool is not None) << 1
+
 
 class Writer:
     """The one writer of an index. What is put in is there for readers after `commit`."""
@@ -79,8 +84,8 @@ class Writer:
         """Rows of `message` that are still to be put in."""
         self._named: dict[tuple[int, str], int] = {}
         """Numbers of names."""
-        self._called: dict[tuple[int, int], bool] = {}
-        """Name and message → whether it is to be there."""
+        self._called: dict[tuple[int, int, int], bool] = {}
+        """Name, unit and message → whether it is to be there."""
         self._open = False
 
     # Transactions ------------------------------------------------------------------------------------------
@@ -206,14 +211,14 @@ class Writer:
         row.id = self._numbers.next(second)
         facts = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool, row.names)
         self._messages.append((row.id, *facts))
-        self._call(row, None)
+        self._call(row, None, row.unit)
 
-    def change(self, row: Row, names: str | None) -> None:
-        """Write down what became of a row, which had those names before."""
+    def change(self, row: Row, names: str | None, unit: int) -> None:
+        """Write down what became of a row, which had those names and that unit before."""
         self._flush()
         sql = "UPDATE message SET visibility=?, prose=?, short=?, tool=?, names=? WHERE id=?"
         self.run(sql, (row.visibility, row.prose, row.short, row.tool, row.names, row.id))
-        self._call(row, names)
+        self._call(row, names, unit)
 
     def remove(self, row: Row) -> None:
         """Take a message out."""
@@ -226,7 +231,7 @@ class Writer:
             self.words(table, row.id, "", mark)
         self.run("DELETE FROM message WHERE id=?", (row.id,))
         names, row.names = row.names, None
-        self._call(row, names)
+        self._call(row, names, row.unit)
 
     def _flush(self) -> None:
         if self._messages:
@@ -264,18 +269,19 @@ class Writer:
             self._named[one] = number
         return number
 
-    def _call(self, row: Row, before: str | None) -> None:
-        if row.names == before:
+    def _call(self, row: Row, before: str | None, unit: int) -> None:
+        if (row.names, row.unit) == (before, unit):
             return
-        old, new = set((before or "").split()), set((row.names or "").split())
-        for name in old ^ new:
-            self._called[int(name), row.id] = name in new
+        old = {(int(name), unit) for name in (before or "").split()}
+        new = {(int(name), row.unit) for name in (row.names or "").split()}
+        for one in old ^ new:
+            self._called[*one, row.id] = one in new
 
     def _write_called(self) -> None:
-        there = sorted(pair for pair, put in self._called.items() if put)
-        gone = [pair for pair, put in self._called.items() if not put]
-        self._connection.executemany("DELETE FROM called WHERE name=? AND message=?", gone)
-        self._connection.executemany("INSERT OR IGNORE INTO called VALUES(?,?)", there)
+        there = sorted(one for one, put in self._called.items() if put)
+        gone = [one for one, put in self._called.items() if not put]
+        self._connection.executemany("DELETE FROM called WHERE name=? AND unit=? AND message=?", gone)
+        self._connection.executemany("INSERT OR IGNORE INTO called VALUES(?,?,?)", there)
         self._called.clear()
 
 

@@ -89,12 +89,14 @@ class DiffScreen(Screen[None]):
             return
         view = self.query_one(DiffView)
         stats = found.stats
-        counts = f"{stats.modifications} changed, {stats.removals} removed, {stats.additions} added, "
+        others = f"{found.other_calls} act otherwise, " if found.other_calls else ""
+        counts = (
+            f"{stats.modifications} changed, {others}{stats.removals} removed, {stats.additions} added, "
+            f"{stats.unchanged - found.other_calls} the same"
+        )
         at, total = view.place
         right: list[Part] = [] if view.shows_uses or not total else [(f"change {at} of {total} ", "faint")]
-        self.query_one("#title", Line).show(
-            [(" Comparison", "bright"), (f"  {counts}{stats.unchanged} the same", "")], right
-        )
+        self.query_one("#title", Line).show([(" Comparison", "bright"), (f"  {counts}", "")], right)
         for name, side in (("a", found.a), ("b", found.b)):
             left = self._whose(name, side.unified_id, side.title)
             room = self.size.width - min(width_of(left[0]), self.size.width // 2) - 2

@@ -8,15 +8,20 @@ from pathlib import Path
 from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
+from hermes_tui.display import safe
 from hermes_tui.errors import ParseError
 from hermes_tui.screens.diff import DiffScreen
 from hermes_tui.screens.help import HelpScreen
 from hermes_tui.sessions.diff import diff
+from hermes_tui.sessions.diff.wording import Span, wording
 from hermes_tui.widgets.diff.rows import blocks_of, lay_out
+from hermes_tui.widgets.diff.texts import Texts
 from hermes_tui.widgets.diff.view import DiffView
 from pilots import screen_text, until
 from session_adapters.model import Message, Role, Session, ToolCall
@@ -182,6 +187,50 @@ def test_hostile_text_and_long_messages_are_safe_and_cut() -> None:
         assert not {char for text in texts for char in text if ord(char) < 32 or char in "\u202e\ud800"}
         assert any("more lines" in text for text in texts)
         assert len(lay_out(blocks, width, {0})) > len(rows)
+
+
+def test_words_are_compared_only_where_somebody_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of long messages that were changed would take seconds; a screen shows a few."""
+    asked = []
+
+    def counted(a: str, b: str) -> list[Span]:
+        asked.append((a, b))
+        return wording(a, b)
+
+    monkeypatch.setattr("hermes_tui.widgets.diff.texts.wording", counted)
+    a = talk(*(("user", f"question {number} as it was") for number in range(500)))
+    b = talk(*(("user", f"question {number} as it is") for number in range(500)))
+    for width in (50, 100):
+        rows = lay_out(blocks_of(diff(a, b)), width, ())
+        assert len(rows) == 500 * (4 if width < 60 else 3)
+        assert asked == []
+        shown = [piece for row in rows[:8] for piece in (*row.left, *(row.right or ()))]
+        assert ("was", True) in shown and ("is", True) in shown
+        assert len(asked) == (2 if width < 60 else 3)
+        asked.clear()
+
+
+WORDS = st.lists(st.sampled_from(["the", "cat", "sat", "   ", " ", "\n", ".", "猫", "\t", "\x1b[1m", "a" * 30])).map(
+    "".join
+)
+
+
+@given(WORDS, WORDS, st.integers(4, 40))
+def test_marks_stand_where_the_words_are(a: str, b: str, width: int) -> None:
+    """Every row begins where the one before it ended, blanks between them left out; each letter is marked as the
+    comparison of the whole texts says."""
+    texts = Texts(a, b, width, everything=True)
+    spans = wording(safe(a, keep_newlines=True), safe(b, keep_newlines=True))
+    for side, mark in enumerate("-+"):
+        letters = [(char, span.mark == mark) for span in spans if span.mark in (" ", mark) for char in span.text]
+        letters = [one for one in letters if not one[0].isspace()]
+        height = len(texts.sides[side].rows)  # type: ignore[union-attr]
+        rows = [texts.row(side, at) for at in range(height)]
+        assert ["".join(text for text, _ in row) for row in rows] == texts.sides[side].rows  # type: ignore[union-attr]
+        shown = [(char, marked) for row in rows for text, marked in row for char in text if not char.isspace()]
+        assert shown == letters
+        assert texts.row(side, height) == ()
+    assert texts.whole is not any(span.mark == " " for span in spans)
 
 
 def test_every_row_fits_its_column() -> None:

@@ -19,7 +19,7 @@ from hermes_tui.sessions.diff.align import _by_matches, common
 from hermes_tui.sessions.diff.text import diff_lines
 from hermes_tui.sessions.diff.wording import changed, wording
 from hermes_tui.sessions.manager import SessionManager
-from session_adapters.model import Message, Role, Session, ToolCall
+from session_adapters.model import Message, Role, Session, ToolCall, ToolResult
 from tiny_home import TinyHome
 
 Said = tuple[Role, str]
@@ -281,6 +281,29 @@ def test_equal_words_with_other_calls_are_told_apart() -> None:
     assert not any(one.other_calls for one in diff(same, acting(call("Bash", command="ls"))).operations)
     assert [one.other_calls for one in diff(same, other).operations] == [False, True]
     assert diff(same, other).stats.unchanged == 2  # the document compares role and content alone
+    assert diff(same, other).other_calls == 1
+    lines = list(diff_lines(diff(same, other)))
+    assert "~ 2 → 2  assistant (other tool calls)" in lines
+    assert "0 changed, 0 removed, 0 added, 2 unchanged (1 with other calls or results)" in lines
+
+
+def test_the_text_tells_what_is_done_where_nothing_is_said() -> None:
+    """On either side of a message that was changed, and where only a result is another."""
+    silent = Message(role="assistant", tool_calls=(call("Bash", command="ls"),))
+    printed = [Message(role="tool", tool_result=ToolResult(tool_call_id="x", tool_name="Bash", output=out))
+               for out in ("one", "two")]  # fmt: skip
+    a = Session(agent="tiny", session_id="a", messages=(silent, printed[0]))
+    b = Session(agent="tiny", session_id="b", messages=(Message(role="assistant", content="Done."), printed[1]))
+    for one, other, gone in ((a, b, "-"), (b, a, "+")):
+        lines = list(diff_lines(diff(one, other)))
+        assert lines[2] == "~ 1 → 1  assistant"
+        assert "[Bash] ls" in lines[3] and f"{gone}[Bash] ls{gone}" in lines[3] and "Done." in lines[3]
+        assert lines[4] == "~ 2 → 2  tool (another result)"
+        assert {line.strip() for line in lines[5:7]} == (
+            {"- [result of Bash] one", "+ [result of Bash] two"}
+            if gone == "-"
+            else {"- [result of Bash] two", "+ [result of Bash] one"}
+        )
 
 
 @settings(max_examples=50)

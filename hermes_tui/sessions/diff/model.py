@@ -93,3 +93,8 @@ class SessionDiff(_Record, frozen=True):
     """Tool calls in order. «ours»"""
     files: tuple[FileUse, ...] = ()
     """Files by path. «ours»"""
+
+    @property
+    def other_calls(self) -> int:
+        """How many of the unchanged messages have other tool calls or results."""
+        return sum(operation.other_calls for operation in self.operations)

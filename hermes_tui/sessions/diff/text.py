@@ -11,7 +11,7 @@ from hermes_tui.sessions.diff.model import DiffOperation, FileUse, SessionDiff, 
 from hermes_tui.sessions.diff.wording import wording
 from session_adapters.model import Message
 
-__all__ = ["acts", "described", "diff_lines", "side_facts"]
+__all__ = ["compared_texts", "diff_lines", "note_of", "side_facts"]
 
 _MOST_LINES = 40
 """Lines of one message; the rest is counted."""
@@ -29,10 +29,11 @@ def diff_lines(diff: SessionDiff) -> Iterator[str]:
             for operation in group:
                 yield from _operation(operation)
     stats = diff.stats
+    others = f" ({diff.other_calls} with other calls or results)" if diff.other_calls else ""
     yield ""
     yield (
         f"{stats.modifications} changed, {stats.removals} removed, {stats.additions} added, "
-        f"{stats.unchanged} unchanged"
+        f"{stats.unchanged} unchanged{others}"
     )
     yield from _tools(diff.tools)
     yield from _files(diff.files)
@@ -68,25 +69,46 @@ def _operation(operation: DiffOperation) -> Iterator[str]:
     if one is not None and other is not None and operation.index_b is not None:
         place += f" → {operation.index_b + 1}"
     mark = "~" if operation.other_calls else _MARKS[operation.type]
-    note = " (same words, other tool calls)" if operation.other_calls else ""
+    note = f" ({note_of(operation)})" if operation.other_calls else ""
     yield f"{mark} {place}  {message.role}{note}"
-    if one is None or other is None:
-        yield from _indented(described(message), mark)
-    elif operation.other_calls:
-        yield from _indented("\n".join(acts(one)), "-")
-        yield from _indented("\n".join(acts(other)), "+")
+    a, b = compared_texts(operation)
+    if operation.other_calls:
+        # What was said is the same: only what was done is told.
+        a, b = "\n".join(_acts(one)) if one else None, "\n".join(_acts(other)) if other else None
+        yield from _indented(a or "", "-")
+        yield from _indented(b or "", "+")
+    elif a is None or b is None:
+        yield from _indented(a or b or "", mark)
     else:
-        spans = wording(one.content, other.content)
         around = {" ": "{}", "-": "[-{}-]", "+": "{{+{}+}}"}
-        yield from _indented("".join(around[span.mark].format(span.text) for span in spans), " ")
+        yield from _indented("".join(around[span.mark].format(span.text) for span in wording(a, b)), " ")
 
 
-def described(message: Message) -> str:
-    """What a message says; where it says nothing, what it does."""
-    return message.content or "\n".join(acts(message))
+def note_of(operation: DiffOperation) -> str:
+    """What is different where `other_calls` says that the words are not."""
+    message = operation.message_a
+    if message is not None and message.role == "tool":
+        return "another result"
+    return "same words, other tool calls" if message is not None and message.content else "other tool calls"
 
 
-def acts(message: Message) -> Iterator[str]:
+def compared_texts(operation: DiffOperation) -> tuple[str | None, str | None]:
+    """What stands side by side: what each message says; where it says nothing, or says the same as the other and does
+    something else, also what it does. None for one that is not there."""
+    a, b = (
+        None if one is None else _described(one, everything=operation.other_calls)
+        for one in (operation.message_a, operation.message_b)
+    )
+    return a, b
+
+
+def _described(message: Message, *, everything: bool) -> str:
+    if message.content and not everything:
+        return message.content
+    return "\n".join((*([message.content] if message.content else []), *_acts(message)))
+
+
+def _acts(message: Message) -> Iterator[str]:
     """A line for each tool call and for a result."""
     for call in message.tool_calls:
         yield f"[{call.tool_name}] {target(call)}" + (" (failed)" if call.is_error else "")

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from itertools import groupby
+from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from hermes_tui.sessions.diff.align import common
@@ -35,46 +34,34 @@ def wording(a: str, b: str) -> list[Span]:
         words_a, words_b = a.splitlines(keepends=True), b.splitlines(keepends=True)
     spans: list[Span] = []
     done_a = done_b = 0
-    for i, j in (*_anchors(words_a, words_b), (len(words_a), len(words_b))):
+    for i, j, length in (*_anchors(words_a, words_b), (len(words_a), len(words_b), 0)):
         spans.append(Span("-", "".join(words_a[done_a:i])))
         spans.append(Span("+", "".join(words_b[done_b:j])))
-        if i < len(words_a):
-            spans.append(Span(" ", words_a[i]))
-        done_a, done_b = i + 1, j + 1
-    found = _joined([span for span in spans if span.text])
-    shared = sum(len(span.text) for span in found if span.mark == " ")
+        spans.append(Span(" ", "".join(words_a[i : i + length])))
+        done_a, done_b = i + length, j + length
+    shared = sum(len(span.text) for span in spans if span.mark == " ")
     if shared < _LEAST_SHARED * min(len(a), len(b)):
-        return [span for span in (Span("-", a), Span("+", b)) if span.text]
-    return found
+        spans = [Span("-", a), Span("+", b)]
+    return [span for span in spans if span.text]
 
 
-def _anchors(a: Sequence[str], b: Sequence[str]) -> list[tuple[int, int]]:
-    """The words in common, without blanks and signs that stand alone between changes: two sentences that share
-    nothing else are not torn to pieces by them."""
-    pairs = common(a, b)
-    kept: list[tuple[int, int]] = []
-    for at, (i, j) in enumerate(pairs):
-        before = at > 0 and pairs[at - 1] == (i - 1, j - 1)
-        after = at + 1 < len(pairs) and pairs[at + 1] == (i + 1, j + 1)
-        edge = (i == 0 and j == 0) or (i == len(a) - 1 and j == len(b) - 1)
-        if any(map(str.isalnum, a[i])) or before or after or edge:
-            kept.append((i, j))
-    return kept
+def _anchors(a: Sequence[str], b: Sequence[str]) -> Iterator[tuple[int, int, int]]:
+    """The words in common as (place in `a`, in `b`, how many), without blanks and signs that stand alone between
+    changes: two sentences that share nothing else are not torn to pieces by them."""
+    for i, j, length in _runs(common(a, b)):
+        edge = (i == 0 and j == 0) or (i + length == len(a) and j + length == len(b))
+        if length > 1 or edge or any(map(str.isalnum, a[i])):
+            yield i, j, length
 
 
-def _joined(spans: Sequence[Span]) -> list[Span]:
-    """Neighbours of one mark as one; within a change, what went before what came."""
-    found: list[Span] = []
-    for same, group in groupby(spans, key=lambda span: span.mark == " "):
-        held = list(group)
-        if same:
-            found.append(Span(" ", "".join(span.text for span in held)))
-            continue
-        gone = "".join(span.text for span in held if span.mark == "-")
-        come = "".join(span.text for span in held if span.mark == "+")
-        found += [Span("-", gone)] if gone else []
-        found += [Span("+", come)] if come else []
-    return found
+def _runs(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
+    """Pairs that follow each other on both sides, as one."""
+    start = 0
+    for at in range(1, len(pairs) + 1):
+        i, j = pairs[start]
+        if at == len(pairs) or pairs[at] != (i + at - start, j + at - start):
+            yield i, j, at - start
+            start = at
 
 
 def changed(spans: Sequence[Span], side: Literal["-", "+"]) -> list[tuple[int, int]]:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from functools import lru_cache
-from itertools import zip_longest
 from typing import NamedTuple
 
 from hermes_tui.display import compact, safe
 from hermes_tui.sessions.diff import DiffOperation, FileUse, SessionDiff, ToolUse
-from hermes_tui.sessions.diff.text import acts, described
-from hermes_tui.sessions.diff.wording import Span, wording
+from hermes_tui.sessions.diff.text import compared_texts, note_of
 from hermes_tui.widgets.cells import fit
-from hermes_tui.widgets.diff.texts import Piece, folded
-from session_adapters.model import Message
+from hermes_tui.widgets.diff.texts import Piece, Texts
 
-__all__ = ["Block", "Row", "blocks_of", "lay_out", "use_rows"]
+__all__ = ["AnyRow", "Block", "Row", "TextRow", "blocks_of", "lay_out", "use_rows"]
 
 _NARROW = 60
 """Columns below which the sides stand one below the other."""
-_ROLES = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 
 
 class Block(NamedTuple):
@@ -35,7 +30,7 @@ class Block(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One line of the screen."""
+    """One line of the screen that says something about messages, or a tool call, or a file."""
 
     block: int
     """Index of its block; -1 for none."""
@@ -46,8 +41,46 @@ class Row(NamedTuple):
     """None where the left takes the whole width."""
     mark: str = " "
     """`-`, `+`, `~` or blank: how it differs, also without colours."""
-    whole: bool = False
-    """All of the message went or came: its words need no marks of their own."""
+
+    @property
+    def whole(self) -> bool:
+        """All of it is of one side or of both: its words need no marks of their own."""
+        return True
+
+
+class TextRow(NamedTuple):
+    """One line of what a message says, or of two side by side."""
+
+    block: int
+    texts: Texts
+    at: int
+    """Which line of them."""
+    mark: str
+    side: int | None = None
+    """Which of the two, where they stand one below the other."""
+
+    @property
+    def kind(self) -> str:
+        """As of `Row`."""
+        return "text"
+
+    @property
+    def left(self) -> Sequence[Piece]:
+        """As of `Row`; where it has not been asked for yet, the words are compared."""
+        return self.texts.row(self.side or 0, self.at)
+
+    @property
+    def right(self) -> Sequence[Piece] | None:
+        """As of `Row`."""
+        return self.texts.row(1, self.at) if self.side is None else None
+
+    @property
+    def whole(self) -> bool:
+        """All of the message went or came: its words need no marks of their own."""
+        return self.texts.whole
+
+
+AnyRow = Row | TextRow
 
 
 def blocks_of(diff: SessionDiff) -> list[Block]:
@@ -67,9 +100,9 @@ def blocks_of(diff: SessionDiff) -> list[Block]:
     return blocks
 
 
-def lay_out(blocks: Sequence[Block], width: int, opened: Collection[int]) -> list[Row]:
+def lay_out(blocks: Sequence[Block], width: int, opened: Collection[int]) -> list[AnyRow]:
     """All rows. `opened` are the blocks that are shown in full: equal runs unfolded, long messages uncut."""
-    rows: list[Row] = []
+    rows: list[AnyRow] = []
     for index, block in enumerate(blocks):
         is_open = index in opened
         if block.is_equal:
@@ -85,71 +118,51 @@ def lay_out(blocks: Sequence[Block], width: int, opened: Collection[int]) -> lis
     return rows
 
 
-def _operation_rows(index: int, operation: DiffOperation, width: int, *, everything: bool) -> Iterator[Row]:
-    narrow = width < _NARROW
-    column = width - 2 if narrow else (width - 5) // 2
-    heads = _heads(operation)
-    spans = _spans(operation)
-    sides: list[tuple[list[list[Piece]], int]] = [
-        folded(spans, side, column, everything=everything) if has else ([], 0)
-        for side, has in (("-", operation.message_a is not None), ("+", operation.message_b is not None))
-    ]
-    whole = not any(span.mark == " " for span in spans) or None in (operation.message_a, operation.message_b)
+def _operation_rows(index: int, operation: DiffOperation, width: int, *, everything: bool) -> Iterator[AnyRow]:
+    a, b = compared_texts(operation)
     mark = {"removal": "-", "addition": "+", "modification": "~"}.get(operation.type, " ")
     if operation.other_calls:
         mark = "~"
-    if narrow:
-        yield Row(index, "head", [(" → ".join(dict.fromkeys(filter(None, heads))), False)], None, mark)
-        shown = sides if operation.type != "unchanged" or operation.other_calls else sides[:1]
-        for (rows, left_out), side in zip(shown, "-+", strict=False):
-            sign = " " if operation.type == "unchanged" and not operation.other_calls else side
-            yield from (Row(index, "text", row, None, sign, whole) for row in rows)
-            if left_out:
-                yield Row(index, "more", [(f"… {left_out:,} more lines", False)], None, sign)
+    if width < _NARROW:
+        yield from _one_below_the_other(index, operation, Texts(a, b, width - 2, everything=everything), mark)
     else:
-        yield Row(index, "head", [(heads[0], False)], [(heads[1], False)], mark)
-        nothing: list[Piece] = []
-        for left, right in zip_longest(sides[0][0], sides[1][0], fillvalue=nothing):
-            yield Row(index, "text", left, right, mark, whole)
-        more = [f"… {left_out:,} more lines" if left_out else "" for _, left_out in sides]
-        if any(more):
-            yield Row(index, "more", [(more[0], False)], [(more[1], False)], mark)
+        yield from _side_by_side(index, operation, Texts(a, b, (width - 5) // 2, everything=everything), mark)
     yield Row(index, "gap", (), None)
+
+
+def _side_by_side(index: int, operation: DiffOperation, texts: Texts, mark: str) -> Iterator[AnyRow]:
+    a, b = _heads(operation)
+    yield Row(index, "head", [(a, False)], [(b, False)], mark)
+    height = max(len(side.rows) for side in texts.sides if side is not None)
+    yield from (TextRow(index, texts, at, mark) for at in range(height))
+    more = [_more(side.left_out) if side is not None else "" for side in texts.sides]
+    if any(more):
+        yield Row(index, "more", [(more[0], False)], [(more[1], False)], mark)
+
+
+def _one_below_the_other(index: int, operation: DiffOperation, texts: Texts, mark: str) -> Iterator[AnyRow]:
+    yield Row(index, "head", [(" → ".join(dict.fromkeys(filter(None, _heads(operation)))), False)], None, mark)
+    for number, (side, sign) in enumerate(zip(texts.sides, "-+", strict=True)):
+        if side is None or (mark == " " and number):  # what is the same is shown once
+            continue
+        sign = sign if mark != " " else mark
+        yield from (TextRow(index, texts, at, sign, number) for at in range(len(side.rows)))
+        if side.left_out:
+            yield Row(index, "more", [(_more(side.left_out), False)], None, sign)
+
+
+def _more(left_out: int) -> str:
+    return f"… {left_out:,} more lines" if left_out else ""
 
 
 def _heads(operation: DiffOperation) -> tuple[str, str]:
     """Number and role of both sides; empty for one that is not there."""
     a, b = operation.message_a, operation.message_b
-    note = " · other tool calls" if operation.other_calls else ""
+    note = f" · {note_of(operation)}" if operation.other_calls else ""
     return (
-        f"{(operation.index_a or 0) + 1} {_ROLES[a.role]}{note}" if a is not None else "",
-        f"{(operation.index_b or 0) + 1} {_ROLES[b.role]}{note}" if b is not None else "",
+        f"{(operation.index_a or 0) + 1} {a.role}{note}" if a is not None else "",
+        f"{(operation.index_b or 0) + 1} {b.role}{note}" if b is not None else "",
     )
-
-
-@lru_cache(maxsize=4096)
-def _wording(a: str, b: str) -> tuple[Span, ...]:
-    return tuple(wording(a, b))
-
-
-def _spans(operation: DiffOperation) -> Sequence[Span]:
-    a, b = operation.message_a, operation.message_b
-    if a is not None and b is not None:
-        if operation.other_calls:
-            one, other = "\n".join(_said(a)), "\n".join(_said(b))
-            return _wording(one, other)
-        if operation.type == "unchanged":
-            return (Span(" ", described(a)),)
-        return _wording(described(a), described(b))
-    if a is not None:
-        return (Span(" ", described(a)),)
-    return (Span(" ", described(b)),) if b is not None else ()
-
-
-def _said(message: Message) -> Iterator[str]:
-    if message.content:
-        yield message.content
-    yield from acts(message)
 
 
 def use_rows(tools: Sequence[ToolUse], files: Sequence[FileUse], width: int) -> list[Row]:

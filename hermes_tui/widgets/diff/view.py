@@ -16,7 +16,7 @@ from textual.strip import Strip
 from hermes_tui.keymap import bindings
 from hermes_tui.sessions.diff import SessionDiff
 from hermes_tui.widgets.cells import fit, width_of
-from hermes_tui.widgets.diff.rows import Block, Row, blocks_of, lay_out, use_rows
+from hermes_tui.widgets.diff.rows import AnyRow, Block, blocks_of, lay_out, use_rows
 from hermes_tui.widgets.diff.texts import Piece
 
 __all__ = ["DiffView"]
@@ -55,7 +55,7 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
         self._diff: SessionDiff | None = None
         self._blocks: list[Block] = []
         self._opened: set[int] = set()
-        self._rows: list[Row] = []
+        self._rows: list[AnyRow] = []
         self._cursor = 0
         self._width = 0
         self._note = ""
@@ -64,7 +64,7 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
     # What is shown -----------------------------------------------------------------------------------------
 
     @property
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[AnyRow]:
         """All rows as they are laid out now."""
         return self._rows
 
@@ -111,7 +111,7 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
         row = self._rows[self._cursor] if 0 <= self._cursor < len(self._rows) else None
         within = self._cursor - self._first_of(row.block) if row is not None else 0
         if self._shows_uses:
-            self._rows = use_rows(self._diff.tools, self._diff.files, self._width)
+            self._rows = [*use_rows(self._diff.tools, self._diff.files, self._width)]
         else:
             self._rows = lay_out(self._blocks, self._width, self._opened)
         self.virtual_size = Size(self._width, len(self._rows))
@@ -239,7 +239,7 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
     def _style(self, name: str) -> Style:
         return self.get_component_rich_style(f"diff--{name}", partial=True)
 
-    def _segments(self, row: Row, width: int, base: Style) -> list[Segment]:
+    def _segments(self, row: AnyRow, width: int, base: Style) -> list[Segment]:
         if row.right is None:
             side = row.mark if row.mark in "+-" else ""
             mark = f"{row.mark} " if row.kind != "title" else " "
@@ -256,18 +256,17 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
             *right,
         ]
 
-    def _mark(self, row: Row, base: Style) -> Style:
+    def _mark(self, row: AnyRow, base: Style) -> Style:
         name = {"-": "removed", "+": "added", "~": "head"}.get(row.mark)
         return base + self._style(name) if name else base
 
-    def _side(self, row: Row, pieces: Sequence[Piece], side: str, base: Style) -> list[Segment]:
+    def _side(self, row: AnyRow, pieces: Sequence[Piece], side: str, base: Style) -> list[Segment]:
         if row.kind == "title":
             return [Segment(text, base + self._style("title")) for text, _ in pieces]
         if row.kind in ("fold", "more", "gap", "head"):
             style = base + self._style("head" if row.kind == "head" else "faint")
             return [Segment(text, style) for text, _ in pieces]
         name = {"-": "removed", "+": "added"}.get(side, "")
-        whole = row.whole or self._shows_uses
-        plain = base + self._style(name) if name and whole else base
-        word = base + self._style(f"{name}-word") if name and not whole else plain
+        plain = base + self._style(name) if name and row.whole else base
+        word = base + self._style(f"{name}-word") if name and not row.whole else plain
         return [Segment(text, word if changed else plain) for text, changed in pieces]

@@ -188,6 +188,11 @@ def test_v2_token_window_counts_messages_and_cuts_events() -> None:
 def test_v2_estimates_tokens_by_bytes() -> None:
     assert tokens_in_practice(Stored("a", "ROLE_USER", "x" * 9, "user")) == 9 // 4 + 1 + 3
     assert tokens_in_practice(Stored("a", "ROLE_USER", "ä" * 4)) == 8 // 4 + 3
+    assert tokens_in_practice(Stored("a", "ROLE_USER", "xyz", "bob")) == 3, "each is rounded down by itself"
+
+
+def test_sizes_where_none_are_given_are_hectors_own() -> None:
+    assert Limits() == Limits(size=20, budget=8000, target=0.7, preserved=5)
 
 
 @settings(max_examples=50, deadline=None)

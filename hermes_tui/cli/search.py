@@ -72,6 +72,7 @@ def search(
         for line in _lines(outcome.results, datetime.now(UTC), output.terminal_width(), _marks()):
             output.write(f"{line}\n")
         _narrate(outcome, options["agent"], manager.agents, manager.index)
+        _explain(text, manager.agents)
     manager.index.poke(follow=False)
     manager.index.close()
     return narration.OK
@@ -127,6 +128,25 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: 
         narration.say(
             f"hermes-tui: {len(outcome.problems)} could not be searched or only in part; `hermes-tui doctor` says why"
         )
+
+
+def _explain(text: str, agents: Sequence[str]) -> None:
+    """Say what of a query was not taken as it looks."""
+    from hermes_tui.sessions.query import parse
+    from hermes_tui.sessions.query.tree import SessionFilter, leaves
+
+    query = parse(text)
+    for part in query.parts:
+        if part.kind == "odd":
+            narration.say(f"hermes-tui: {safe(text[part.start : part.end])} makes no filter: it is searched as text")
+        elif part.kind == "idle" and not query.empty:
+            narration.say(f"hermes-tui: {safe(text[part.start : part.end])} is without effect")
+    if query.empty:
+        narration.say("hermes-tui: that asks for nothing; `hermes-tui sessions search --help` says what can be asked")
+    asked = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter) and leaf.field == "agent"]
+    for name in (name for leaf in asked for name in leaf.values):
+        if not any(agent.startswith(name) for agent in agents):
+            narration.say(f"hermes-tui: no agent is called {safe(name)!r}; known are {', '.join(agents)}")
 
 
 @click.command("browse")

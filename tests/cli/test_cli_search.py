@@ -101,3 +101,30 @@ def test_around_a_message_that_is_not_there(capsysbinary: pytest.CaptureFixture[
     code, _, err = run(capsysbinary, HOME, "show", "claude", session_id, "--around", "nothing")
     assert code == 2
     assert "has no message 'nothing'" in err
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("since:foo the", "since:foo makes no filter: it is searched as text"),
+        ("is:banana the", "is:banana makes no filter"),
+        ("the role:", "role: is without effect"),
+        ("the OR", "OR is without effect"),
+        ("OR", "that asks for nothing"),
+        ("(", "that asks for nothing"),
+        ("-agent:nobody the", "no agent is called 'nobody'; known are"),
+    ],
+)
+def test_what_was_not_taken_as_it_looks_is_said(
+    capsysbinary: pytest.CaptureFixture[bytes], query: str, words: str
+) -> None:
+    code, _, err = run(capsysbinary, HOME, "search", "--", query)
+    assert code == 0
+    assert words in err
+
+
+@pytest.mark.parametrize("query", ["the", "agent:claude,codex the", "since:7d the", '"the" -file:nothing'])
+def test_nothing_is_said_of_what_was(capsysbinary: pytest.CaptureFixture[bytes], query: str) -> None:
+    code, _, err = run(capsysbinary, HOME, "search", "--", query)
+    assert code == 0
+    assert len(err.splitlines()) == 1, err

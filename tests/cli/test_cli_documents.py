@@ -32,6 +32,20 @@ def test_e_2_exit_codes_are_those_of_show(tiny_home: TinyHome, cli: Cli) -> None
     assert json.loads(ran.out)["error"]["code"] == "SESSION_NOT_FOUND"
 
 
+@pytest.mark.parametrize("command", [("export",), ("show",), ("diff", "tiny:one-a")])
+def test_e_2_and_d_1_the_beginning_of_an_id_does_where_it_is_the_only_one(
+    tiny_home: TinyHome, cli: Cli, command: tuple[str, ...]
+) -> None:
+    for name in ("one-a", "one-b", "two"):
+        tiny_home.add(name)
+    assert cli("sessions", *command, "tiny:tw").code == 0
+    ran = cli("sessions", *command, "tiny:one")
+    assert (ran.code, ran.out) == (8, "")
+    assert "several sessions whose id begins with 'one': one-" in ran.err
+    tiny_home.add("one")
+    assert cli("sessions", *command, "tiny:one").code == 0, "the one whose id it is"
+
+
 def test_export_writes_what_show_does(tiny_home: TinyHome, cli: Cli) -> None:
     tiny_home.add("one", turns=3)
     for form in ("markdown", "json", "jsonl"):

@@ -62,6 +62,10 @@ def test_d_1_unknown_agent_and_missing_session(manager: SessionManager, tiny_hom
     with pytest.raises(SessionNotFound):
         manager.diff(("tiny", "one"), ("tiny", "two"))
     assert manager.diff(("tiny", "one"), ("tiny", "one")).stats.unchanged == 2
+    tiny_home.add("more", turns=3)
+    found = manager.diff(("tiny", "one"), ("tiny", "more"))
+    assert (found.a.session_id, found.b.session_id) == ("one", "more")
+    assert (found.stats.additions, found.stats.removals) == (4, 0)
 
 
 def test_d_2_types_statistics_and_absent_indices() -> None:
@@ -206,6 +210,23 @@ def test_d_8_across_agents() -> None:
     found = diff(a, b)
     assert [one.type for one in found.operations] == ["unchanged", "modification"]
     assert (found.a.agent, found.b.agent) == ("claude", "codex")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (("user", "Why?"), ("assistant", "Why?")),
+        (("user", "Why?"), ("user", "Why? ")),
+        (("user", "Why?"), ("user", "why?")),
+        (("user", "é"), ("user", "e\u0301")),
+        (("user", ""), ("user", "\n")),
+    ],
+)
+def test_d_8_the_same_is_what_is_the_same_to_the_letter(one: Said, other: Said) -> None:
+    """Whoever compares two agents' answers wants to see also a blank or a capital."""
+    found = diff(session([one], agent="claude"), session([other], agent="codex"))
+    assert found.stats.unchanged == 0
+    assert found.stats.modifications == (one[0] == other[0])
 
 
 def test_d_9_empty_sessions() -> None:

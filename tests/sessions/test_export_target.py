@@ -17,7 +17,9 @@ from hermes_tui.sessions.export.target import suggested_name, write_file
 from hermes_tui.sessions.lineage import lineage_of
 from hermes_tui.sessions.manager import SessionManager
 from made import session
+from session_adapters.base import Source
 from session_adapters.model import SessionSummary
+from tiny_adapter import TinyAdapter
 from tiny_home import TinyHome
 
 
@@ -144,6 +146,37 @@ def test_e_1_and_e_2_errors_of_the_manager(manager: SessionManager, tiny_home: T
     (tiny_home.store / "bad.jsonl").write_text("nonsense\n")
     with pytest.raises(ParseError):
         manager.export("tiny", "bad", "json")
+
+
+def test_e_2_a_session_that_goes_away_is_missing_and_not_damaged(
+    manager: SessionManager, tiny_home: TinyHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G-10: deleted after it was found."""
+    path = tiny_home.add("one")
+    found = TinyAdapter.find
+
+    def find(self: TinyAdapter, session_id: str) -> Source | None:
+        source = found(self, session_id)
+        path.unlink()
+        return source
+
+    monkeypatch.setattr(TinyAdapter, "find", find)
+    with pytest.raises(SessionNotFound, match="no session 'one'"):
+        manager.export("tiny", "one", "json")
+
+
+def test_e_2_what_cannot_be_read_is_named_with_the_reason(manager: SessionManager, tiny_home: TinyHome) -> None:
+    (tiny_home.store / "bad.jsonl").write_text("nonsense\n")
+    with pytest.raises(ParseError, match=r"^cannot read tiny session 'bad': (?!the adapter failed)"):
+        manager.export("tiny", "bad", "json")
+
+
+def test_e_1_the_format_is_looked_at_before_the_session(manager: SessionManager, tiny_home: TinyHome) -> None:
+    """A long session is not read for nothing."""
+    (tiny_home.store / "bad.jsonl").write_text("nonsense\n")
+    for agent, name in (("tiny", "bad"), ("nobody", "x")):
+        with pytest.raises(ValidationError, match="markdown"):
+            manager.export(agent, name, "yaml")
 
 
 def test_the_manager_exports_every_form(manager: SessionManager, tiny_home: TinyHome) -> None:

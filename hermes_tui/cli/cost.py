@@ -53,6 +53,7 @@ def report(context: click.Context, /, tags: Sequence[str], group_by: str, as_jso
     list of prices, and marked with ~.
     """
     manager = manager_of(context.find_root().obj.home)
+    manager.costs.begin()
     summary = manager.total_cost(tags=tuple(tags) or None, group_by=group_by, **options)
     manager.catalogue.close()
     groups = list((summary.breakdowns or {}).values())

@@ -55,6 +55,7 @@ def main() -> int:
     from hermes_tui.sessions.manager import SessionManager
 
     manager = SessionManager(task.environment, cache_dir=task.cache_dir, agents=task.agents, prices=task.prices)
+    manager.costs.begin()
     manager.catalogue.refresh()
     manager.costs.sheet()
     return 0

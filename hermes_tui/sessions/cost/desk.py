@@ -42,6 +42,10 @@ class CostDesk:
         self._prices = prices
         self._ledger = Ledger(adapters, file, prices)
 
+    def begin(self) -> None:
+        """A command begins that will ask for costs and for nothing before: see `Ledger.begin`."""
+        self._ledger.begin()
+
     def total(self, options: CostOptions) -> CostSummary:
         """The sums of the sessions that match, as the stores are now."""
         self._catalogue.refresh()

@@ -20,6 +20,7 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.cost import store
 from hermes_tui.sessions.cost.accounts import Accounts
+from hermes_tui.sessions.cost.beside import Beside, start
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Index, Run, index_files, read_index
 from hermes_tui.sessions.cost.sheet import Own, Sheet
@@ -46,6 +47,13 @@ class Ledger:
         self._sheet: Sheet | None = None
         self._prices: Prices | None = None
         self._index: tuple[Mapping[str, tuple[int, ...]], Index] = ({}, Index())
+        self._beside: Beside | None = None
+
+    def begin(self) -> None:
+        """Where nothing is known yet: begin to read in another process, for a `refresh` that will follow."""
+        with self._work:
+            if self._beside is None and not self._known().own:
+                self._beside = start(self._adapters)
 
     def refresh(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Sheet:
         """The sheet of `sessions`, whose sources are `entries`; reads only what changed since the last time."""
@@ -158,9 +166,8 @@ class Ledger:
 
     def _read(self, entries: Sequence[Entry]) -> tuple[list[SourceCalls], list[Problem]]:
         """The calls of every source; those that changed are read."""
-        before: dict[Key, SourceCalls] = {}
-        if self._file is not None:
-            before = {(one.agent, one.path, one.session_id): one for one in store.load_calls(self._file)}
+        known_before = [] if self._file is None else store.load_calls(self._file)
+        before = {(one.agent, one.path, one.session_id): one for one in (*known_before, *self._read_beside())}
         problems: list[Problem] = []
         calls = []
         adapter = cache(self._adapters.get)  # which looks at the whole environment each time
@@ -171,6 +178,15 @@ class Ledger:
                 known = self._read_source(entry, known, adapter, problems)
             calls.append(known)
         return calls, problems
+
+    def _read_beside(self) -> Sequence[SourceCalls]:
+        """What the other process has read, if there is one."""
+        beside, self._beside = self._beside, None
+        if beside is None:
+            return ()
+        if not beside.is_ready():
+            self.prices.prepare()
+        return beside.calls()
 
     def _read_source(
         self, entry: Entry, known: SourceCalls | None, adapter: Callable[[str], Adapter], problems: list[Problem]

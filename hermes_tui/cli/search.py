@@ -14,13 +14,14 @@ from hermes_tui.cli import narration, output
 from hermes_tui.cli.machine import manager_of
 from hermes_tui.cli.when import when_option
 from hermes_tui.display import age, count, fit, safe
+from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.index.service import IndexService
     from hermes_tui.sessions.search.model import Outcome, Result, Window
     from session_adapters.model import SessionSummary
 
-__all__ = ["browse", "search", "window_lines"]
+__all__ = ["browse", "search", "window_lines", "window_records"]
 
 _ROLES = ("user", "assistant", "system", "tool")
 
@@ -159,8 +160,10 @@ def browse(context: click.Context, agent: str | None, limit: int, as_json: bool)
 
     Those of AGENT, or of all agents, each with its first prompt.
     """
+    if limit < 0:
+        raise ValidationError(f"limit must be a whole number from 0 up, not {limit}")
     manager = manager_of(context.find_root().obj.home)
-    found = manager.browse(agent, limit=max(0, limit))
+    found = manager.browse(agent, limit=limit)
     if as_json:
         output.write_json_array(found)
         return
@@ -176,6 +179,14 @@ def _browsed(sessions: Sequence[SessionSummary], now: datetime, width: int) -> I
         yield (head + fit(safe(one.title), max(20, width - len(head)))).rstrip()
         if one.preview and one.preview != one.title:
             yield f"    {fit(safe(one.preview), max(20, width - 4))}".rstrip()
+
+
+def window_records(window: Window) -> Iterator[bytes]:
+    """A part of a conversation as JSON lines: where it begins and ends, then a message each."""
+    import msgspec
+
+    for one in (msgspec.structs.replace(window, lines=()), *window.lines):
+        yield msgspec.json.encode(one) + b"\n"
 
 
 def window_lines(window: Window, now: datetime) -> Iterator[str]:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from hermes_tui.cli import narration, output
 from hermes_tui.cli.context import only_seen, strategy_option
@@ -15,7 +16,7 @@ from hermes_tui.cli.export import export
 from hermes_tui.cli.machine import manager_of
 from hermes_tui.cli.named import get_named, split_name
 from hermes_tui.cli.native import fork, resume
-from hermes_tui.cli.search import browse, search, window_lines
+from hermes_tui.cli.search import browse, search, window_lines, window_records
 from hermes_tui.cli.table import session_table
 from hermes_tui.cli.when import when_option
 
@@ -136,6 +137,8 @@ def show(
 
     `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so.
     """
+    if around is None and context.get_parameter_source("window") == ParameterSource.COMMANDLINE:
+        raise click.UsageError("--window goes with --around MESSAGE", context)
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
     manager.catalogue.saved()
@@ -144,6 +147,8 @@ def show(
         found = manager.searches.scroll(session, around, window)
         if form == "markdown":
             output.write("".join(f"{line}\n" for line in window_lines(found, datetime.now(UTC))))
+        elif form == "jsonl":
+            output.write(b"".join(window_records(found)))
         else:
             output.write_json(found)
         return

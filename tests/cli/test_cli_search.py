@@ -103,6 +103,26 @@ def test_around_a_message_that_is_not_there(capsysbinary: pytest.CaptureFixture[
     assert "has no message 'nothing'" in err
 
 
+def test_a_window_as_json_lines(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    one = next(one for one in json.loads(run(capsysbinary, HOME, "search", "the", "--json")[1]) if one.get("window"))
+    asked = ("show", one["unifiedId"], "--around", one["messageId"], "--window", "2", "--format")
+    whole = json.loads(run(capsysbinary, HOME, *asked, "json")[1])
+    head, *lines = map(json.loads, run(capsysbinary, HOME, *asked, "jsonl")[1].splitlines())
+    assert lines == whole.pop("lines")
+    assert head == whole
+    assert any(line.get("anchor") for line in lines)
+
+
+def test_options_that_make_no_sense_are_refused(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    code, _, err = run(capsysbinary, HOME, "show", "claude:x", "--window", "3")
+    assert code == 2
+    assert "--around" in err
+    code, _, err = run(capsysbinary, HOME, "browse", "--limit", "-3")
+    assert code == 2
+    assert "not -3" in err
+    assert run(capsysbinary, HOME, "browse", "--limit", "0")[:2] == (0, "")
+
+
 @pytest.mark.parametrize(
     ("query", "words"),
     [

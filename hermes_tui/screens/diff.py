@@ -88,19 +88,15 @@ class DiffScreen(Screen[None]):
         if found is None:
             return
         view = self.query_one(DiffView)
-        stats = found.stats
-        others = f"{found.other_calls} act otherwise, " if found.other_calls else ""
-        counts = (
-            f"{stats.modifications} changed, {others}{stats.removals} removed, {stats.additions} added, "
-            f"{stats.unchanged - found.other_calls} the same"
-        )
         at, total = view.place
         right: list[Part] = [] if view.shows_uses or not total else [(f"change {at} of {total} ", "faint")]
-        self.query_one("#title", Line).show([(" Comparison", "bright"), (f"  {counts}", "")], right)
+        left: list[Part] = [(" Comparison", "bright"), ("  ", "")]
+        room = self.size.width - sum(width_of(text) for text, _ in (*left, *right)) - 1
+        self.query_one("#title", Line).show([*left, (_counts(found, room), "")], right)
         for name, side in (("a", found.a), ("b", found.b)):
-            left = self._whose(name, side.unified_id, side.title)
-            room = self.size.width - min(width_of(left[0]), self.size.width // 2) - 2
-            self.query_one(f"#side-{name}", Line).show([left], [(f"{_fitting(side, room)} ", "faint")])
+            whose = self._whose(name, side.unified_id, side.title)
+            room = self.size.width - min(width_of(whose[0]), self.size.width // 2) - 2
+            self.query_one(f"#side-{name}", Line).show([whose], [(f"{_fitting(side, room)} ", "faint")])
 
     @staticmethod
     def _whose(side: str, unified: str, title: str) -> Part:
@@ -125,6 +121,24 @@ class DiffScreen(Screen[None]):
     def action_close(self) -> None:
         """Back to where one came from."""
         self.dismiss()
+
+
+def _counts(found: SessionDiff, room: int) -> str:
+    """How many messages are different in what way; without what there is none of where all has no room."""
+    stats = found.stats
+    counts = {
+        "changed": stats.modifications,
+        "act otherwise": found.other_calls,
+        "removed": stats.removals,
+        "added": stats.additions,
+        "the same": stats.unchanged - found.other_calls,
+    }
+    if not found.other_calls:
+        del counts["act otherwise"]
+    said = ", ".join(f"{number} {what}" for what, number in counts.items())
+    if width_of(said) > room:
+        said = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+    return said
 
 
 def _fitting(side: Side, room: int) -> str:

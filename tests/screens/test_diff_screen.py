@@ -210,6 +210,31 @@ def test_words_are_compared_only_where_somebody_looks(monkeypatch: pytest.Monkey
         asked.clear()
 
 
+def test_what_acts_otherwise_is_said_once_on_either_side() -> None:
+    calls = [ToolCall(tool_call_id="c", tool_name="Bash", input={"command": command}) for command in ("ls", "pwd")]
+    one, other = (
+        Session(agent="a", session_id="1", messages=(Message(role="assistant", content="Look.", tool_calls=(call,)),))
+        for call in calls
+    )
+    blocks = blocks_of(diff(one, other))
+    narrow, wide = lay_out(blocks, 50, ()), lay_out(blocks, 100, ())
+    assert narrow[0].left == [("1 assistant · same words, other tool calls", False)]
+    assert [row.mark for row in narrow[1:]] == ["-", "-", "+", "+", " "]
+    assert [wide[0].left, wide[0].right] == [[("1 assistant · same words, other tool calls", False)]] * 2
+    assert list(wide[1].left) == [("Look.", False)]
+    assert ("ls", True) in wide[2].left
+    assert ("pwd", True) in (wide[2].right or ())
+
+
+async def test_the_counts_are_short_where_there_is_little_room(program: Program, two: Path) -> None:
+    async with program(two, size=(120, 30)) as pilot:
+        await compared(pilot)
+        assert "1 changed, 1 removed, 0 added, 7 the same" in screen_text(pilot).splitlines()[0]
+        await pilot.resize_terminal(66, 20)
+        await until(pilot, lambda: "1 changed, 1 removed, 7 the same" in screen_text(pilot).splitlines()[0])
+        assert "change 1 of 2" in screen_text(pilot).splitlines()[0]
+
+
 WORDS = st.lists(st.sampled_from(["the", "cat", "sat", "   ", " ", "\n", ".", "猫", "\t", "\x1b[1m", "a" * 30])).map(
     "".join
 )

@@ -131,7 +131,8 @@ def _operation_rows(index: int, operation: DiffOperation, width: int, *, everyth
 
 
 def _side_by_side(index: int, operation: DiffOperation, texts: Texts, mark: str) -> Iterator[AnyRow]:
-    a, b = _heads(operation)
+    note = _note(operation)
+    a, b = (f"{head}{note}" if head else "" for head in _heads(operation))
     yield Row(index, "head", [(a, False)], [(b, False)], mark)
     height = max(len(side.rows) for side in texts.sides if side is not None)
     yield from (TextRow(index, texts, at, mark) for at in range(height))
@@ -141,7 +142,8 @@ def _side_by_side(index: int, operation: DiffOperation, texts: Texts, mark: str)
 
 
 def _one_below_the_other(index: int, operation: DiffOperation, texts: Texts, mark: str) -> Iterator[AnyRow]:
-    yield Row(index, "head", [(" → ".join(dict.fromkeys(filter(None, _heads(operation)))), False)], None, mark)
+    heads = " → ".join(dict.fromkeys(filter(None, _heads(operation))))
+    yield Row(index, "head", [(f"{heads}{_note(operation)}", False)], None, mark)
     for number, (side, sign) in enumerate(zip(texts.sides, "-+", strict=True)):
         if side is None or (mark == " " and number):  # what is the same is shown once
             continue
@@ -158,11 +160,14 @@ def _more(left_out: int) -> str:
 def _heads(operation: DiffOperation) -> tuple[str, str]:
     """Number and role of both sides; empty for one that is not there."""
     a, b = operation.message_a, operation.message_b
-    note = f" · {note_of(operation)}" if operation.other_calls else ""
     return (
-        f"{(operation.index_a or 0) + 1} {a.role}{note}" if a is not None else "",
-        f"{(operation.index_b or 0) + 1} {b.role}{note}" if b is not None else "",
+        f"{(operation.index_a or 0) + 1} {a.role}" if a is not None else "",
+        f"{(operation.index_b or 0) + 1} {b.role}" if b is not None else "",
     )
+
+
+def _note(operation: DiffOperation) -> str:
+    return f" · {note_of(operation)}" if operation.other_calls else ""
 
 
 def use_rows(tools: Sequence[ToolUse], files: Sequence[FileUse], width: int) -> list[Row]:

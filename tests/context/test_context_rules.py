@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.sessions.context import Choice, ContextView, context_view
-from session_adapters.model import Message, Role
+from hermes_tui.config import Window
+from hermes_tui.sessions.context import Choice, ContextView, context_view, window_for
+from session_adapters.base import Memory
+from session_adapters.model import Message, Role, ToolCall, ToolResult
 
 MARK = "Previous conversation summary: so far"
 
@@ -208,3 +210,58 @@ def test_the_reason_names_the_window_and_who_says_so() -> None:
         (Choice(strategy="token_window", size=7, tokens=9000, source="settings"), "token_window 9,000 (settings)"),
     ):
         assert context_view("x", talk(2), choice).reason == reason
+
+
+# Which window counts ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("generation", "strategy"),
+    [("v0", "summary_buffer"), ("v1", "summary_buffer"), ("doc", "summary_buffer"), ("v2", None), ("", None)],
+)
+def test_where_nobody_says_anything_each_generation_has_its_own(generation: str, strategy: str | None) -> None:
+    choice = window_for(Memory(generation=generation))
+    assert (choice.strategy, choice.generation) == (strategy, generation)
+    assert choice.source == ("default" if strategy else "")
+
+
+def test_every_size_of_the_configuration_is_kept_and_what_is_wrong_with_it_is_told_always() -> None:
+    own = Memory(
+        strategy="summary_buffer", tokens=3000, target=0.5, generation="v2", source="/c.yaml", trouble="torn"
+    )
+    assert window_for(own) == Choice(
+        strategy="summary_buffer", tokens=3000, target=0.5, generation="v2", source="/c.yaml", trouble="torn"
+    )
+    window = Window(strategy="token_window", tokens=5)
+    for source, choice in (
+        ("chosen", window_for(own, None, window)),
+        ("settings", window_for(Memory(generation="v2", trouble="torn"), window)),
+    ):
+        assert choice == Choice(strategy="token_window", tokens=5, generation="v2", source=source, trouble="torn")
+    assert window_for(Memory(generation="v1", trouble="torn")).trouble == "torn"
+    assert context_view("hector", talk(2), window_for(own)).note == "torn"
+    both = window_for(Memory(generation="v1", trouble="torn"), None, Window(strategy="buffer_window"))
+    assert context_view("hector", talk(2), both).note.endswith("no valid SQL; torn")
+
+
+# Tokens -------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_sent_is_counted_once_and_thinking_is_not() -> None:
+    def tokens(*messages: Message) -> int:
+        return context_view("x", messages).tokens
+
+    assert tokens(Message(role="assistant", content="x" * 40, thinking="y" * 400)) == 10 + 3
+    assert tokens(Message(role="user", content="ä" * 20)) == 10 + 3
+    assert tokens(Message(role="user", content="\ud800" * 4)) == 3 + 3
+    call = ToolCall(tool_call_id="c", tool_name="x" * 8, input={"k": "v" * 31}, output="z" * 80)
+    asked = Message(role="assistant", tool_calls=(call,))
+    assert tokens(asked) == 3 + 2 + len('{"k":"' + "v" * 31 + '"}') // 4 + 20
+    answer = Message(role="tool", tool_result=ToolResult(tool_call_id="c", output="z" * 80))
+    assert tokens(asked, answer) == tokens(asked) + 3, "the output is that of the call"
+    assert tokens(answer) == 3 + 20
+    assert tokens(Message(role="tool", tool_result=ToolResult(tool_call_id="c", output=["z" * 16]))) == 3 + 5
+    odd = object()
+    assert (
+        tokens(Message(role="tool", tool_result=ToolResult(tool_call_id="c", output=odd))) == 3 + len(str(odd)) // 4
+    )

@@ -6,7 +6,9 @@ import itertools
 import json
 import random
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from difflib import SequenceMatcher
+from typing import Any
 
 import msgspec
 import pytest
@@ -306,6 +308,52 @@ def test_equal_words_with_other_calls_are_told_apart() -> None:
     lines = list(diff_lines(diff(same, other)))
     assert "~ 2 → 2  assistant (other tool calls)" in lines
     assert "0 changed, 0 removed, 0 added, 2 unchanged (1 with other calls or results)" in lines
+
+
+def test_ids_alone_make_no_other_calls_but_arguments_outputs_and_failures_do() -> None:
+    def acts(name: str = "Bash", tool_call_id: str = "c1", **more: Any) -> bool:
+        """Whether a call made so is another one than the plainest."""
+        one, other = (
+            acting(ToolCall(tool_call_id=by_id, tool_name=tool, input={"command": "ls"}, **fields))
+            for by_id, tool, fields in (("c1", "Bash", {}), (tool_call_id, name, more))
+        )
+        return diff(one, other).operations[1].other_calls
+
+    assert not acts()
+    assert not acts(tool_call_id="c2")
+    assert not acts(duration_ms=7)
+    assert acts(name="Shell")
+    assert acts(output="x")
+    assert acts(is_error=True)
+
+
+@pytest.mark.parametrize(
+    ("output", "is_error", "other"), [("x", False, False), ("y", False, True), ("x", True, True)]
+)
+def test_another_result_is_something_else_done(output: str, is_error: bool, other: bool) -> None:
+    def printed(**result: Any) -> Session:
+        return Session(agent="a", session_id="s", messages=(Message(role="tool", tool_result=ToolResult(**result)),))
+
+    a = printed(tool_call_id="1", tool_name="Bash", output="x")
+    b = printed(tool_call_id="2", tool_name="Bash", output=output, is_error=is_error)
+    (operation,) = diff(a, b).operations
+    assert (operation.type, operation.other_calls) == ("unchanged", other)
+
+
+def test_a_side_says_how_much_and_how_long_it_was() -> None:
+    """Messages may stand in another order than they were written in."""
+    times = [datetime(2026, 3, 1, 12, minute, tzinfo=UTC) for minute in (5, 0, 9)]
+    calls = (call("Read", file_path="a"), call("Bash", command="ls"))
+    messages = [Message(role="user", content="Go", timestamp=at) for at in times]
+    one = Session(
+        agent="a",
+        session_id="s",
+        turn_count=3,
+        messages=(*messages, Message(role="assistant", content="", tool_calls=calls)),
+    )
+    side = diff(one, Session(agent="b", session_id="t")).a
+    assert (side.message_count, side.turn_count, side.tool_call_count, side.seconds) == (4, 3, 2, 540.0)
+    assert diff(one, Session(agent="b", session_id="t")).b.seconds is None
 
 
 def test_the_text_tells_what_is_done_where_nothing_is_said() -> None:

@@ -9,6 +9,7 @@ import pytest
 from textual import events
 from textual.widget import Widget
 
+from hermes_tui.sessions.context import context_view
 from session_adapters.base import Environment
 from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Attachment, Message, Problem, ToolCall, ToolResult
@@ -256,6 +257,17 @@ async def test_what_is_not_said_by_anyone_is_told_apart() -> None:
             "  [image/png, 34 kB]",
         ):
             assert any(row.startswith(expected) for row in shown), expected
+
+
+async def test_a_compaction_counts_the_messages_above_as_the_context_view_does() -> None:
+    """Results that stand with their calls are messages too; what it kept is not gone."""
+    linked = ToolResult(tool_call_id="t1", tool_name="Read", output="x", linked=True)
+    messages = [said("user", "do"), _with_tool(), said("tool", tool_result=linked)]
+    for kept, words in (("", "the 3 messages above"), ("m", "most of the 3 messages above")):
+        app = PaneApp(GrowingTranscript([*messages, said("system", "", kind="compaction", kept_from=kept)]))
+        async with app.run_test(size=(80, 24)):
+            assert f"── compacted here: claude no longer sees {words} ──" in " ".join(rows_of(app.pane))
+        assert context_view("claude", [*messages, said("system", "", kind="compaction")]).count == 1
 
 
 async def test_prompts_are_reached_by_a_key_through_all_pages() -> None:

@@ -138,6 +138,8 @@ class _Work:
     def _compaction(self) -> None:
         above = self.context.above
         which = f"the {above:,} messages" if above and above > 1 else "the messages"
+        if self.message.kept_from:
+            which = f"most of {which}"
         self._gap()
         text = f"compacted here: {self.layout.agent} no longer sees {which} above"
         self._line("compaction", "compaction-rule", self._rule(text, self.palette.rule))

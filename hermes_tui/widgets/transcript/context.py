@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_tui.clock import Clock
-from hermes_tui.widgets.transcript.blocks import Context, is_hidden
+from hermes_tui.widgets.transcript.blocks import Context
 from hermes_tui.widgets.transcript.heights import Column
 from session_adapters.model import Message
 
@@ -20,9 +20,6 @@ def context_of(column: Column, index: int, clock: Clock, *, complete: bool, bran
     message = entries[index].message
     found = column.shown(index - 1, -1)
     above = None if found is None else entries[found].message
-    count = None
-    if message.kind == "compaction" and complete:
-        count = sum(not is_hidden(entry.message) for entry in entries[:index])
     return Context(
         first=above is None,
         unread=above is None and not complete,
@@ -30,7 +27,7 @@ def context_of(column: Column, index: int, clock: Clock, *, complete: bool, bran
         model=bool(message.model) and message.model != _model_above(column, index),
         day=_is_new_day(above, message, clock),
         divides=above is not None and above.inherited and not message.inherited,
-        above=count,
+        above=index if message.kind == "compaction" and complete else None,
         branches=branches,
     )
 

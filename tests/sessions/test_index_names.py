@@ -58,7 +58,7 @@ def test_messages_are_the_same_whichever_way_they_are_looked_for(
         columns = "id, session, key, role, visibility, prose, tool, names"
         connection.execute(f"INSERT INTO message({columns}) VALUES(?,?,?,?,?,?,?,?)", facts)
         connection.executemany("INSERT INTO called VALUES(?,?,?)", ((name, unit, row) for name in mine))
-    named = Named(connection, Names(), "one")
+    named = Named(Names(), "one")
     for kind, value in ((TOOL, "bash"), (TOOL, "ful"), (FILE, ".py"), (FILE, "/a/b"), (ROLE, "us"), (ROLE, "ser")):
         meant = {
             number
@@ -66,7 +66,7 @@ def test_messages_are_the_same_whichever_way_they_are_looked_for(
             if its == kind and (text.startswith(value) if kind == ROLE else value in text)
         }
         for units in ((0, 1, 2, 3), (1, 3), (2, 3), (0, 1, 3)):
-            stream = named.stream(Name(kind, value), 7, units)
+            stream = named.stream(connection, Name(kind, value), 7, units)
             for before in (60, 31):
                 expected = [row for row, (mine, unit) in about.items() if mine & meant and unit in units]
                 assert list(stream(before)) == sorted((row for row in expected if 7 <= row < before), reverse=True), (

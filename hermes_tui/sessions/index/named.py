@@ -17,57 +17,67 @@ Stream = Callable[[int], Iterator[int]]
 """Rows below one, newest first."""
 _MERGED = 40
 """Stretches of `called`, each in the order of its messages, that SQLite may merge as they are read."""
-_NAMES = 1000
-_FEW = 4096
+_NAMES = 8192
+_FEW = 1 << 15
 """Rows that are gathered and put in order, of more names. Where there are more rows, the newest messages are looked
 at one by one, since every few of them is among those; and where there are more than `_NAMES` names."""
 _STRETCH = "SELECT message FROM called WHERE name = ? AND unit = ? AND message >= ? AND message < ?"
 
+Units = tuple[int, ...]
+
 
 class Named:
-    """Answers for one look at the index."""
+    """Answers for one search; of what is gathered, the same for all its pages."""
 
-    def __init__(self, connection: apsw.Connection, names: Names, generation: str) -> None:
-        self._connection = connection
+    def __init__(self, names: Names, generation: str) -> None:
         self._names = names
         self._generation = generation
+        self._gathered: dict[tuple[Name, Units, int], list[int] | None] = {}
 
-    def stream(self, name: Name, low: int, units: Sequence[int]) -> Stream:
+    def stream(self, connection: apsw.Connection, name: Name, low: int, units: Units) -> Stream:
         """The messages from `low` on that have to do with it, and of which there are such units."""
-        numbers = self._names.meant(self._connection, self._generation, name)
-        stretches = [(number, unit) for number in numbers for unit in units]
-        if len(stretches) <= _MERGED:
-            return self._merged(stretches, low)
-        few = self._few(numbers, low, units)
+        numbers = self._names.meant(connection, self._generation, name)
+        if len(numbers) * len(units) <= _MERGED:
+            return _merged(connection, [(number, unit) for number in numbers for unit in units], low)
+        key = name, units, low
+        if key not in self._gathered:
+            self._gathered[key] = _few(connection, numbers, low, units)
+        few = self._gathered[key]
         if few is not None:
-            return lambda before: reversed(few[: bisect_left(few, before)])
-        return self._looked_at(frozenset(map(str, numbers)), low, units)
+            return lambda before: (few[at] for at in range(bisect_left(few, before) - 1, -1, -1))
+        return _looked_at(connection, frozenset(map(str, numbers)), low, units)
 
-    def _merged(self, stretches: Sequence[tuple[int, int]], low: int) -> Stream:
-        sql = " UNION ".join([_STRETCH] * len(stretches)) + " ORDER BY message DESC"
 
-        def rows(before: int) -> Iterator[int]:
-            bindings = [value for stretch in stretches for value in (*stretch, low, before)]
-            return (row for (row,) in self._connection.execute(sql, bindings)) if stretches else iter(())
+def _merged(connection: apsw.Connection, stretches: Sequence[tuple[int, int]], low: int) -> Stream:
+    sql = " UNION ".join([_STRETCH] * len(stretches)) + " ORDER BY message DESC"
 
-        return rows
+    def rows(before: int) -> Iterator[int]:
+        bindings = [value for stretch in stretches for value in (*stretch, low, before)]
+        return (row for (row,) in connection.execute(sql, bindings)) if stretches else iter(())
 
-    def _few(self, numbers: Sequence[int], low: int, units: Sequence[int]) -> list[int] | None:
-        """All of them, oldest first; None where there are many."""
-        if len(numbers) > _NAMES:
-            return None
-        which = "name IN (SELECT value FROM json_each(?)) AND unit IN (SELECT value FROM json_each(?))"
-        sql = f"SELECT DISTINCT message FROM called WHERE {which} AND message >= ? LIMIT ?"  # noqa: S608
-        bindings = (json.dumps(numbers), json.dumps(units), low, _FEW + 1)
-        found = [row for (row,) in self._connection.execute(sql, bindings)]
-        return sorted(found) if len(found) <= _FEW else None
+    return rows
 
-    def _looked_at(self, numbers: frozenset[str], low: int, units: Sequence[int]) -> Stream:
-        unit = "(prose IS NOT NULL) + 2 * (tool IS NOT NULL) IN (SELECT value FROM json_each(?))"
-        every = f"SELECT id, names FROM message WHERE id >= ? AND id < ? AND {unit} ORDER BY id DESC"  # noqa: S608
 
-        def rows(before: int) -> Iterator[int]:
-            found = self._connection.execute(every, (low, before, json.dumps(units)))
-            return (row for row, names in found if names and not numbers.isdisjoint(names.split()))
+def _few(connection: apsw.Connection, numbers: Sequence[int], low: int, units: Units) -> list[int] | None:
+    """All of them, oldest first; None where there are many."""
+    if len(numbers) > _NAMES:
+        return None
+    which = f"name IN (SELECT value FROM json_each(?)) AND unit IN {_listed(units)}"  # noqa: S608
+    sql = f"SELECT message FROM called WHERE {which} AND message >= ? LIMIT ?"  # noqa: S608
+    found = [row for (row,) in connection.execute(sql, (json.dumps(numbers), low, _FEW + 1))]
+    return sorted(set(found)) if len(found) <= _FEW else None
 
-        return rows
+
+def _looked_at(connection: apsw.Connection, numbers: frozenset[str], low: int, units: Units) -> Stream:
+    unit = f"(prose IS NOT NULL) + 2 * (tool IS NOT NULL) IN {_listed(units)}"
+    every = f"SELECT id, names FROM message WHERE id >= ? AND id < ? AND {unit} ORDER BY id DESC"  # noqa: S608
+
+    def rows(before: int) -> Iterator[int]:
+        found = connection.execute(every, (low, before))
+        return (row for row, names in found if names and not numbers.isdisjoint(names.split()))
+
+    return rows
+
+
+def _listed(units: Units) -> str:
+    return f"({', '.join(map(str, units))})"

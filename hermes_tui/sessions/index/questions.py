@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from hermes_tui.sessions.index.answers import Coverage, Field
@@ -109,50 +109,76 @@ def _name(condition: MessageFilter) -> Name:
 
 def _worded(words: list[Tree], field: Field, coverage: Coverage, *, alone: bool) -> Iterator[Question | None]:
     """The questions for words; None among them where they cannot be asked, because nothing else is asked for."""
-    starts, absent, rest = _begun(words, field, coverage)
+    begun = _begun(words, field, coverage)
     table = "short" if field == "prose" else "brief"
-    begun = (Ask(table, beginnings_of(starts)),) if starts else ()
-    without = tuple(Ask(table, beginnings_of((one,))) for one in absent)
-    exact = all(_is_known(one) for one in rest)
-    rest = [one for one in rest if not isinstance(one, Literally)]
+    starts = (Ask(table, beginnings_of(begun.starts)),) if begun.starts else ()
+    absent = tuple(Ask(table, beginnings_of((one,))) for one in begun.absent)
+    doubts = tuple(Ask(table, beginnings_of(some)) for some in begun.doubts)
+    exact = all(_is_known(one) for one in begun.rest)
+    rest = [one for one in begun.rest if not isinstance(one, Literally)]
+    about = Question(field, starts, without=(*absent, *doubts), exact=exact)
+    yield from _put(rest, about, alone=alone)
+    for doubt in doubts:
+        yield from _put(rest, about._replace(asks=(*starts, doubt), without=absent, exact=False), alone=alone)
+
+
+def _put(rest: Sequence[Tree], about: Question, *, alone: bool) -> Iterator[Question | None]:
+    """The questions to the tables of words, each with all that `about` asks of beginnings and signs."""
     if not rest:
-        yield Question(field, begun, without=without, exact=exact) if begun or not alone else None
+        yield about if about.asks or not alone else None
         return
     single = all(len(leaf.tokens) == 1 for one in rest for leaf in leaves(one) if isinstance(leaf, Word))
     wanted = All(tuple(rest))
-    if (expressions := [(table, _expression(wanted, table)) for table in _tables(field)])[0][1] is None:
+    if (expressions := [(table, _expression(wanted, table)) for table in _tables(about.field)])[0][1] is None:
         # Nothing that must be there, at most what must not.
-        unwanted = (*without, *_unwanted(wanted, field))
-        yield None if alone and not begun else Question(field, begun, without=unwanted, exact=exact and single)
+        unwanted = (*about.without, *_unwanted(wanted, about.field))
+        unsure = about._replace(without=unwanted, exact=about.exact and single)
+        yield None if alone and not about.asks else unsure
         return
     for table, expression in expressions:
         if expression is None:
             yield None
         elif expression:
-            asks = Ask(table, expression), *begun
-            yield Question(field, asks, without=without, exact=exact and (single or table != "long"))
+            asks = Ask(table, expression), *about.asks
+            yield about._replace(asks=asks, exact=about.exact and (single or table != "long"))
 
 
-def _begun(words: list[Tree], field: Field, coverage: Coverage) -> tuple[list[str], list[str], list[Tree]]:
-    """The short beginnings and signs that must be there, those that must not, and all else. FTS5 would look at every
-    word that begins so; the tables of beginnings know at once, where all that was said is in such a table."""
-    starts, absent, rest = list[str](), list[str](), list[Tree]()
+class _Begun(NamedTuple):
+    """What the tables of beginnings know."""
+
+    starts: list[str]
+    """Short beginnings and signs that must be there."""
+    absent: list[str]
+    """Those that must not."""
+    doubts: list[list[str]]
+    """Signs of which some run must not be there: where they all are, it may be."""
+    rest: list[Tree]
+    """All else."""
+
+
+def _begun(words: list[Tree], field: Field, coverage: Coverage) -> _Begun:
+    """What is known at once, where all that was said is in such a table: FTS5 would look at every word that begins
+    so."""
     if field == "prose" and not coverage.whole:
-        return starts, absent, words
+        return _Begun([], [], [], words)
+    found = _Begun([], [], [], [])
     for one in words:
+        part = one.part if isinstance(one, Not) else None
         if is_short(one):
-            starts.append(one.tokens[0])
-        elif isinstance(one, Not) and is_short(one.part):
-            absent.append(one.part.tokens[0])
-        elif isinstance(one, Not) and isinstance(one.part, Literally) and is_sign(one.part.text):
-            absent.append(one.part.text)
-        elif isinstance(one, Literally) and (found := signs(one.text)):
-            starts += found
+            found.starts.append(one.tokens[0])
+        elif part is not None and is_short(part):
+            found.absent.append(part.tokens[0])
+        elif isinstance(part, Literally) and is_sign(part.text):
+            found.absent.append(part.text)
+        elif isinstance(part, Literally) and (some := signs(part.text)):
+            found.doubts.append(some)
+        elif isinstance(one, Literally) and (some := signs(one.text)):
+            found.starts.extend(some)
             if len(one.text) > 1:
-                rest.append(one)
+                found.rest.append(one)
         else:
-            rest.append(one)
-    return starts, absent, rest
+            found.rest.append(one)
+    return found
 
 
 def _is_known(tree: Tree) -> bool:

@@ -174,9 +174,9 @@ class Index:
     ) -> Iterator[Hit]:
         def read(connection: apsw.Connection) -> Page:
             _same(connection, coverage)
-            named = Named(connection, self._names, coverage.generation)
             return page(connection, named, runs, low, before, size, each=each)
 
+        named = Named(self._names, coverage.generation)
         size = _FIRST if each else _FIRST_GROUPED
         before: Sequence[int] = [high] * len(runs)
         while runs:

@@ -113,10 +113,10 @@ def _merged(streams: Sequence[Iterator[int]]) -> Iterator[int]:
 def newest(connection: apsw.Connection, named: Named, question: Question, low: int, high: int) -> Iterator[int]:
     """The rows alone, newest first."""
     streams = [_matching(connection, ask, low) for ask in question.asks]
-    streams += [named.stream(name, low, question.units) for name in question.names]
+    streams += [named.stream(connection, name, low, question.units) for name in question.names]
     rows = streams[0](high) if len(streams) == 1 else _common(streams, high)
     for name in question.nameless:
-        rows = _absent(rows, named.stream(name, low, question.units))
+        rows = _absent(rows, named.stream(connection, name, low, question.units))
     for ask in question.without:
         rows = _absent(rows, _matching(connection, ask, low))
     return rows

@@ -152,21 +152,22 @@ class Hunt:
             return (everyone,) if shelves else (), shelves
         searches: dict[str, Search] = {}
         filters = [leaf for leaf in leaves(self._query.tree) if isinstance(leaf, SessionFilter)]
-        answers: dict[tuple[bool, ...], Search] = {}
+        verdicts = [self._stores.verdicts(one) for one in filters]
+        known: dict[tuple[bool, ...], tuple[Search, bool | None]] = {}
         distinct: dict[Search, Search] = {}
-        for summary in self._stores.sessions:
+        for summary, *each in zip(self._stores.sessions, *verdicts, strict=True):
             if self._keep is not None and not self._keep(summary):
                 continue
-            passed = tuple(one.passes(summary) for one in filters)
-            search = answers.get(passed)
-            if search is None:
+            passed = tuple(each)
+            if passed not in known:
                 search = self._query.for_session(summary)
-                search = answers[passed] = distinct.setdefault(search, search)
-            if search.decided is None:
+                known[passed] = distinct.setdefault(search, search), search.decided
+            search, decided = known[passed]
+            if decided is None:
                 searches[summary.unified_id] = search
                 if search.forbids:
                     self._excluded[summary.unified_id] = summary
-            elif search.decided:
+            elif decided:
                 yield Found(summary)
         self._searched = lambda summary: searches.get(summary.unified_id)
         self._forbids = bool(self._excluded)
@@ -176,12 +177,12 @@ class Hunt:
 
     def _titles(self, searches: Iterable[Search]) -> Iterator[Found]:
         for tree in {search.tree for search in searches}:
-            candidates = self._stores.titles.candidates(tree)
-            # Of more than are put in order by how well they fit, nobody asks how well.
-            scored = self._most is None or len(candidates) <= MOST_RANKED
-            for summary, title in candidates:
+            titles = self._stores.titles.matching(tree)
+            # Nobody asks how well they fit beside what an index finds, or where there are more than are put in order.
+            scored = self._most is None or (self._index is None and len(titles) <= MOST_RANKED)
+            for summary, title in titles:
                 search = self._searched(summary)
-                if search is not None and search.tree == tree and search.matches(title):
+                if search is not None and (search.tree is tree or search.tree == tree):
                     score = of_unit(search, title, "title") if scored else None
                     yield Found(summary, (Match("", "title", score=score),), 1)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 from hermes_tui.sessions.index.reader import Coverage
+from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter, Source
 from session_adapters.model import SessionSummary
@@ -40,6 +41,9 @@ class Stores(Protocol):
     @property
     def titles(self) -> Titles[SessionSummary]:
         """All titles, as they are searched."""
+
+    def verdicts(self, condition: SessionFilter) -> Sequence[bool]:
+        """Which of the sessions pass a filter."""
 
     @property
     def by_place(self) -> Mapping[Place, SessionSummary]:

@@ -11,12 +11,16 @@ from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.catalogue import Catalogue
 from hermes_tui.sessions.index.reader import Coverage
 from hermes_tui.sessions.index.writer import Level, key_of
+from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.search.shelves import Place, Shelf
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
 
 __all__ = ["CatalogueStores"]
+
+_KEPT = 8
+"""Filters of which it is kept what passes them."""
 
 
 class CatalogueStores:
@@ -43,6 +47,7 @@ class CatalogueStores:
         self.sources = tuple(shelf.source for shelf in self._shelves)
         self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
         """Unified id → where the session is."""
+        self._verdicts: dict[SessionFilter, Sequence[bool]] = {}
         self._uncovered: tuple[Coverage, tuple[Shelf, ...]] | None = None
 
     def shelves(self) -> Sequence[Shelf]:
@@ -53,6 +58,15 @@ class CatalogueStores:
     def titles(self) -> Titles[SessionSummary]:
         """See `Stores.titles`."""
         return Titles((one, one.title) for one in self.sessions)
+
+    def verdicts(self, condition: SessionFilter) -> Sequence[bool]:
+        """See `Stores.verdicts`. Kept while somebody types the words behind a filter."""
+        found = self._verdicts.get(condition)
+        if found is None:
+            found = self._verdicts[condition] = [condition.passes(one) for one in self.sessions]
+            while len(self._verdicts) > _KEPT:
+                self._verdicts.pop(next(iter(self._verdicts)), None)
+        return found
 
     @cached_property
     def by_place(self) -> Mapping[Place, SessionSummary]:

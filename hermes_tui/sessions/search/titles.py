@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
-from hermes_tui.sessions.query.tree import Tree, Unit
+from hermes_tui.sessions.query.tree import Tree, Unit, Word, holds
 from hermes_tui.sessions.scan import needles
 
 __all__ = ["Titles"]
@@ -28,6 +28,12 @@ class Titles(Generic[T]):
             self._starts.append(at)
             at += len(unit.passage.lower) + 1
 
+    def matching(self, tree: Tree) -> Sequence[tuple[T, Unit]]:
+        """Everything whose text satisfies the tree, in the order given."""
+        if isinstance(tree, Word) and len(tree.tokens) == 1 and tree.tokens[0].isascii():
+            return [self._units[at] for at in sorted(self._saying(tree))]
+        return [pair for pair in self.candidates(tree) if holds(tree, pair[1])]
+
     def candidates(self, tree: Tree) -> Sequence[tuple[T, Unit]]:
         """Everything whose text satisfies the tree, and some others, in the order given."""
         sought = needles(tree)
@@ -35,20 +41,30 @@ class Titles(Generic[T]):
             return self._units
         found = set(self._odd)
         for needle in sought:
-            found.update(self._holding(needle.decode(), begun=True))
+            found.update(self._holding(needle.decode()))
         return [self._units[at] for at in sorted(found)]
 
-    def containing(self, words: Sequence[str]) -> list[T]:
-        """Everything whose text has all these characters (lower case, without line breaks) somewhere in it."""
-        if not words:
-            return [thing for thing, _ in self._units]
-        near = [self._units[at] for at in self._holding(max(words, key=len), begun=False)]
-        return [thing for thing, unit in near if all(word in unit.passage.lower for word in words)]
+    def _saying(self, word: Word) -> set[int]:
+        """Numbers of the texts with one plain word: hardly any needs a second look."""
+        found = {at for at in self._odd if holds(word, self._units[at][1])}
+        text, token = self._text, word.tokens[0]
+        at = text.find(token)
+        while at >= 0:
+            end = at + len(token)
+            before, after = text[at - 1 : at], text[end : end + 1]
+            step = at + 1
+            if not _goes_on(before) and (word.prefix or not _goes_on(after)):
+                number = bisect_right(self._starts, at) - 1
+                if (before + after).isascii() or holds(word, self._units[number][1]):
+                    found.add(number)
+                    step = self._starts[number + 1] if number + 1 < len(self._starts) else len(text)
+            at = text.find(token, step)
+        return found
 
-    def _holding(self, needle: str, *, begun: bool) -> Iterator[int]:
-        """Numbers of the texts with the needle; where `begun` only those in which a word begins with it."""
+    def _holding(self, needle: str) -> Iterator[int]:
+        """Numbers of the texts with the needle: where it is plain, those in which a word begins with it."""
         text = self._text
-        begun = begun and needle.isascii()
+        begun = needle.isascii()
         at = text.find(needle)
         while at >= 0:
             if at and begun and (before := text[at - 1]).isascii() and before.isalnum():
@@ -59,3 +75,8 @@ class Titles(Generic[T]):
             if number + 1 == len(self._starts):
                 return
             at = text.find(needle, self._starts[number + 1])
+
+
+def _goes_on(char: str) -> bool:
+    """A word with this before or behind it is part of a longer one."""
+    return char.isascii() and char.isalnum()

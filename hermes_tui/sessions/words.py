@@ -13,7 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-__all__ = ["TOKENIZER", "Passage", "Span", "Token", "is_dense", "is_han", "located", "spaced", "tokens"]
+__all__ = [
+    "TOKENIZER",
+    "Passage",
+    "Span",
+    "Token",
+    "is_dense",
+    "is_han",
+    "located",
+    "spaced",
+    "spaced_bytes",
+    "tokens",
+]
 
 TOKENIZER = ("unicode61", "remove_diacritics", "2")
 """As FTS5 is told."""
@@ -23,6 +34,8 @@ _CJK = re.compile(
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
+_OTHERS = bytes({*range(256)} - {0xE1, 0xE2, *range(0xE3, 0xEE), 0xEF, 0xF0})
+"""Bytes with which none of those begins in UTF-8."""
 _ACCENTED = re.compile("[\u00c0-\u0233\u0300-\u0331\u1e00-\u1ef9\u212a\u212b]")
 """Every character that the tokenizer makes plain ASCII letters of, or leaves out, is one of these."""
 _ASCII_WORD = re.compile("[a-z0-9]+")
@@ -60,6 +73,13 @@ def is_dense(words: Sequence[str]) -> bool:
 def spaced(text: str) -> str:
     """`text` with blanks around each Han, Kana and Hangul character: what FTS5 is given, and asked with."""
     return text if text.isascii() else _CJK.sub(r" \g<0> ", text)
+
+
+def spaced_bytes(text: bytes) -> bytes:
+    """The same of UTF-8, which is quick to tell whether there may be any."""
+    if text.isascii() or not text.translate(None, _OTHERS):
+        return text
+    return _CJK.sub(r" \g<0> ", text.decode()).encode()
 
 
 def tokens(text: str) -> list[str]:

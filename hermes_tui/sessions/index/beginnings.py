@@ -22,18 +22,19 @@ _MARK = "\U000ffffd"
 """Begins the name of a sign: for private use, and a letter to FTS5."""
 
 
-def beginnings(text: str) -> str:
+def beginnings(text: bytes) -> bytes:
     """The first `LONGEST` characters of every word of `text`, folded, and its signs, each once: words themselves to
     FTS5."""
-    words = text.encode("utf-8", "replace").translate(_PARTS).split()
-    found = {word[:LONGEST] for word in words if word.isascii()}
-    plain = b" ".join(found).decode()
+    words = set(text.translate(_PARTS).split())
     if text.isascii():
-        return f"{plain} {_named('$')}" if "$" in text else plain
+        plain = b" ".join({word[:LONGEST] for word in words})
+        return b"%b %b" % (plain, _named("$").encode()) if b"$" in text else plain
+    found = {word[:LONGEST].decode() for word in words if word.isascii()}
     # Which characters are letters, and how they are folded, the tokenizer knows.
-    strange = b" ".join({word for word in words if not word.isascii()}).decode()
-    named = (_named(sign) for sign in signs(text))
-    return " ".join({*plain.split(), *(word[:LONGEST] for word in tokens(strange) if word[0] != _MARK), *named})
+    strange = b" ".join(word for word in words if not word.isascii()).decode()
+    found.update(word[:LONGEST] for word in tokens(strange) if word[0] != _MARK)
+    found.update(_named(sign) for sign in signs(text.decode()))
+    return " ".join(found).encode()
 
 
 def beginnings_of(starts: Iterable[str]) -> str:

@@ -14,7 +14,8 @@ import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.index.sink import Sink
-from hermes_tui.sessions.index.writer import Level, Report, Writer, key_of, stamp_text
+from hermes_tui.sessions.index.standing import Key, Level, Report, Standing, key_of, stamp_text
+from hermes_tui.sessions.index.writer import Writer
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
 from session_adapters.searchable import SessionTexts, Text, TextReader
@@ -22,7 +23,6 @@ from session_adapters.searchable import SessionTexts, Text, TextReader
 __all__ = ["Indexer"]
 
 T = TypeVar("T")
-Key = tuple[str, str, str]
 
 _SHARE = 20
 """A source that took a second to be looked through again is left alone for so many: a large database that is written
@@ -42,13 +42,6 @@ class _AdapterFailed(Exception):
 
 class _Stopped(Exception):
     """It was asked to stop."""
-
-
-class _Known(NamedTuple):
-    number: int
-    stamp: str
-    level: Level
-    again: int
 
 
 class _Warm(NamedTuple):
@@ -77,8 +70,6 @@ class Indexer:
         self._said: Report | None = None
         self._failed: dict[Key, str] = {}
         self._warm: OrderedDict[Key, _Warm] = OrderedDict()
-        self._resting: dict[Key, int] = {}
-        """Up to which second, since the epoch, sources are left alone."""
 
     @property
     def patience(self) -> float:
@@ -104,16 +95,12 @@ class Indexer:
             raise _Stopped
 
     def _run(self) -> None:
-        known = {
-            key: _Known(number, stamp, level, again) for number, key, stamp, level, again in self._writer.sources()
-        }
-        self._resting = {key: one.again for key, one in known.items() if one.again}
+        known = self._writer.sources()
         listed, unsure = self._list()
         there = {key_of(source) for source in listed}
-        for key, one in known.items():
-            if key not in there and key[0] not in unsure:
-                self._warm.pop(key, None)
-                self._writer.forget(one.number)
+        for key in [key for key in known if key not in there and key[0] not in unsure]:
+            self._warm.pop(key, None)
+            self._writer.forget(key)
         self._sources = len(listed)
         self._commit()
         fresh, changed, started = self._sorted_out(listed, known)
@@ -124,7 +111,7 @@ class Indexer:
             self._commit()
 
     def _sorted_out(
-        self, listed: Iterable[Source], known: Mapping[Key, _Known]
+        self, listed: Iterable[Source], known: Mapping[Key, Standing]
     ) -> tuple[list[Source], list[Source], list[Source]]:
         """Sources of which there is nothing, those written to since, and those of which the rest is missing."""
         fresh: list[Source] = []
@@ -224,12 +211,13 @@ class Indexer:
     def _again(self, adapter: Adapter, source: Source) -> None:
         """A source for which there is no better way, now and then."""
         began = time()
-        if began < self._resting.get(key_of(source), 0) <= began + _TOO_LONG:
+        known = self._writer.sources().get(key_of(source))
+        if known is not None and began < known.again <= began + _TOO_LONG:
             return
         worked = process_time()
         self._all(adapter, source)
         worked = process_time() - worked
-        self._writer.rest(self._writer.source(source), int(time() + _SHARE * worked))
+        self._writer.rest(source, int(time() + _SHARE * worked))
 
     def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
         """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""
@@ -241,7 +229,7 @@ class Indexer:
             step(self._adapters.get(source.agent), source)
         except (_AdapterFailed, AdapterBroken):
             self._failed[key] = stamp
-            self._writer.mark(self._writer.source(source), stamp, Level.NOTHING)
+            self._writer.mark(source, stamp, Level.NOTHING)
 
 
 def _each_guarded(found: Iterable[SessionTexts]) -> Iterator[SessionTexts]:

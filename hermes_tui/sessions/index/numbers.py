@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import apsw
+from collections.abc import Callable
 
 from hermes_tui.sessions.index.schema import SECOND
 
@@ -15,8 +15,10 @@ _LATEST = 1 << 37
 class Numbers:
     """Hands out row numbers that no message has: those of a second begin with it."""
 
-    def __init__(self, connection: apsw.Connection) -> None:
-        self._connection = connection
+    def __init__(self, last: Callable[[int, int], int | None]) -> None:
+        """`last` tells the largest number there is from one up to, not including, another; None where there is
+        none."""
+        self._last = last
         self._next: dict[int, int] = {}
         self._full: dict[int, int] = {}
         """Second → a later one, where there are no more numbers in it."""
@@ -44,10 +46,9 @@ class Numbers:
         if number is not None:
             return number
         if self._fresh is None:
-            self._fresh = not self._connection.execute("SELECT EXISTS(SELECT 1 FROM message)").get
+            self._fresh = self._last(0, 1 << 62) is None
         base = second << SECOND
         if self._fresh:
             return base
-        between = (base, base + (1 << SECOND))
-        found = self._connection.execute("SELECT max(id) FROM message WHERE id >= ? AND id < ?", between).get
-        return base if found is None else int(found) + 1
+        found = self._last(base, base + (1 << SECOND))
+        return base if found is None else found + 1

@@ -57,7 +57,7 @@ STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
 APPLICATION = 0x68747569
 LONG = 64 << 10
-"""Characters of a message's tool text that are indexed with their places."""
+"""Bytes of a message's tool text that are indexed with their places."""
 SECOND = 8
 """Bits of a row number below the second: messages of the same one are told apart by them."""
 TABLES = ("prose", "short", "tool", "long", "brief")
@@ -66,8 +66,9 @@ TOOL_TABLES = ("tool", "long", "brief")
 KINDS = ("role", "tool", "file")
 """Of names; by their places here."""
 ROLE, TOOL, FILE = range(3)
-_HASH_SIZE = 16 << 20
-"""Bytes that FTS5 collects before it writes a segment."""
+_SETTINGS = (("hashsize", 16 << 20), ("automerge", 16))
+"""Bytes that FTS5 collects before it writes a segment, and how many segments it makes one of: with 4, as it would
+have it, everything is written twice as often."""
 
 _BEGINNINGS = ", detail=none, prefix='1 2'"
 _OPTIONS = {"short": _BEGINNINGS, "long": ", detail=none", "brief": _BEGINNINGS}
@@ -142,7 +143,8 @@ def _create(connection: apsw.Connection) -> None:
     for table in TABLES:
         options = f"text, content='', contentless_delete=1, tokenize='{tokenizer}'{_OPTIONS.get(table, '')}"
         connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5({options})")
-        connection.execute(f"INSERT INTO {table}({table}, rank) VALUES('hashsize', {_HASH_SIZE})")
+        for option, value in _SETTINGS:
+            connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (option, value))
     connection.execute("INSERT INTO meta VALUES('generation', hex(randomblob(16))), ('commits', 0)")
     connection.execute(f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={FORMAT}")
 

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 
 from hermes_tui.sessions.index.beginnings import beginnings
 from hermes_tui.sessions.index.schema import FILE, LONG, ROLE, SECOND, TOOL
-from hermes_tui.sessions.index.writer import VISIBILITY, Level, Row, Writer
-from hermes_tui.sessions.words import spaced
+from hermes_tui.sessions.index.standing import VISIBILITY, Level, Row
+from hermes_tui.sessions.index.writer import Writer
+from hermes_tui.sessions.words import spaced_bytes
 from session_adapters.base import Source
 from session_adapters.calls import NOTHING
 from session_adapters.searchable import SessionTexts, Text
@@ -25,13 +26,16 @@ class Sink:
     def __init__(self, writer: Writer, source: Source, *, prose_only: bool = False) -> None:
         self._writer = writer
         self._source = source
-        self.number = writer.source(source)
+        self.number, fresh = writer.source(source)
         """Of the source."""
         self._prose_only = prose_only
+        self._there = {} if fresh else writer.sessions(self.number)
+        """Sessions that were there before, and are not met yet."""
         self._sessions: dict[str, int] = {}
-        self._fresh: set[int] = set()
-        """Those of which there is nothing yet."""
+        """Those that were met."""
         self._native: str | None = None
+        self._blank = False
+        """There was nothing of this session."""
         self._rows: dict[str, Row] = {}
         self._seen: set[str] = set()
         self._second = 0
@@ -51,7 +55,10 @@ class Sink:
             while (key := _key(text, number)) in self._seen:
                 number += 1
             self._seen.add(key)
-            self._put(key, text)
+            if self._blank and self._prose_only:
+                self._say(key, text)
+            else:
+                self._put(key, text)
             self._writer.commit_when_full()
         self._leave()
         if not self._prose_only:
@@ -61,7 +68,6 @@ class Sink:
         """Every session of the source, with what is new in it."""
         for one in found:
             self.taken += 1
-            session = self._session(one.session_id)
             if one.whole:
                 self._enter(one.session_id)
             for text in one.texts:
@@ -72,17 +78,19 @@ class Sink:
                 self._writer.commit_when_full()
             if one.whole:
                 self._leave()
+            session, _ = self._session(one.session_id)
             self._writer.remark(session, one.mark)
         self._forget_others()
 
     def _forget_others(self) -> None:
         """Take the sessions out that were not met."""
-        for session, native in self._writer.sessions(self.number):
-            if native not in self._sessions:
-                self._writer.forget_session(session)
+        for session in self._there.values():
+            self._writer.forget_session(self.number, session)
+        self._there.clear()
 
     def follow(self, texts: Iterable[tuple[int, Text]]) -> None:
         """Those that are new or different since; see `TextReader.read`."""
+        self._writer.touch(self.number)
         for number, text in texts:
             if text.session_id != self._native:
                 self._enter(text.session_id)
@@ -91,23 +99,22 @@ class Sink:
 
     def finish(self, level: Level, stamp: str) -> None:
         """Say that the source is in the index."""
-        self._writer.mark(self.number, stamp, level)
+        self._writer.mark(self._source, stamp, level)
 
     def _enter(self, native: str) -> None:
-        session = self._session(native)
+        session, self._blank = self._session(native)
         self._native, self._seen = native, set()
-        self._rows = {} if session in self._fresh else self._writer.rows(session)
-        self._fresh.discard(session)
+        self._rows = {} if self._blank else self._writer.rows(self.number, session)
         self._second = int(self._source.modified)
 
-    def _session(self, native: str) -> int:
+    def _session(self, native: str) -> tuple[int, bool]:
+        """Its number, and whether it was put in because it was not there yet."""
         session = self._sessions.get(native)
-        if session is None:
-            session, fresh = self._writer.session(self.number, native)
-            self._sessions[native] = session
-            if fresh:
-                self._fresh.add(session)
-        return session
+        if session is not None:
+            return session, False
+        known = self._there.pop(native, None)
+        session = self._sessions[native] = self._writer.session(self.number, native) if known is None else known
+        return session, known is None
 
     def _leave(self) -> None:
         if self._native is None or self._prose_only:
@@ -115,14 +122,24 @@ class Sink:
         for key in self._rows.keys() - self._seen:
             self._writer.remove(self._rows.pop(key))
 
+    def _say(self, key: str, text: Text) -> None:
+        """Add what was said in a message of a session of which there was nothing."""
+        if text.time is not None:
+            self._second = int(text.time)
+        prose = _bytes(text.prose)
+        if prose:
+            row = Row(0, _milliseconds(text), _NUMBERS.get(text.visibility, 0), _mark(prose))
+            self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
+            self._writer.words("prose", row.id, spaced_bytes(prose))
+
     def _put(self, key: str, text: Text) -> None:
         """Add a message of the session that is being read, or change it."""
         if text.time is not None:
             self._second = int(text.time)
-        prose = "" if text.prose.isspace() else scrub(text.prose)
-        tool = "" if self._prose_only or text.tool.isspace() else scrub(text.tool)
+        prose = _bytes(text.prose)
+        tool = b"" if self._prose_only else _bytes(text.tool)
         names = self._names(text) if not self._prose_only and (prose or tool or text.names != NOTHING) else None
-        at = None if text.time is None else round(text.time * 1000)
+        at = _milliseconds(text)
         visibility = _NUMBERS.get(text.visibility, 0)
         row = self._rows.get(key)
         if row is not None and row.at != at and row.id >> SECOND != self._second:
@@ -146,7 +163,7 @@ class Sink:
         found.update((FILE, scrub(name.lower())) for name in text.names.files)
         return self._writer.names(found)
 
-    def _fill(self, row: Row, prose: str, tool: str) -> bool:
+    def _fill(self, row: Row, prose: bytes, tool: bytes) -> bool:
         """Put other words in the place of those there are; whether there was anything to do."""
         before = Row(row.id, row.at, row.visibility, row.prose, row.short, row.tool)
         row.prose = _mark(prose)
@@ -156,23 +173,24 @@ class Sink:
             row.short, row.tool = row.prose, _mark(tool)
         return self._words(row, prose, tool, before)
 
-    def _words(self, row: Row, prose: str, tool: str, before: Row) -> bool:
+    def _words(self, row: Row, prose: bytes, tool: bytes, before: Row) -> bool:
         """Bring the tables in line with the marks of `row`."""
         changed = False
+        put = self._writer.words
         if row.prose != before.prose or row.short != before.short:
-            words = spaced(prose)
+            words = spaced_bytes(prose)
             changed = True
             if row.prose != before.prose:
-                self._writer.words("prose", row.id, words, before.prose)
+                put("prose", row.id, words, before.prose)
             if row.short != before.short:
-                self._writer.words("short", row.id, beginnings(words) if row.short is not None else "", before.short)
+                put("short", row.id, beginnings(words) if row.short is not None else b"", before.short)
         if row.tool != before.tool:
             changed = True
-            words = spaced(tool)
-            once = "" if len(words) <= LONG else _each_once(words)
-            self._writer.words("tool", row.id, "" if once else words, before.tool)
-            self._writer.words("long", row.id, once, before.tool)
-            self._writer.words("brief", row.id, beginnings(once or words), before.tool)
+            words = spaced_bytes(tool)
+            once = b"" if len(words) <= LONG else _each_once(words)
+            put("tool", row.id, b"" if once else words, before.tool)
+            put("long", row.id, once, before.tool)
+            put("brief", row.id, beginnings(once or words), before.tool)
         self.written += changed
         return changed
 
@@ -182,14 +200,25 @@ def _key(text: Text, number: int) -> str:
     return f"{text.message_id}\0{number}" if number else text.message_id
 
 
-def _each_once(text: str) -> str:
+def _bytes(text: str) -> bytes:
+    """As FTS5 is given it; nothing for blanks."""
+    if text.isspace():
+        return b""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return scrub(text).encode()
+
+
+def _milliseconds(text: Text) -> int | None:
+    return None if text.time is None else round(text.time * 1000)
+
+
+def _each_once(text: bytes) -> bytes:
     """Every word of a text, which blanks tell apart."""
-    return " ".join(dict.fromkeys(text.split()))
+    return b" ".join(dict.fromkeys(text.split()))
 
 
-def _mark(text: str) -> int | None:
+def _mark(text: bytes) -> int | None:
     """Tells a text from another; None for none."""
-    if not text:
-        return None
-    data = text.encode()
-    return zlib.crc32(data) | (len(data) & 0x7FFFFFFF) << 32
+    return zlib.crc32(text) | (len(text) & 0x7FFFFFFF) << 32 if text else None

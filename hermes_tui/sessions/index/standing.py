@@ -1,0 +1,85 @@
+"""What the index has of sources and messages: how far it is with each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+import msgspec
+
+from session_adapters.base import Source
+
+__all__ = ["VISIBILITY", "Key", "Level", "Report", "Row", "Standing", "key_of", "stamp_text"]
+
+VISIBILITY = ("live", "rewound", "compacted")
+"""As the index numbers them."""
+
+Key = tuple[str, str, str]
+"""Agent, path and native id of a source."""
+
+
+class Level(IntEnum):
+    """How much of a source is in the index."""
+
+    NOTHING = 0
+    PROSE = 1
+    ALL = 2
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What an indexer has to do, as it last said."""
+
+    pid: int = 0
+    sources: int = -1
+    """All there are; -1 before it has looked."""
+    failed: int = 0
+    """Those that could not be read; searching them is left to the scan."""
+
+
+class Standing:
+    """How far a source is in the index."""
+
+    __slots__ = ("again", "level", "number", "stamp")
+
+    def __init__(self, number: int, stamp: str = "", level: Level = Level.NOTHING, again: int = 0) -> None:
+        self.number = number
+        self.stamp = stamp
+        self.level = level
+        self.again = again
+        """The second, since the epoch, up to which it is left alone."""
+
+
+class Row:
+    """What the index has of a message: what tells its words in each table from others, None where it has none."""
+
+    __slots__ = ("at", "id", "names", "prose", "short", "tool", "visibility")
+
+    def __init__(
+        self,
+        id: int,  # noqa: A002
+        at: int | None,
+        visibility: int,
+        prose: int | None = None,
+        short: int | None = None,
+        tool: int | None = None,
+        names: str | None = None,
+    ) -> None:
+        self.id, self.at, self.visibility = id, at, visibility
+        self.prose, self.short, self.tool = prose, short, tool
+        self.names = names
+        """Numbers of names, with blanks between them; None where they were not looked at yet."""
+
+    @property
+    def unit(self) -> int:
+        """Which kinds of words it has: 1 for prose, 2 for tool text, 3 for both."""
+        return (self.prose is not None) | (self.tool is not None) << 1
+
+
+def key_of(source: Source) -> Key:
+    """What a source is known by."""
+    return source.agent, source.path, source.session_id
+
+
+def stamp_text(stamp: Iterable[int]) -> str:
+    """A stamp as the index keeps it."""
+    return " ".join(map(str, stamp))

@@ -287,6 +287,34 @@ async def test_a_change_that_was_lost_says_so(demo: HermesDemo, at_once: None) -
         await until(pilot, lambda: said in " ".join(screen_text(pilot).split()))
 
 
+@pytest.mark.parametrize(("flag", "says"), [("suspended", "■ suspended"), ("resume_pending", "↻ resume pending")])
+async def test_an_outcome_does_not_hide_what_became_of_the_lane(
+    demo: HermesDemo, at_once: None, flag: str, says: str
+) -> None:
+    """For an hour the row tells of the operation: that the lane is suspended meanwhile matters more."""
+    async with demo.program((80, 24)) as pilot:
+        await go(pilot, BO, "coder")
+        await pilot.press("R")
+        await agree(pilot)
+        await until(pilot, lambda: state(pilot, BO) == "✓ reset done 10:34")
+        changed = json.dumps(demo.entry(BO, "coder") | {flag: True})
+        demo.sql("UPDATE gateway_routing SET entry_json = ? WHERE session_key = ?", changed, BO, profile="coder")
+        await until(pilot, lambda: state(pilot, BO) == f"{says} ✓ 10:34")
+        assert says in screen_text(pilot)
+        assert "done, the lane is in the new session" in " ".join(screen_text(pilot).split())
+
+
+async def test_a_lane_that_lives_again_after_it_was_suspended(demo: HermesDemo, at_once: None) -> None:
+    async with demo.program() as pilot:
+        await go(pilot, BO, "coder")
+        await pilot.press("S")
+        await agree(pilot)
+        await until(pilot, lambda: state(pilot, BO) == "✓ suspended 10:34")
+        changed = json.dumps(demo.entry(BO, "coder") | {"suspended": False})
+        demo.sql("UPDATE gateway_routing SET entry_json = ? WHERE session_key = ?", changed, BO, profile="coder")
+        await until(pilot, lambda: state(pilot, BO) == "○ live ✓ 10:34")
+
+
 @pytest.mark.parametrize("keys", ["m", "c", "p1"])
 async def test_what_is_in_a_gateways_memory_is_refused(demo: HermesDemo, at_once: None, keys: str) -> None:
     before = demo.whole()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hermes_tui.display import age, count, counted, safe
 from hermes_tui.widgets.lanes.columns import LaneRow
-from hermes_tui.widgets.lanes.states import lane_state, notice_state
+from hermes_tui.widgets.lanes.states import lane_state, state_with
 from hermes_tui.widgets.page import Block
 from hermes_tui.widgets.states import State
 
@@ -36,7 +36,7 @@ def lane_row(
         age(lane.last_active, now),
         tokens or (count(lane.input_tokens + lane.output_tokens) if lane.input_tokens else ""),
     )
-    state = lane_state(lane) if notice is None else notice_state(notice, local)
+    state = lane_state(lane) if notice is None else state_with(lane, notice, local)
     if doing:
         state = State("…", doing, "accent")
     if lane.disagreement and notice is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from hermes_tui.lane_watch import Notice
     from hermes_tui.lifecycle.lanes import Board, Lane, Profile
 
-__all__ = ["brand_words", "gateway_words", "lane_state", "notice_state", "session_states"]
+__all__ = ["brand_words", "gateway_words", "lane_state", "notice_state", "session_states", "state_with"]
 
 _STATES = {
     "live": State("○", "live", "idle"),
@@ -25,6 +25,8 @@ _STATES = {
     "unreadable": State("!", "unreadable", "error"),
 }
 _LIVE = {"reset": "reset taken", "suspend": "suspend taken", "resume": "resume taken", "undo": "undone"}
+_MAKES = {"suspend": "suspended", "mark": "resume pending"}
+"""The state that an operation leaves a lane in, where that is another than live."""
 _DONE = {
     "reset": "reset done",
     "suspend": "suspended",
@@ -65,6 +67,21 @@ def notice_state(notice: Notice, local: Callable[[datetime], datetime]) -> State
         case "interrupted":
             return State("!", f"{kind} interrupted", "warning")
     return State("✗", f"{kind} {outcome.state}{at}", "error")
+
+
+def state_with(lane: Lane, notice: Notice, local: Callable[[datetime], datetime]) -> State:
+    """What became of an operation. Where the lane is not as one would think then: how it is, and only whether and
+    when the operation was carried out, for the text below the table has the rest."""
+    told = notice_state(notice, local)
+    if notice.settled is None:
+        return told
+    expected = "live"
+    if notice.outcome.state == "done" and not notice.live:
+        expected = _MAKES.get(notice.outcome.request.kind, expected)
+    state = lane_state(lane)
+    if state == _STATES[expected]:
+        return told
+    return state._replace(word=f"{state.word} {told.glyph} {local(notice.settled):%H:%M}")
 
 
 def session_states(board: Board) -> dict[str, State]:

@@ -98,5 +98,12 @@ def _row(name: str, one: CostBreakdown | CostSummary) -> tuple[str, ...]:
         count(one.cached_tokens),
         count(one.cache_write_tokens),
         count(one.output_tokens),
-        dollars(one.total_usd, estimated=one.estimated_usd > 0, unpriced=one.unpriced_tokens > 0),
+        _money(one),
     )
+
+
+def _money(one: CostBreakdown | CostSummary) -> str:
+    """What was spent. Of sessions whose agent records no call at all nobody knows it: that is not 0.00."""
+    if one.session_count and not one.call_count and not one.total_usd:
+        return "—"
+    return dollars(one.total_usd, estimated=one.estimated_usd > 0, unpriced=one.unpriced_tokens > 0)

@@ -44,6 +44,25 @@ def test_a_table(spender: Spender, capfd: pytest.CaptureFixture[str]) -> None:
     assert "estimate" in err
 
 
+def test_what_nothing_is_recorded_of_is_not_free(spender: Spender, capfd: pytest.CaptureFixture[str]) -> None:
+    path = spender.session("silent", cwd="/srv/empty")
+    prompt = {
+        "type": "user",
+        "uuid": "u",
+        "sessionId": "silent",
+        "timestamp": "2026-03-01T12:00:00Z",
+        "cwd": "/srv/e",
+    }
+    path.write_text(json.dumps({**prompt, "message": {"role": "user", "content": "hello"}}) + "\n")
+    rows = [line.split() for line in run(spender, capfd, "--group-by", "project")[1].splitlines()]
+    assert rows[-2] == ["/srv/e", "1", "0", "0", "0", "0", "0", "—"]
+    assert rows[-1][-1] == "~6.00+"
+    (path.parent / "one.jsonl").unlink()
+    (path.parent / "two.jsonl").unlink()
+    assert run(spender, capfd)[1].splitlines()[-1].split()[-1] == "—"
+    assert run(spender, capfd, "--agent", "nobody")[1].splitlines()[-1].split()[-1] == "0.00"  # checklist C-1
+
+
 def test_json_is_the_documents(spender: Spender, capfd: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(spender, capfd, "--json", "--tag", "night", "--group-by", "model")
     assert code == 0

@@ -54,9 +54,10 @@ _WORD = r"[A-Za-z0-9_-]"
 _KEY_BLOCK = (
     r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
     r"(?:(?s:.){1,20000}?-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----"
-    r"|(?:[A-Za-z0-9+/=\s:,.()-]|\\[nrt]){1,20000})"
+    r"|(?:[A-Za-z0-9+/=\s:,.()|>\u2192-]|\\[nrt]){1,20000})"
 )
-"""Where the end is missing (a log cut off in the middle), what looks like the inside of one."""
+"""Where the end is missing (a log cut off in the middle), what looks like the inside of one, with what stands before
+its lines where they are numbered or quoted (`2→MIIE`, `2 | MIIE`, `> MIIE`)."""
 
 _PARAMETERS = (
     r"(?:access[_-]?token|refresh[_-]?token|id[_-]?token|auth[_-]?token|session[_-]?token|token|api[_-]?key|apikey"
@@ -84,6 +85,13 @@ _PATTERNS: tuple[Pattern, ...] = (
         "authorization",
         r"authorization[\"'\\]{0,3}\s{0,3}[:=]\s{0,3}[\"'\\]{0,3}(?:bearer|basic|token|apikey)\s{1,3}"
         r"(?P<secret>[A-Za-z0-9._~+/=-]{8,4000})",
+        re.IGNORECASE,
+    ),
+    # All of a text: the value of a header whose name stands elsewhere.
+    _pattern(
+        "authorization header",
+        "bearer",
+        r"\A\s{0,3}bearer\s{1,3}(?P<secret>[A-Za-z0-9._~+/=-]{16,4000})\s{0,3}\Z",
         re.IGNORECASE,
     ),
     _key("Anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,250}"),
@@ -159,6 +167,14 @@ _PATTERNS: tuple[Pattern, ...] = (
 )
 
 
+_TELLING = ("authorization", "secret", "accountkey")
+"""Lower case. With one of these in its name a value may be a secret that does not look like one by itself."""
+
+
+_LEAST = 8
+"""Characters of the shortest text that can hold a secret: `ab://:x@`."""
+
+
 def patterns() -> tuple[Pattern, ...]:
     """Every kind of secret that is known, in the order in which they are looked for."""
     return _PATTERNS
@@ -189,7 +205,7 @@ class Redactor:
 
     def text(self, text: str) -> str:
         """`text` with every secret in it replaced by `[masked: its kind]`."""
-        if len(text) < 12:
+        if len(text) < _LEAST:
             return text
         lowered = text.lower()
         for pattern in _PATTERNS:
@@ -203,7 +219,7 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            changed = {self.value(key): self.value(one) for key, one in value.items()}
+            changed = dict(self._entry(key, one) for key, one in value.items())
             return changed if changed != value else value
         if isinstance(value, list | tuple):
             items = [self.value(one) for one in value]
@@ -213,6 +229,13 @@ class Redactor:
         if isinstance(value, msgspec.Struct):
             return self.record(value)
         return value
+
+    def _entry(self, name: Any, value: Any) -> tuple[Any, Any]:
+        name = self.value(name)
+        if isinstance(name, str) and isinstance(value, str) and any(mark in name.lower() for mark in _TELLING):
+            lead = f"{name}="
+            return name, self.text(f"{lead}{value}").removeprefix(lead)
+        return name, self.value(value)
 
     def record(self, record: R) -> R:
         """A record of ours with every text in it masked, except what identifies a session; itself where there was

@@ -112,6 +112,40 @@ def test_addresses_and_headers_keep_everything_but_the_secret(text: str, masked:
     assert Redactor().text(text) == masked
 
 
+VARIANTS = {
+    "AWS key": [f"{name}{some(16, CAPITALS)}" for name in ("ASIA", "ABIA", "ACCA")],
+    "GitHub token": [*(f"gh{kind}_{some(36)}" for kind in "ousr"), f"github_pat_{some(22)}_{some(59)}"],
+    "GitLab token": [f"gl{kind}-{some(20)}" for kind in ("ptt", "dt", "rt", "soat", "cbt", "imt", "agent")],
+    "Slack token": [*(f"xox{kind}-{some(24)}" for kind in "aeoprs"), f"xapp-1-{some(24)}"],
+    "OpenAI key": [*(f"sk-{kind}-{some(60)}" for kind in ("svcacct", "admin", "None")), f"sk-{some(48)}"],
+    "Stripe key": [f"{kind}_{some(24)}" for kind in ("sk_test", "rk_live", "rk_test")],
+    "DigitalOcean token": [f"do{kind}_v1_{some(64, HEX)}" for kind in "or"],
+    "Databricks token": [f"dapi{some(32, HEX)}-3"],
+    "Shopify token": [f"shp{kind}_{some(32, HEX)}" for kind in ("ca", "pa", "ss")],
+    "Vault token": [f"hv{kind}.{some(30)}" for kind in "br"],
+    "Linear key": [f"lin_oauth_{some(64)}"],
+    "LangSmith key": [f"lsv2_sk_{some(32, HEX)}_{some(10, HEX)}"],
+    "Docker token": [f"dckr_oat_{some(32)}"],
+    "Grafana token": [f"glc_{some(60)}"],
+    "Sentry token": [f"sntrys_eyJ{some(60)}"],
+    "OpenRouter key": [f"sk-or-{some(40)}"],
+}
+
+
+@pytest.mark.parametrize("kind", VARIANTS)
+def test_every_variant_of_a_kind_is_masked(kind: str) -> None:
+    """Alone, so that no other mark in the text leads to it."""
+    for key in VARIANTS[kind]:
+        assert Redactor().text(key) == f"[masked: {kind}]"
+
+
+def test_the_shortest_texts_that_hold_a_secret() -> None:
+    for before, secret, after in (("ab://:", "x", "@"), ("ftp://u:", "p", "@h"), ("redis://:", "b", "@c")):
+        masked = Redactor().text(f"{before}{secret}{after}")
+        assert masked == f"{before}[masked: password in an address]{after}"
+    assert Redactor().text("?sig=abcdef") == "?sig=[masked: token in an address]"
+
+
 def test_private_key_blocks_whole_escaped_and_cut_off() -> None:
     lines = "\n".join(some(64, LETTERS + "+/") for _ in range(4))
     for name in ("", "RSA ", "OPENSSH ", "EC ", "ENCRYPTED "):
@@ -122,6 +156,58 @@ def test_private_key_blocks_whole_escaped_and_cut_off() -> None:
     assert cut == "[masked: private key]"
     block = f"-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n{lines}\n-----END PGP PRIVATE KEY BLOCK-----"
     assert Redactor().text(block) == "[masked: private key]"
+
+
+@pytest.mark.parametrize("before", ["{}→", "{:6}\t", "{} | ", "{}: ", "> ", "+", "- ", "    "])
+def test_a_private_key_that_is_cut_off_in_lines_that_are_numbered_or_quoted(before: str) -> None:
+    """As agents show a file of which they read the beginning."""
+    lines = ["-----BEGIN RSA PRIVATE KEY-----", *(some(64, LETTERS + "+/") for _ in range(9))]
+    shown = "\n".join(before.format(number) + line for number, line in enumerate(lines, 1))
+    assert Redactor().text(f"cat\n{shown}") == f"cat\n{before.format(1)}[masked: private key]"
+
+
+def test_a_value_whose_name_stands_apart_from_it() -> None:
+    """As the arguments of tools have them, decoded."""
+    secret, key = "abcdef.ghij-kl/mnop", "a1B/" * 10
+    redactor = Redactor()
+    assert redactor.value(
+        {
+            "headers": {
+                "Authorization": f"Basic {secret}",
+                "proxy-authorization": f"Bearer {secret}",
+                "Accept": "*/*",
+            },
+            "pairs": [["Authorization", f"Bearer {secret}"], {"name": "authorization", "value": f"bearer {secret}"}],
+            "env": {"AWS_SECRET_ACCESS_KEY": key, "AccountKey": f"{'a1' * 43}==", "SECRET_NAME": "the wiki"},
+            "other": {"checksum": key, "secret": 7, "authorization": ["none"], "said": "Bearer of bad news"},
+        }
+    ) == {
+        "headers": {
+            "Authorization": "Basic [masked: authorization header]",
+            "proxy-authorization": "Bearer [masked: authorization header]",
+            "Accept": "*/*",
+        },
+        "pairs": [
+            ["Authorization", "Bearer [masked: authorization header]"],
+            {"name": "authorization", "value": "bearer [masked: authorization header]"},
+        ],
+        "env": {
+            "AWS_SECRET_ACCESS_KEY": "[masked: AWS secret key]",
+            "AccountKey": "[masked: Azure storage key]",
+            "SECRET_NAME": "the wiki",
+        },
+        "other": {"checksum": key, "secret": 7, "authorization": ["none"], "said": "Bearer of bad news"},
+    }
+    assert (redactor.secrets, redactor.places.total()) == (3, 6)
+
+
+def test_what_names_a_session_stays_even_where_it_looks_like_a_secret() -> None:
+    """An export of another name would be another session."""
+    key = KEYS["GitHub token"]
+    one = Session(agent="tiny", session_id=key, title=key)
+    masked = Redactor().record(one)
+    assert (masked.agent, masked.session_id, masked.unified_id) == ("tiny", key, one.unified_id)
+    assert masked.title == "[masked: GitHub token]"
 
 
 @pytest.mark.parametrize(

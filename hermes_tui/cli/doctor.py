@@ -11,7 +11,7 @@ import click
 
 from hermes_tui.cli import output
 from hermes_tui.cli.machine import manager_of
-from hermes_tui.display import duration, safe
+from hermes_tui.display import counted, duration, safe
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.gateway import Gateway
@@ -56,12 +56,12 @@ def _lines(report: DoctorReport, now: datetime) -> Iterator[str]:
         yield ""
         yield from _problems(report.problems)
     yield ""
-    yield _plural(report.problem_count, "problem") if report.problem_count else "No problems."
+    yield counted(report.problem_count, "problem") if report.problem_count else "No problems."
 
 
 def _agent(health: AgentHealth, now: datetime) -> Iterator[str]:
     incomplete = f", {health.incomplete} read only at their ends" if health.incomplete else ""
-    counts = f"{_plural(health.sessions, 'session')}, {_plural(health.messages, 'message')}{incomplete}"
+    counts = f"{counted(health.sessions, 'session')}, {counted(health.messages, 'message')}{incomplete}"
     yield f"{safe(health.label)} ({safe(health.agent)}): {counts}"
     for place in health.places:
         note = " · ".join(part for part in (place.layout, place.profile and f"profile {place.profile}") if part)
@@ -89,14 +89,10 @@ def _problems(problems: Sequence[Problem]) -> Iterator[str]:
         found = list(group)
         yield from map(_problem, found[:_PLACES])
         if len(found) > _PLACES:
-            rest = _plural(len(found) - _PLACES, "more place")
+            rest = counted(len(found) - _PLACES, "more place")
             yield f"  ! {safe(path)}: {rest} (all of them: --json)"
 
 
 def _problem(problem: Problem) -> str:
     where = ", ".join(part for part in (problem.path, problem.place) if part)
     return f"  ! {safe(where)}: {safe(problem.reason)}" if where else f"  ! {safe(problem.reason)}"
-
-
-def _plural(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

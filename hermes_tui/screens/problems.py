@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 
-from hermes_tui.display import safe
+from hermes_tui.display import counted, safe
 from hermes_tui.screens.page import PageScreen
 from hermes_tui.widgets.page import Block
 from session_adapters.model import Problem
 
-__all__ = ["ProblemsScreen", "count_of", "problem_blocks"]
-
-
-def count_of(number: int, noun: str) -> str:
-    """`1 problem`, `1,284 sessions`."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+__all__ = ["ProblemsScreen", "problem_blocks"]
 
 
 def problem_blocks(problems: Sequence[Problem], labels: Mapping[str, str]) -> list[Block]:
@@ -25,7 +20,7 @@ def problem_blocks(problems: Sequence[Problem], labels: Mapping[str, str]) -> li
     for agent, group in groupby(ordered, key=lambda problem: problem.agent):
         of_agent = list(group)
         label = safe(labels.get(agent, agent))
-        blocks += [Block(), Block(f"{label} · {count_of(len(of_agent), 'problem')}", style="heading")]
+        blocks += [Block(), Block(f"{label} · {counted(len(of_agent), 'problem')}", style="heading")]
         for problem in of_agent:
             place = f", {problem.place}" if problem.place else ""
             blocks.append(Block(safe(problem.reason), label="!", indent=1, column=2))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 
-from hermes_tui.display import compact, count, priced, safe
+from hermes_tui.display import compact, count, counted, priced, safe
 from hermes_tui.sessions.calls import output_text, target
 from hermes_tui.sessions.diff.model import DiffOperation, FileUse, SessionDiff, Side, ToolUse
 from hermes_tui.sessions.diff.wording import wording
@@ -24,7 +24,7 @@ def diff_lines(diff: SessionDiff) -> Iterator[str]:
     yield f"+++ {_head(diff.b)}"
     for equal, group in groupby(diff.operations, key=lambda one: one.type == "unchanged" and not one.other_calls):
         if equal:
-            yield f"= {_counted(len(list(group)), 'message')} equal"
+            yield f"= {counted(len(list(group)), 'message')} equal"
         else:
             for operation in group:
                 yield from _operation(operation)
@@ -46,8 +46,8 @@ def _head(side: Side) -> str:
 def side_facts(side: Side) -> dict[str, str]:
     """Messages, tool calls, model, tokens, cost and outcome of one session, a few words each; by name, and without
     what is not known."""
-    tokens, facts = side.tokens, {"messages": _counted(side.message_count, "message")}
-    facts["calls"] = _counted(side.tool_call_count, "call")
+    tokens, facts = side.tokens, {"messages": counted(side.message_count, "message")}
+    facts["calls"] = counted(side.tool_call_count, "call")
     if side.model:
         facts["model"] = safe(side.model)
     if tokens is not None and tokens.total:
@@ -122,7 +122,7 @@ def _indented(text: str, mark: str) -> Iterator[str]:
     for line in lines[:_MOST_LINES]:
         yield f"  {mark} {line}".rstrip()
     if len(lines) > _MOST_LINES:
-        yield f"  {mark} … {_counted(len(lines) - _MOST_LINES, 'more line')}"
+        yield f"  {mark} … {counted(len(lines) - _MOST_LINES, 'more line')}"
 
 
 def _tools(tools: Iterable[ToolUse]) -> Iterator[str]:
@@ -149,7 +149,3 @@ def _files(files: Iterable[FileUse]) -> Iterator[str]:
     yield "files: A, B"
     for use in uses:
         yield f"  {use.a or '—':6}  {use.b or '—':6}  {safe(use.path)}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

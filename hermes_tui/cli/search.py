@@ -74,6 +74,8 @@ def search(
             output.write(f"{line}\n")
         _narrate(outcome, options["agent"], manager.agents, manager.index)
         _explain(text, manager.agents)
+        if not outcome.total and (instead := manager.searches.instead(text)):
+            narration.say(f"hermes-tui: did you mean {safe(instead)}")
     manager.index.poke(follow=False)
     manager.index.close()
     return narration.OK

@@ -90,6 +90,16 @@ class SearchDesk:
         """How the filter at `cursor` can go on, from the sessions that are known; no store is looked at."""
         return complete(text, cursor, self._values)
 
+    def instead(self, text: str) -> str:
+        """What may have been meant by a query that found nothing; nothing where nobody can tell. Takes as long as a
+        few searches, and looks at no store."""
+        index, query = self._index(), parse(text)
+        if index is None or not query.searches_text:
+            return ""
+        from hermes_tui.sessions.search.spelling import instead_of
+
+        return instead_of(query, index, self.stores(query, SearchOptions(), refresh=False).sources)
+
     def _values(self, name: str) -> Sequence[str]:
         sessions = [one for one in self._catalogue.snapshot.sessions if not one.gone]
         match name:

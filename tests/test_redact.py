@@ -97,6 +97,13 @@ def test_a_key_is_masked_wherever_it_stands(kind: str) -> None:
         ("redis://:hunter22@cache", "redis://:[masked: password in an address]@cache"),
         ("https://x.org/?a=1&token=abcdef123&b=2", "https://x.org/?a=1&token=[masked: token in an address]&b=2"),
         ("https://x.org/cb#access_token=abcdef123", "https://x.org/cb#access_token=[masked: token in an address]"),
+        (
+            "to=https%3A%2F%2Fx%2F?Token%3Dabcdef123&b",
+            "to=https%3A%2F%2Fx%2F?Token%3D[masked: token in an address]&b",
+        ),
+        ("jdbc:x;password=abcdef123;b=2", "jdbc:x;password=[masked: token in an address];b=2"),
+        (f"git clone https://{'a1' * 10}@h/x", "git clone https://[masked: token in an address]@h/x"),
+        (f"https://{'a1' * 9}a@h/x", f"https://{'a1' * 9}a@h/x"),
         ("https://h/?X-Amz-Signature=0123456789ab", "https://h/?X-Amz-Signature=[masked: token in an address]"),
         ("Authorization: Bearer abcdef.ghij-kl", "Authorization: Bearer [masked: authorization header]"),
         ('{"Authorization": "Basic dXNlcjpwYXNz"}', '{"Authorization": "Basic [masked: authorization header]"}'),
@@ -105,6 +112,9 @@ def test_a_key_is_masked_wherever_it_stands(kind: str) -> None:
             "https://hooks.slack.com/services/[masked: Slack webhook]",
         ),
         (f"aws_secret_access_key = {'a1B/' * 10}", "aws_secret_access_key = [masked: AWS secret key]"),
+        (f"'awsSecretKey': '{'a1B/' * 10}'", "'awsSecretKey': '[masked: AWS secret key]'"),
+        (f"AWS_SECRET_KEY={'a1B/' * 10}", "AWS_SECRET_KEY=[masked: AWS secret key]"),
+        (f"awsSecretAccessKey={'a1B/' * 10}a", f"awsSecretAccessKey={'a1B/' * 10}a"),
         (f"AccountKey={'a1' * 43}==;End", "AccountKey=[masked: Azure storage key];End"),
     ],
 )
@@ -137,6 +147,16 @@ def test_every_variant_of_a_kind_is_masked(kind: str) -> None:
     """Alone, so that no other mark in the text leads to it."""
     for key in VARIANTS[kind]:
         assert Redactor().text(key) == f"[masked: {kind}]"
+
+
+def test_all_of_a_kind_in_one_text_are_masked_and_told_in_good_words() -> None:
+    keys = [KEYS["GitHub token"], f"gho_{some(36)}", KEYS["GitHub token"]]
+    redactor = Redactor()
+    assert redactor.text(" ".join(keys)) == " ".join(["[masked: GitHub token]"] * 3)
+    assert redactor.report == "2 secrets masked in 3 places: 3 GitHub token"
+    one = Redactor()
+    one.text(keys[0])
+    assert one.report == "1 secret masked in 1 place: 1 GitHub token"
 
 
 def test_the_shortest_texts_that_hold_a_secret() -> None:

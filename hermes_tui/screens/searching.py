@@ -53,6 +53,8 @@ class Searching(FoundActions, Looking):
         self._question: Query | None = None
         """The question that was asked last."""
         self._asked_at = 0.0
+        self._asked_early = False
+        """That was while there was only the beginning of the list."""
         self._live: LiveSearch | None = None
         self._previewer: Previewer | None = None
         self._snapshots: Slot[LiveSnapshot] | None = None
@@ -88,9 +90,14 @@ class Searching(FoundActions, Looking):
         if self._question is None:
             return ""
         shown = self._snapshot_shown
-        if shown is None:
-            return ""
-        return str(shown.coverage) if shown.done else SEARCHING
+        if self._is_early or (shown is not None and not shown.done):
+            return SEARCHING
+        return str(shown.coverage) if shown is not None and shown.coverage.sources else ""
+
+    @property
+    def _is_early(self) -> bool:
+        """There is only the beginning of the list: not all stores were looked at yet."""
+        return not self._main.snapshot.places
 
     @property
     def found_total(self) -> int | None:
@@ -148,6 +155,7 @@ class Searching(FoundActions, Looking):
         if before is not None and before.tree == query.tree:
             return  # the answer is still right
         self._asked_at = time.monotonic()
+        self._asked_early = self._is_early
         self._search().ask(text)
         self.look_later()
         if self._late is not None:
@@ -169,10 +177,15 @@ class Searching(FoundActions, Looking):
 
     def sessions_changed(self) -> None:
         """Other sessions are known now: show their rows, and ask again before long."""
-        if self._question is None or self._snapshot_shown is None:
+        if self._question is None:
             return
-        self._show_answer(self._snapshot_shown)
-        if self._again is None:
+        shown = self._snapshot_shown
+        if shown is not None:
+            self._show_answer(shown)
+        if self._asked_early:
+            self._asked_early = False
+            self._ask_again()
+        elif self._again is None:
             self._again = self.set_timer(_LOOK_AGAIN, self._ask_again)
 
     def _ask_again(self) -> None:
@@ -219,7 +232,7 @@ class Searching(FoundActions, Looking):
             self._late = None
         main, query = self._main, snapshot.query
         found = listed(snapshot, main.sessions.forest, self._fitting(query))
-        if not found.conversations and not snapshot.done:
+        if not found.conversations and (not snapshot.done or self._is_early):
             main.said()
             return  # what is there stays until it is known that nothing takes its place
         top = self.query_shown is None or self.query_shown.tree != query.tree or self._stays_at_top()
@@ -250,7 +263,8 @@ class Searching(FoundActions, Looking):
         if query is None or snapshot is None:
             return
         if not self._listed.conversations:
-            answer = nothing_rows(query, main.searched_words(str(snapshot.coverage)), main.sessions.size.width)
+            covered = str(snapshot.coverage) if snapshot.coverage.sources else ""
+            answer = nothing_rows(query, main.searched_words(covered), main.sessions.size.width)
         else:
             lines = main.app.size.height  # the list itself has none while it is hidden
             answer = answer_of(

@@ -84,11 +84,13 @@ class StatusLines(Screen[None]):
         return brand_words(self.lanes.board, self._clock.now(), short=self.app.size.width < _LONG)
 
     def searched_words(self, coverage: str) -> str:
-        """What a search has looked at."""
+        """What a search has looked at; `coverage` is empty where that took no look at any text."""
         sessions = self.snapshot.sessions
         agents = len({one.agent for one in sessions})
-        what = "titles, what was said, and what tools got and gave"
-        return f"{what}, in {len(sessions):,} sessions of {agents} agent{'' if agents == 1 else 's'}; {coverage}"
+        whose = f"{len(sessions):,} sessions of {agents} agent{'' if agents == 1 else 's'}"
+        if not coverage:
+            return f"the list of {whose}"
+        return f"titles, what was said, and what tools got and gave, in {whose}; {coverage}"
 
     def say_indexing(self, words: str) -> None:
         """How far the index is, while it is being made."""

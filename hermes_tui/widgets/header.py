@@ -15,6 +15,10 @@ SEARCHING = "searching …"
 """What is said while more is found."""
 _USUAL = "indexed 100 %"
 """What is said of most answers."""
+_BOX = 24
+"""Columns that the box has at least, whatever there is to be said beside it."""
+_GAP = 3
+"""Columns between two things that are said."""
 
 
 class Header(Horizontal):
@@ -64,7 +68,8 @@ class Header(Horizontal):
             parts.append((indexing, "faint"))
         if partial and width >= 100:
             parts.append((f"counting {partial:,}", "faint"))
-        counted = _counted(width, shown, sessions, searching)
+        room = width - _BOX - sum(width_of(text) + _GAP for text, _ in (*brand, *parts))
+        counted = _counted(width, room, shown, sessions, searching)
         parts.append((counted, "faint"))
         spaced: list[Part] = []
         for part in parts:
@@ -73,7 +78,7 @@ class Header(Horizontal):
         # A line of another width moves the box, and for that the whole screen is laid out and painted again: not at a
         # key. What an answer may need is taken when the search begins.
         taken = sum(width_of(text) for text, _ in spaced)
-        most = max(width_of(_counted(width, sessions, sessions, one)) for one in (SEARCHING, _USUAL))
+        most = max(width_of(_counted(width, room, sessions, sessions, one)) for one in (SEARCHING, _USUAL))
         most += taken - width_of(counted)
         self._widest = max(self._widest, taken, most) if asking else 0
         if taken < self._widest:
@@ -81,13 +86,15 @@ class Header(Horizontal):
         self.query_one("#counts", Line).show((), spaced)
 
 
-def _counted(width: int, shown: int | None, sessions: int, searching: str) -> str:
+def _counted(width: int, room: int, shown: int | None, sessions: int, searching: str) -> str:
+    """How many there are, with as much of how complete the answer is as there is room for."""
     total = f"{sessions:,}" if shown is None else f"{shown:,} of {sessions:,}"
     said = f"{total} session{'' if sessions == 1 else 's'}" if width >= 60 else total
     if not searching or width < 60:
         return said
-    if width >= 100:
-        return f"{said} · {searching}"
     if searching == SEARCHING:
-        return f"{said} …"
-    return said if searching.startswith(_USUAL) else f"{said} · {searching.partition(',')[0]}"
+        short = f"{said} …"
+    else:
+        short = said if searching.startswith(_USUAL) else f"{said} · {searching.partition(',')[0]}"
+    ways = (f"{said} · {searching}", short) if width >= 100 else (short,)
+    return next((one for one in ways if width_of(one) <= room), said)

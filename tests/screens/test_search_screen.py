@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
@@ -21,6 +21,9 @@ from hermes_tui.app import HermesApp
 from hermes_tui.recent import MOST, Recent, RecentUnreadable
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.screens.menu import MenuScreen
+from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.search.model import Coverage
+from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.widgets.search_box import SearchBox
 from hermes_tui.widgets.session_list import SessionList
 from pilots import screen_text, until
@@ -141,6 +144,49 @@ async def test_nothing_found_says_what_was_searched(program: Program, claude_hom
         assert "without quotation marks" in text and "fewer filters" in text
         await pilot.press("enter", "enter", "n", "j", "tab")
         assert main.is_attached and not main.is_reading
+
+
+async def test_until_all_stores_were_looked_at_it_is_still_searched(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(claude_home)
+    refresh, go_on = Catalogue.refresh, threading.Event()
+
+    def late(catalogue: Catalogue, *agents: Iterable[str] | None) -> Snapshot:
+        assert go_on.wait(60)
+        return refresh(catalogue, *agents)
+
+    monkeypatch.setattr(Catalogue, "refresh", late)
+    # Nothing is known of the stores meanwhile.
+    monkeypatch.setattr(Catalogue, "glance", lambda catalogue: catalogue.snapshot)
+    async with program(claude_home.home, size=(120, 30), wait=False) as pilot:
+        main = main_of(pilot)
+        await pilot.press("slash")
+        main.search_for("jetty")
+        await until(pilot, lambda: main._live and (now := main._live.snapshot).done and now.query.text == "jetty")
+        await pilot.pause()
+        assert "searching …" in screen_text(pilot) and "Nothing found" not in screen_text(pilot)
+        go_on.set()
+        await until(pilot, lambda: titles(main) == ["Birds of the lake"])
+        await until(pilot, lambda: "1 of 3 sessions · all scanned" in screen_text(pilot))
+        await search(pilot, "cost:>900")
+        said = " ".join(screen_text(pilot).replace("│", " ").split())
+        assert "Searched: the list of 3 sessions of 1 agent." in said and "0 of 3 sessions" in said
+
+
+async def test_what_is_typed_is_to_be_seen_beside_all_that_is_said(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(claude_home)
+    monkeypatch.setattr(Coverage, "__str__", lambda coverage: "indexed 27 %, 27 % searched")
+    monkeypatch.setattr(MainScreen, "_gateway", lambda main: "⚕ no gateway · 6 lanes")
+    for width, said in ((160, "indexed 27 %, 27 % searched"), (100, "indexed 27 %"), (80, "")):
+        async with program(claude_home.home, size=(width, 24)) as pilot:
+            main = main_of(pilot)
+            await search(pilot, "jetty")
+            top = screen_text(pilot).splitlines()[0]
+            assert main.box.region.width >= 20 and "jetty" in top and "1 of 3 sessions" in top
+            assert top.rstrip().endswith(said)
 
 
 async def test_goal_match_and_resolution_then_open_at_the_match(program: Program, claude_home: ClaudeHome) -> None:

@@ -114,3 +114,18 @@ def test_diff_as_text_and_as_json(tiny_home: TinyHome, cli: Cli) -> None:
     assert found["stats"] == {"removals": 0, "additions": 2, "modifications": 0, "unchanged": 4}
     assert [one["type"] for one in found["operations"]] == ["unchanged"] * 4 + ["addition"] * 2
     assert found["operations"][0]["messageA"]["content"] == "question 0"
+
+
+def test_a_comparison_says_what_could_not_be_read(tiny_home: TinyHome, cli: Cli) -> None:
+    """What a damaged line said may be what is missing on that side."""
+    tiny_home.add("one", turns=2)
+    path = tiny_home.add("two", turns=2)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([*lines[:3], lines[3][:-9], *lines[4:]]) + "\n")
+    ran = cli("sessions", "diff", "tiny:one", "tiny:two")
+    assert ran.code == 0
+    one, other = ran.out.splitlines()[:2]
+    assert other.endswith("1 record not readable") and "readable" not in one
+    assert "0 changed, 1 removed, 0 added, 3 unchanged" in ran.out
+    found = json.loads(cli("sessions", "diff", "tiny:one", "tiny:two", "--json").out)
+    assert (found["b"]["warnings"], found["a"].get("warnings")) == (1, None)

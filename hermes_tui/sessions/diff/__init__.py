@@ -82,4 +82,5 @@ def _side(session: Session) -> Side:
         cost=session.cost,
         error=session.error,
         seconds=(max(times) - min(times)).total_seconds() if times else None,
+        warnings=session.warnings,
     )

@@ -36,6 +36,8 @@ class Side(_Record, frozen=True):
     """It ended in a failed call."""
     seconds: float | None = None
     """From its first message to its last."""
+    warnings: int = 0
+    """Records of it that could not be read: what they said is in no operation."""
 
 
 class DiffOperation(_Record, frozen=True):

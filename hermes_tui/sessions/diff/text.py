@@ -44,8 +44,8 @@ def _head(side: Side) -> str:
 
 
 def side_facts(side: Side) -> dict[str, str]:
-    """Messages, tool calls, model, tokens, cost and outcome of one session, a few words each; by name, and without
-    what is not known."""
+    """Messages, tool calls, model, tokens, cost, outcome and damage of one session, a few words each; by name, and
+    without what is not known."""
     tokens, facts = side.tokens, {"messages": counted(side.message_count, "message")}
     facts["calls"] = counted(side.tool_call_count, "call")
     if side.model:
@@ -56,6 +56,8 @@ def side_facts(side: Side) -> dict[str, str]:
         facts["cost"] = priced(side.cost)
     if side.error:
         facts["outcome"] = "ended in an error"
+    if side.warnings:
+        facts["damage"] = f"{counted(side.warnings, 'record')} not readable"
     return facts
 
 

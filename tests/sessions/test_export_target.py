@@ -91,6 +91,16 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         write_file(Path("/dev/full/x"), [b"x"])
 
 
+def test_a_directory_is_no_place_and_a_tilde_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for path in (tmp_path, Path(f"{tmp_path}/."), Path(".")):
+        for replace in (False, True):
+            with pytest.raises(ValidationError, match="is a directory; give the name of a file in it"):
+                write_file(path, [b"x"], replace=replace)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert write_file(Path("~/one.md"), [b"x"]) == 1
+    assert (tmp_path / "one.md").read_bytes() == b"x"
+
+
 @given(st.text(max_size=80), st.text(max_size=40))
 def test_a_suggested_name_is_one_plain_file_name(title: str, native: str) -> None:
     name = suggested_name(session(native, title=title), "html")

@@ -355,6 +355,26 @@ def test_trouble_is_said_and_nothing_raised(tmp_path: Path) -> None:
     service.close()
 
 
+def test_how_an_indexer_ended_is_said(service: IndexService) -> None:
+    """By somebody else, at once, and because another is at work."""
+    service.poke(follow=False)
+    assert service._process is not None
+    service._process.kill()
+    assert service.wait(60)
+    assert service.progress().trouble == "the indexer was ended: Killed"
+    held = locking.take(service.path.with_suffix(".lock"))
+    assert held is not None
+    service._ended = None
+    service.poke(follow=False)
+    assert service.wait(60)
+    assert service.progress().trouble == "another program is making the index"
+    os.close(held)
+    service._ended = None
+    service.poke(follow=False)
+    assert service.wait(60)
+    assert not service.progress().trouble
+
+
 def test_making_it_anew_while_another_makes_it(several: Path, tmp_path: Path) -> None:
     """It takes the place of the indexer that a search started, here of one that hangs."""
     service = IndexService(tmp_path / "cache" / "i.db", Environment(home=several))

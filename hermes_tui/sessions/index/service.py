@@ -40,6 +40,7 @@ _STEP = 5.0
 """Seconds after which it is worth to look again whether an indexer has ended."""
 _TROUBLE = {
     1: "the indexer failed; the log says where",
+    3: "another program is making the index",
     4: "the index could not be written: the disk is full, or the cache directory is read-only",
 }
 _TAKE_OVER = 10.0
@@ -159,7 +160,7 @@ class IndexService:
             return True
         self._process = None
         self._ended = time.monotonic()
-        self._trouble = _TROUBLE.get(code, "")
+        self._trouble = f"the indexer was ended: {signal.strsignal(-code)}" if code < 0 else _TROUBLE.get(code, "")
         if process.stdin is not None:
             with suppress(OSError):
                 process.stdin.close()
@@ -177,7 +178,7 @@ class IndexService:
                 cwd="/",
                 start_new_session=True,
             )
-            self._detached = not follow
+            self._detached, self._trouble = not follow, ""
         except OSError as error:
             self._ended = time.monotonic()
             self._trouble = f"the indexer cannot be started: {error.strerror or error}"

@@ -67,6 +67,14 @@ def test_this_process_reads_nothing_of_what_the_other_has_read(spender: Spender)
     assert run(spender, "manager.costs.begin()") == ["3.0 3 []", alone[1], "no process is left"]
 
 
+@pytest.mark.parametrize("listed", [False, True])
+def test_the_price_list_is_asked_by_the_one_that_has_time(spender: Spender, listed: bool) -> None:
+    if listed:
+        run(spender, "manager.list(); manager.catalogue.close(); sys.exit()")
+    lines = run(spender, "manager.costs.begin(); manager.total_cost(); print('genai_prices' in sys.modules)")
+    assert lines[:2] == [str(listed), "3.0 3 []"]
+
+
 def test_what_changed_since_is_read_again(spender: Spender) -> None:
     changed = """
 manager.costs.begin()
@@ -114,10 +122,10 @@ def test_no_process_is_made_beside_threads_or_for_one_core(tmp_path: Path, monke
     monkeypatch.setattr(os, "fork", None)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
     monkeypatch.setattr(threading, "active_count", lambda: 2)
-    assert beside.start(adapters) is None
+    assert beside.start(adapters, None) is None
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0})
-    assert beside.start(adapters) is None
+    assert beside.start(adapters, None) is None
 
 
 def test_where_no_process_can_be_had_none_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,5 +137,5 @@ def test_where_no_process_can_be_had_none_is(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1})
     monkeypatch.setattr(threading, "active_count", lambda: 1)
     before = len(list(Path("/proc/self/fd").iterdir()))
-    assert beside.start(adapters) is None
+    assert beside.start(adapters, None) is None
     assert len(list(Path("/proc/self/fd").iterdir())) == before

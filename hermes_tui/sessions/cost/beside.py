@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import os
 import select
+import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
+import msgspec
+
 from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.store import SourceCalls, decode_calls, encode_calls
+from hermes_tui.sessions.cost.tariff import Tariff
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
 
@@ -24,10 +29,23 @@ __all__ = ["Beside", "start"]
 _BLOCK = 1 << 20
 
 
+class _Told(msgspec.Struct, array_like=True):
+    """What the process says before it ends."""
+
+    calls: msgspec.Raw
+    tariffs: dict[str, Tariff | None] = {}
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(_Told)
+
+
 class Beside:
     """The other process. Ask for its calls once; it ends with this one at the latest."""
 
-    def __init__(self, pid: int, fd: int) -> None:
+    def __init__(self, pid: int, fd: int, *, looks_up: bool) -> None:
+        self.looks_up = looks_up
+        """It asks for prices too."""
         self._pid = pid
         self._fd = fd
 
@@ -35,8 +53,9 @@ class Beside:
         """Whether it has begun to tell, or has failed."""
         return bool(select.select((self._fd,), (), (), 0)[0])
 
-    def calls(self) -> Sequence[SourceCalls]:
-        """What it read, as of the stamp that each source had; waits for it. Nothing where it failed."""
+    def calls(self, prices: Prices) -> Sequence[SourceCalls]:
+        """What it read, as of the stamp that each source had; waits for it. Nothing where it failed. `prices` come to
+        know what it looked up."""
         parts: list[bytes] = []
         try:
             while part := os.read(self._fd, _BLOCK):
@@ -44,11 +63,16 @@ class Beside:
         finally:
             os.close(self._fd)
             _, status = os.waitpid(self._pid, 0)
-        return decode_calls(b"".join(parts)) if status == 0 else ()
+        if status != 0:
+            return ()
+        told = _DECODER.decode(b"".join(parts))
+        prices.found.update(told.tariffs)
+        return decode_calls(bytes(told.calls))
 
 
-def start(adapters: Adapters) -> Beside | None:
-    """Begin; None where it would not pay, or could not be done safely."""
+def start(adapters: Adapters, prices: Prices | None) -> Beside | None:
+    """Begin; None where it would not pay, or could not be done safely. With `prices` the process looks up also what
+    the models cost that it meets: for one that has longer to make the list than this takes."""
     if sys.platform != "linux" or len(os.sched_getaffinity(0)) < 2 or threading.active_count() > 1:
         return None  # elsewhere, and beside threads, the copy of a process may hang
     for name in adapters.names:
@@ -58,23 +82,37 @@ def start(adapters: Adapters) -> Beside | None:
         ours, theirs = os.pipe()
     except OSError:
         return None
+    # Ctrl-C between here and there would have the copy end as if it were this process.
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
     try:
         pid = os.fork()
+        if pid == 0:
+            _tell(adapters, prices, theirs, mask)
     except OSError:
         os.close(ours)
         os.close(theirs)
         return None
-    if pid == 0:
-        _tell(adapters, theirs)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
     os.close(theirs)
-    return Beside(pid, ours)
+    return Beside(pid, ours, looks_up=prices is not None)
 
 
-def _tell(adapters: Adapters, fd: int) -> None:
-    """The life of the other process."""
+def _tell(adapters: Adapters, prices: Prices | None, fd: int, mask: Iterable[int]) -> None:
+    """The life of the other process. `mask`: the signals that may not interrupt it."""
     code = 1
     try:
-        data = memoryview(encode_calls([one for name in adapters.names for one in _of_agent(adapters, name)]))
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        found = [one for name in adapters.names for one in _of_agent(adapters, name)]
+        told = _Told(msgspec.Raw(encode_calls(found)))
+        if prices is not None:
+            for model, provider in {
+                (call.model, call.provider) for one in found for call in one.calls if call.usd is None
+            }:
+                prices.of(model, provider)
+            told.tariffs = prices.found
+        data = memoryview(_ENCODER.encode(told))
         while data:
             data = data[os.write(fd, data) :]
         code = 0

@@ -44,7 +44,7 @@ class CostDesk:
 
     def begin(self) -> None:
         """A command begins that will ask for costs and for nothing before: see `Ledger.begin`."""
-        self._ledger.begin()
+        self._ledger.begin(listed=bool(self._catalogue.saved().sessions))
 
     def total(self, options: CostOptions) -> CostSummary:
         """The sums of the sessions that match, as the stores are now."""

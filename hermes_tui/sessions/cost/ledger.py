@@ -49,11 +49,12 @@ class Ledger:
         self._index: tuple[Mapping[str, tuple[int, ...]], Index] = ({}, Index())
         self._beside: Beside | None = None
 
-    def begin(self) -> None:
-        """Where nothing is known yet: begin to read in another process, for a `refresh` that will follow."""
+    def begin(self, *, listed: bool) -> None:
+        """Where nothing is known yet: begin to read in another process, for a `refresh` that will follow. `listed`:
+        the sessions are, so that this process will have the time to look up prices."""
         with self._work:
             if self._beside is None and not self._known().own:
-                self._beside = start(self._adapters)
+                self._beside = start(self._adapters, None if listed else self.prices)
 
     def refresh(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Sheet:
         """The sheet of `sessions`, whose sources are `entries`; reads only what changed since the last time."""
@@ -184,9 +185,9 @@ class Ledger:
         beside, self._beside = self._beside, None
         if beside is None:
             return ()
-        if not beside.is_ready():
+        if not beside.looks_up and not beside.is_ready():
             self.prices.prepare()
-        return beside.calls()
+        return beside.calls(self.prices)
 
     def _read_source(
         self, entry: Entry, known: SourceCalls | None, adapter: Callable[[str], Adapter], problems: list[Problem]

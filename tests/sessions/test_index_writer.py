@@ -60,6 +60,12 @@ def connection(tmp_path: Path) -> Iterator[apsw.Connection]:
     connection.close()
 
 
+def test_the_writer_waits_for_no_disk_at_each_commit(connection: apsw.Connection) -> None:
+    """The settings that are asked for are those it has: `synchronous` NORMAL, in memory what is for a while."""
+    settings = ("journal_mode", "synchronous", "temp_store", "page_size", "cache_size")
+    assert [connection.pragma(name) for name in settings] == ["wal", 1, 2, 8192, -4096]
+
+
 @pytest.mark.usefixtures("threaded")
 def test_each_message_is_there_once_however_batches_overlap(tmp_path: Path, connection: apsw.Connection) -> None:
     """Both passes over ten sources, each looked up while the one before is being put in, and the second one again."""
@@ -69,7 +75,7 @@ def test_each_message_is_there_once_however_batches_overlap(tmp_path: Path, conn
             source = _source(f"s{number}")
             sink = Sink(made, source, prose_only=prose_only)
             sink.take(_texts(f"s{number}", 5))
-            sink.finish(Level.PROSE if prose_only else Level.ALL, "1")
+            sink.finish(Level.PROSE if prose_only else Level.ALL, source)
     made.commit()
     path = tmp_path / "i.db"
     assert _asked(path, "SELECT count(*), count(DISTINCT session), count(DISTINCT key) FROM message") == [(50, 10, 5)]
@@ -92,7 +98,7 @@ def test_what_a_message_is_called_with_follows_its_words(tmp_path: Path, connect
     for tool in ("something", ""):
         sink = Sink(made, source)
         sink.take([Text("one", "m", "user", 1.0, "said", tool)])
-        sink.finish(Level.ALL, tool)
+        sink.finish(Level.ALL, source)
         made.commit()
         units = _asked(tmp_path / "i.db", "SELECT unit FROM called")
         assert units == [(3 if tool else 1,)]
@@ -117,7 +123,7 @@ def test_a_batch_that_cannot_be_put_in_is_told_and_leaves_nothing(
     assert _asked(tmp_path / "i.db", "SELECT * FROM message") == before
     sink = Sink(made, _source("bad"))
     sink.take(_texts("bad", 20))
-    sink.finish(Level.ALL, "1")
+    sink.finish(Level.ALL, _source("bad"))
     made.commit()
     assert _asked(tmp_path / "i.db", "SELECT count(*) FROM message") == [(25,)]
     assert _asked(tmp_path / "i.db", "SELECT count(*) FROM source WHERE level = 2") == [(1,)]

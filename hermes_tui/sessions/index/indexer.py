@@ -14,7 +14,7 @@ import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.index.sink import Sink
-from hermes_tui.sessions.index.standing import Key, Level, Report, Standing, key_of, stamp_text
+from hermes_tui.sessions.index.standing import Key, Level, Report, Standing, key_of
 from hermes_tui.sessions.index.writer import Writer
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
@@ -68,7 +68,7 @@ class Indexer:
         self._stop = stop
         self._sources = 0
         self._said: Report | None = None
-        self._failed: dict[Key, str] = {}
+        self._failed: dict[Key, tuple[int, ...]] = {}
         self._warm: OrderedDict[Key, _Warm] = OrderedDict()
 
     @property
@@ -119,10 +119,9 @@ class Indexer:
         started: list[Source] = []
         for source in listed:
             one = known.get(key_of(source))
-            stamp = stamp_text(source.stamp)
             if one is None or one.level == Level.NOTHING:
                 fresh.append(source)
-            elif one.stamp != stamp:
+            elif one.stamp != source.stamp:
                 changed.append(source)
             elif one.level != Level.ALL:
                 started.append(source)
@@ -173,7 +172,7 @@ class Indexer:
             sink.take(_guarded(lambda: adapter.texts(source, problems.append, prose_only=prose_only)))
         if problems and not sink.taken:
             raise _AdapterFailed  # not readable now is not the same as empty
-        sink.finish(level, stamp_text(source.stamp))
+        sink.finish(level, source)
 
     def _renew(self, adapter: Adapter, source: Source, sink: Sink) -> bool:
         """Take in what is new in a source of many sessions, if it can be read so."""
@@ -203,7 +202,7 @@ class Indexer:
             sink = Sink(self._writer, source)
             sink.take(text for _, text in _guarded(reader.read))
             warm = _Warm(reader, sink, process_time() - began)
-        warm.sink.finish(Level.ALL, stamp_text(source.stamp))
+        warm.sink.finish(Level.ALL, source)
         self._warm[key] = warm
         if len(self._warm) > _WARM:
             self._warm.popitem(last=False)
@@ -221,15 +220,15 @@ class Indexer:
 
     def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
         """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""
-        key, stamp = key_of(source), stamp_text(source.stamp)
-        if self._failed.get(key) == stamp:
+        key = key_of(source)
+        if self._failed.get(key) == source.stamp:
             return
         self._failed.pop(key, None)
         try:
             step(self._adapters.get(source.agent), source)
         except (_AdapterFailed, AdapterBroken):
-            self._failed[key] = stamp
-            self._writer.mark(source, stamp, Level.NOTHING)
+            self._failed[key] = source.stamp
+            self._writer.mark(source, Level.NOTHING)
 
 
 def _each_guarded(found: Iterable[SessionTexts]) -> Iterator[SessionTexts]:

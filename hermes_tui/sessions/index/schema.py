@@ -70,6 +70,15 @@ _SETTINGS = (("hashsize", 16 << 20), ("automerge", 16))
 """Bytes that FTS5 collects before it writes a segment, and how many segments it makes one of: with 4, as it would
 have it, everything is written twice as often."""
 
+_WRITING = (
+    "page_size=8192",
+    "journal_mode=WAL",
+    "synchronous=NORMAL",
+    "temp_store=MEMORY",
+    "cache_size=-4096",
+    "journal_size_limit=16777216",
+)
+"""Settings of the writer's connection; the first one has a meaning for a new file alone."""
 _BEGINNINGS = ", detail=none, prefix='1 2'"
 _OPTIONS = {"short": _BEGINNINGS, "long": ", detail=none", "brief": _BEGINNINGS}
 
@@ -123,10 +132,8 @@ def open_writer(path: Path) -> apsw.Connection:
     connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(5000)
-        if fresh:
-            connection.execute("PRAGMA page_size=8192")
-        connection.execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA temp_store=MEMORY")
-        connection.execute("PRAGMA cache_size=-4096; PRAGMA journal_size_limit=16777216")
+        for setting in _WRITING:  # one at a time: what follows one that answers is not done before that is taken
+            connection.execute(f"PRAGMA {setting}")
         if fresh or not _pragma(connection, "application_id"):
             with connection:
                 _create(connection)

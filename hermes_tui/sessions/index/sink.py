@@ -97,9 +97,9 @@ class Sink:
             self._put(_key(text, number), text)
             self._writer.commit_when_full()
 
-    def finish(self, level: Level, stamp: str) -> None:
-        """Say that the source is in the index."""
-        self._writer.mark(self._source, stamp, level)
+    def finish(self, level: Level, source: Source) -> None:
+        """Say that the source is in the index as it now is."""
+        self._writer.mark(source, level)
 
     def _enter(self, native: str) -> None:
         session, self._blank = self._session(native)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from enum import IntEnum
 
 import msgspec
 
 from session_adapters.base import Source
 
-__all__ = ["VISIBILITY", "Key", "Level", "Report", "Row", "Standing", "key_of", "stamp_text"]
+__all__ = ["VISIBILITY", "Key", "Level", "Report", "Row", "Standing", "key_of"]
 
 VISIBILITY = ("live", "rewound", "compacted")
 """As the index numbers them."""
@@ -41,9 +40,12 @@ class Standing:
 
     __slots__ = ("again", "level", "number", "stamp")
 
-    def __init__(self, number: int, stamp: str = "", level: Level = Level.NOTHING, again: int = 0) -> None:
+    def __init__(
+        self, number: int, stamp: tuple[int, ...] = (), level: Level = Level.NOTHING, again: int = 0
+    ) -> None:
         self.number = number
         self.stamp = stamp
+        """As `Source.stamp` was."""
         self.level = level
         self.again = again
         """The second, since the epoch, up to which it is left alone."""
@@ -78,8 +80,3 @@ class Row:
 def key_of(source: Source) -> Key:
     """What a source is known by."""
     return source.agent, source.path, source.session_id
-
-
-def stamp_text(stamp: Iterable[int]) -> str:
-    """A stamp as the index keeps it."""
-    return " ".join(map(str, stamp))

@@ -153,7 +153,10 @@ class Writer:
         if not self._connection.in_transaction:
             self._connection.execute("BEGIN IMMEDIATE")
         if self._marked:
-            rows = [(one.number, *key, one.stamp, int(one.level), one.again) for key, one in self._marked.items()]
+            rows = [
+                (one.number, *key, " ".join(map(str, one.stamp)), int(one.level), one.again)
+                for key, one in self._marked.items()
+            ]
             self._connection.executemany(_SOURCE, rows)
             self._marked.clear()
         for sql, rows in self._plain:
@@ -203,7 +206,7 @@ class Writer:
         if self._sources is None:
             rows = self._any().execute("SELECT agent, path, native, id, stamp, level, again FROM source")
             self._sources = {
-                (agent, path, native): Standing(number, stamp, Level(level), again)
+                (agent, path, native): Standing(number, tuple(map(int, stamp.split())), Level(level), again)
                 for agent, path, native, number, stamp, level, again in rows
             }
         return self._sources
@@ -218,12 +221,12 @@ class Writer:
         known[key] = self._marked[key] = Standing(number)
         return number, True
 
-    def mark(self, source: Source, stamp: str, level: Level) -> None:
-        """Say up to where a source is in the index."""
+    def mark(self, source: Source, level: Level) -> None:
+        """Say that a source is in the index as its stamp says, or what was tried with it."""
         self.source(source)
         key = key_of(source)
         one = self._marked[key] = self.sources()[key]
-        one.stamp, one.level = stamp, level
+        one.stamp, one.level = source.stamp, level
 
     def rest(self, source: Source, until: int) -> None:
         """Say up to which second, since the epoch, a source is to be left alone."""

@@ -37,10 +37,13 @@ def scrub_json(value: Any) -> Any:
 
 def one_line(text: str, length: int = TITLE_LENGTH) -> str:
     """`text` on one line, white space and control characters collapsed, at most `length` characters."""
-    # Only so much of a long prompt can reach the first `length` characters of an ordinary one.
     blank = _BLANKS.match(text)
     start = blank.end() if blank else 0
-    head = _BLANKS.sub(" ", text[start : start + length * 20]).strip()
+    head = ""
+    for part in (2, 20):  # much is blank at most: only so much of a long prompt can reach its first characters
+        head = _BLANKS.sub(" ", text[start : start + length * part]).strip()
+        if len(head) > length:
+            break
     return cut(scrub(head), length)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -35,6 +36,12 @@ def test_one_line_is_one_line_and_short(text: str, length: int) -> None:
     assert line == line.strip()
     assert not any(ord(c) < 32 or 0x7F <= ord(c) <= 0x9F for c in line)
     line.encode()
+
+
+@given(st.lists(st.sampled_from("ab\u0301\u200d👍🏽🇩🇪한ᄒ\n\t \0\x85"), max_size=80).map("".join), st.integers(4, 9))
+def test_one_line_says_what_the_whole_text_says(text: str, length: int) -> None:
+    whole = "".join(" " if unicodedata.category(char) in ("Cc", "Zs") else char for char in text)
+    assert one_line(text, length) == cut(" ".join(part for part in whole.split(" ") if part), length)
 
 
 def test_one_line_finds_text_behind_any_amount_of_white_space() -> None:

@@ -6,7 +6,7 @@ import json
 import unicodedata
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from session_adapters.text import cut, one_line, scrub, scrub_json
@@ -39,6 +39,7 @@ def test_one_line_is_one_line_and_short(text: str, length: int) -> None:
 
 
 @given(st.lists(st.sampled_from("ab\u0301\u200d👍🏽🇩🇪한ᄒ\n\t \0\x85"), max_size=80).map("".join), st.integers(4, 9))
+@example("a" + " " * 40 + "b", 9)
 def test_one_line_says_what_the_whole_text_says(text: str, length: int) -> None:
     whole = "".join(" " if unicodedata.category(char) in ("Cc", "Zs") else char for char in text)
     assert one_line(text, length) == cut(" ".join(part for part in whole.split(" ") if part), length)

@@ -30,6 +30,7 @@ MOST_MATCHES = 200
 _PIECES = re.compile("[a-z0-9]+")
 
 Stop = Callable[[], bool]
+Note = Callable[[Match, Text], None]
 
 
 class Wanted(NamedTuple):
@@ -72,11 +73,12 @@ def scan(
     *,
     whole: bool = False,
     rewound: bool = False,
+    note: Note = lambda match, text: None,
 ) -> Iterator[Found]:
     """The sessions of `source` among `wanted` (by native id) in which something is found.
 
-    `whole`: the source holds no others. Ends early after `stop()`, which is asked before each message. Whatever
-    goes wrong is reported.
+    `whole`: the source holds no others. `note` is called with each place and the message that it is in. Ends early
+    after `stop()`, which is asked before each message. Whatever goes wrong is reported.
     """
     try:
         if not _may_hold(adapter, source, wanted):
@@ -84,7 +86,9 @@ def scan(
         for session_id in [None] if whole else list(wanted):
             if stop():
                 return
-            yield from _matches(_units(adapter.texts(source, report, session_id)), wanted, stop, rewound)
+            yield from _matches(
+                _units(adapter.texts(source, report, session_id)), wanted, stop, note, rewound=rewound
+            )
     except OSError as error:
         report(Problem(agent=adapter.name, path=source.path, reason=f"cannot be searched: {error.strerror or error}"))
     except Exception as error:
@@ -129,7 +133,9 @@ def _units(texts: Iterator[Text]) -> Iterator[_Piece]:
             yield _Piece(text, field, Unit(said, text.role, text.names), place)
 
 
-def _matches(pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop, rewound: bool) -> Iterator[Found]:
+def _matches(
+    pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop, note: Note, *, rewound: bool
+) -> Iterator[Found]:
     """Sessions come one after the other; each is given when its last message was looked at."""
     current: Wanted | None = None
     session_id: str | None = None
@@ -148,6 +154,8 @@ def _matches(pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop,
             continue
         count += 1
         score = of_unit(current.search, unit, field)
-        kept.append(Match(text.message_id, field, text.role, text.time, text.visibility, score, place))
+        match = Match(text.message_id, field, text.role, text.time, text.visibility, score, place)
+        kept.append(match)
+        note(match, text)
     if current is not None and count:
         yield Found(current.summary, tuple(kept), count)

@@ -7,10 +7,16 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
+from claude_lines import ClaudeHome
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.search.model import SearchOptions
+from indexing import build
+from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import SessionSummary
 from tiny_home import START, TinyHome
 
@@ -123,6 +129,40 @@ def test_a_result_shows_goal_match_and_resolution(filled: SessionManager) -> Non
     assert [found.snippet[start:end] for start, end in found.marks] == ["Docker", "build"]
     assert (found.match_field, found.match_role, found.match_count) == ("prose", "assistant", 1)
     assert found.match_time == START + timedelta(minutes=3)
+
+
+@pytest.mark.parametrize("sort", ["relevance", "date"])
+@pytest.mark.parametrize(
+    "text", ["docker", "more", "docker OR podman", "agent:tiny", "-docker", "title:docker", "zzz"]
+)
+def test_without_windows_all_else_is_the_same(filled: SessionManager, text: str, sort: str) -> None:
+    whole, brief = (filled.discover(text, sort=sort, windows=windows) for windows in (True, False))
+    assert not any(one.start or one.end or one.window for one in brief.results)
+    bare = [msgspec.structs.replace(one, start=(), end=(), window=None) for one in whole.results]
+    assert list(brief.results) == bare
+    assert msgspec.structs.replace(brief, results=()) == msgspec.structs.replace(whole, results=())
+
+
+def test_without_windows_what_was_compared_is_not_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = ClaudeHome(tmp_path)
+    for number in range(3):
+        made.say(made.session(f"needle {number}", turns=2), "user", "once more the needle")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", agents=("claude",))
+    build(Environment(home=tmp_path), manager.index.path)
+    read: list[str] = []
+    adapter = type(manager.searches.stores(parse("needle"), SearchOptions()).adapter("claude"))
+    texts = adapter.texts
+
+    def counting(self: Adapter, source: Source, *rest: Any, **options: Any) -> Any:
+        read.append(source.path)
+        return texts(self, source, *rest, **options)
+
+    monkeypatch.setattr(adapter, "texts", counting)
+    found = manager.discover("needle", windows=False)
+    assert found.coverage.indexed == 3
+    assert ["needle" in one.snippet for one in found.results] == [True] * 3
+    assert sorted(read) == sorted(set(read))
+    manager.index.close()
 
 
 def test_how_a_fork_began_or_ended_is_not_how_its_origin_did(tiny_home: TinyHome, manager: SessionManager) -> None:

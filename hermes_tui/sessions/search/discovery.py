@@ -21,11 +21,14 @@ from hermes_tui.sessions.search.relevance import MOST_RANKED
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
+from session_adapters.searchable import Text
 
-__all__ = ["RANKED", "details", "discover", "glimpse", "keeper", "narrowed"]
+__all__ = ["RANKED", "details", "discover", "glimpse", "keeper", "narrowed", "outline"]
 
 RANKED = MOST_RANKED
 """Conversations whose texts are compared; the newest."""
+_COMPARED = 20
+"""At least so many are compared for a few results; for more as many as are shown."""
 WINDOW = 5
 
 Stop = Callable[[], bool]
@@ -75,7 +78,7 @@ def discover(
     conversations = gathering.newest_first()
     ranked = 0
     if options.sort == "relevance":
-        most = RANKED if options.limit is None else min(RANKED, 2 * options.limit)
+        most = RANKED if options.limit is None else min(RANKED, 4 * options.limit, max(_COMPARED, options.limit))
         conversations = _promising_first(conversations, most)
         for conversation in conversations[:most]:
             if stop():
@@ -87,8 +90,9 @@ def discover(
         conversations.sort(key=lambda one: -_cost(one))
     chosen = conversations if options.limit is None else conversations[: options.limit]
     best = max((one.score for one in conversations[:ranked]), default=0.0)
+    describe = details if options.windows else outline
     return Outcome(
-        results=tuple(details(stores, query, one, best, problems) for one in chosen),
+        results=tuple(describe(stores, query, one, best, problems) for one in chosen),
         total=len(conversations),
         complete=hunt.complete,
         ranked=ranked,
@@ -133,6 +137,7 @@ def _compare(
             problems.append,
             stop,
             rewound=options.rewound,
+            note=part.note,
         ):
             part.add(found)
 
@@ -147,14 +152,10 @@ def details(
 ) -> Result:
     """A conversation with its snippet, window and bookends: of `part`, or of that which fits best. `best` is the
     score that counts as 1."""
-    if any(
-        match.key[0] == "" and match.field != "title" for part in conversation.parts.values() for match in part.places
-    ):
-        _compare(stores, query, conversation, SearchOptions(), problems, lambda: False)
+    _find_places(stores, query, conversation, problems)
     part = part or conversation.best
     summary = part.summary
     match = part.anchor
-    search = query.for_session(summary)
     messages = _messages(stores, summary, problems)
     parts = lineage_of(summary, stores.conversation(summary))  # how a fork ended is not how this ended
     first = messages if parts[0] == summary else _messages(stores, parts[0], problems)
@@ -162,12 +163,8 @@ def details(
     fields = facts_of(summary)
     fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
     at = _place(messages, match) if match is not None else None
-    shown, marks = snippet(search, summary.title)
     text = text_of(messages, summary.session_id, at) if at is not None else None
-    if match is not None and text is not None:
-        shown, marks = seen_in(search, text, match)
-    elif match is None or match.field != "title":
-        shown, marks = snippet(None, summary.preview or summary.title)
+    shown, marks = _snippet(query, summary, match, text)
     found = match if match is not None and (at is not None or match.field == "title") else None
     return Result(
         **fields,
@@ -185,6 +182,43 @@ def details(
     )
 
 
+def _find_places(stores: CatalogueStores, query: Query, conversation: Conversation, problems: list[Problem]) -> None:
+    """Where messages have no ids, an index only tells that there are some: look where."""
+    places = (match for part in conversation.parts.values() for match in part.places)
+    if any(match.key[0] == "" and match.field != "title" for match in places):
+        _compare(stores, query, conversation, SearchOptions(), problems, lambda: False)
+
+
+def outline(
+    stores: CatalogueStores, query: Query, conversation: Conversation, best: float, problems: list[Problem]
+) -> Result:
+    """As `details`, without the messages around the match, beginning and end: what was compared is not read again."""
+    _find_places(stores, query, conversation, problems)
+    part = conversation.best
+    summary, match = part.summary, part.anchor
+    text: Text | None = None
+    if match is not None and match.field != "title":
+        try:
+            text = part.read(match) or _text(stores, summary, match)
+        except Exception as error:
+            path = stores.by_session[summary.unified_id].source.path
+            reason = f"cannot be read ({type(error).__name__}: {error})"
+            problems.append(Problem(agent=summary.agent, path=path, reason=reason, session_id=summary.session_id))
+    shown, marks = _snippet(query, summary, match, text)
+    fields = facts_of(summary)
+    fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
+    if match is not None and (text is not None or match.field == "title"):
+        fields |= {"match_field": match.field, "match_role": match.role or None, "match_time": _when(match.time)}
+    return Result(
+        **fields,
+        message_id=(match.message_id or f"#{match.place}") if match is not None and text is not None else None,
+        match_count=conversation.total,
+        snippet=shown,
+        marks=marks,
+        parts=tuple(one.summary.session_id for one in conversation.parts.values()),
+    )
+
+
 def glimpse(stores: CatalogueStores, query: Query, conversation: Conversation, part: Part) -> Result:
     """A part of a conversation with its snippet alone: only its texts are read, up to the match. Raises what adapters
     do."""
@@ -192,13 +226,35 @@ def glimpse(stores: CatalogueStores, query: Query, conversation: Conversation, p
     search = query.for_session(summary)
     shown, marks = snippet(search if match is not None else None, summary.title or summary.preview or "")
     if match is not None and match.field != "title":
-        source = stores.by_session[summary.unified_id].source
-        texts = stores.adapter(summary.agent).texts(source, lambda problem: None, summary.session_id)
-        for place, text in enumerate(texts):
-            if (text.message_id == match.message_id) if match.message_id else place == match.place:
-                shown, marks = seen_in(search, text, match)
-                break
+        text = part.read(match) or _text(stores, summary, match)
+        if text is not None:
+            shown, marks = seen_in(search, text, match)
     return Result(**facts_of(summary), match_count=conversation.total, snippet=shown, marks=marks)
+
+
+def _text(stores: CatalogueStores, summary: SessionSummary, match: Match) -> Text | None:
+    """The message with the match. Raises what adapters do."""
+    source = stores.by_session[summary.unified_id].source
+    texts = stores.adapter(summary.agent).texts(source, lambda problem: None, summary.session_id)
+    return next(
+        (
+            text
+            for place, text in enumerate(texts)
+            if (text.message_id == match.message_id if match.message_id else place == match.place)
+        ),
+        None,
+    )
+
+
+def _snippet(
+    query: Query, summary: SessionSummary, match: Match | None, text: Text | None
+) -> tuple[str, tuple[tuple[int, int], ...]]:
+    search = query.for_session(summary)
+    if match is not None and text is not None:
+        return seen_in(search, text, match)
+    if match is not None and match.field == "title":
+        return snippet(search, summary.title)
+    return snippet(None, summary.preview or summary.title)
 
 
 def _messages(stores: CatalogueStores, summary: SessionSummary, problems: list[Problem]) -> Sequence[Message]:

@@ -9,6 +9,7 @@ from hermes_tui.sessions.scan import MOST_MATCHES
 from hermes_tui.sessions.search.model import Found, Match
 from hermes_tui.sessions.search.relevance import of_place, of_session
 from session_adapters.model import EPOCH, SessionSummary
+from session_adapters.searchable import Text
 
 __all__ = ["Conversation", "Gathering", "Part"]
 
@@ -27,6 +28,7 @@ class Part:
         self._score: float | None = None
         self._guesses = False
         """Some places are guessed."""
+        self._read: tuple[Match, Text] | None = None
 
     def add(self, found: Found) -> None:
         """Take in what was found; a place that was known keeps the better knowledge."""
@@ -91,23 +93,33 @@ class Part:
     @property
     def anchor(self) -> Match | None:
         """The place that fits best, the newest of equals; one in a message rather than the title."""
-        return max(
-            self._places.values(),
-            key=lambda one: (
-                one.field != "title",
-                not one.guessed,
-                one.score or 0.0,
-                one.field == "prose",
-                one.time or 0.0,
-            ),
-            default=None,
-        )
+        return max(self._places.values(), key=_fitness, default=None)
+
+    def note(self, match: Match, text: Text) -> None:
+        """Keep the message in which a place is, if it is the best one so far."""
+        if self._read is None or _fitness(match) > _fitness(self._read[0]):
+            self._read = match, text
+
+    def read(self, match: Match) -> Text | None:
+        """The message that was kept, if the place is in it."""
+        return self._read[1] if self._read is not None and self._read[0].key == match.key else None
 
     @property
     def newest(self) -> float:
         """When the newest place was written, else when the session last was."""
         times = [one.time for one in self._places.values() if one.time]
         return max(times, default=self.summary.updated_at.timestamp())
+
+
+def _fitness(match: Match) -> tuple[bool, bool, float, bool, float]:
+    """The larger, the rather a place is the one to be shown."""
+    return (
+        match.field != "title",
+        not match.guessed,
+        match.score or 0.0,
+        match.field == "prose",
+        match.time or 0.0,
+    )
 
 
 class Conversation:

@@ -52,6 +52,9 @@ class SearchOptions(Struct, frozen=True, kw_only=True):
     sort: SortBy = "relevance"
     rewound: bool = False
     """Also messages that the user took back. «ours»"""
+    windows: bool = True
+    """With the messages around each match, and how its conversation began and ended. Without them much less has to
+    be read. «ours»"""
     use_index: bool = True
     """Without it the stores themselves are searched. «ours»"""
 

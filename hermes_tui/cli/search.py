@@ -66,7 +66,7 @@ def search(
         raise click.UsageError("give something to search for", context)
     settings = context.find_root().obj
     manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
-    outcome = manager.discover(text, tags=tags or None, **options)
+    outcome = manager.discover(text, tags=tags or None, windows=as_json, **options)
     if as_json:
         output.write_json_array(outcome.results)
     else:

@@ -20,6 +20,7 @@ _COMPLETION = "_HERMES_TUI_COMPLETE"
 
 def execute(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code. Raises nothing."""
+    output.begin()
     try:
         code = _guarded(arguments)
         output.finish()
@@ -43,10 +44,7 @@ def _guarded(arguments: Sequence[str]) -> int:
             return _open()
         return _invoke(arguments, wants_json)
     except HermesTuiError as error:
-        if wants_json:
-            output.json_error(error.code, str(error))
-        else:
-            narration.say(f"hermes-tui: {error}")
+        _tell(error.code, str(error), wants_json)
         return error.exit_code
     except (output.PipeClosed, output.OutputFailed):
         raise
@@ -108,11 +106,16 @@ def _bug(error: Exception, wants_json: bool) -> int:
     path = write_failure(error)
     where = f"details are in {path}" if path else "the log cannot be written"
     text = f"unexpected error ({type(error).__name__}); {where}"
-    if wants_json:
-        output.json_error("INTERNAL_ERROR", text)
+    _tell("INTERNAL_ERROR", text, wants_json)
+    return narration.FAILURE
+
+
+def _tell(code: str, text: str, wants_json: bool) -> None:
+    """An error where the reader looks for it. A second document after the half of one would make both unreadable."""
+    if wants_json and not output.has_begun():
+        output.json_error(code, text)
     else:
         narration.say(f"hermes-tui: {text}")
-    return narration.FAILURE
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

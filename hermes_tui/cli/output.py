@@ -12,7 +12,9 @@ __all__ = [
     "OutputFailed",
     "PipeClosed",
     "abandon",
+    "begin",
     "finish",
+    "has_begun",
     "json_error",
     "terminal_width",
     "write",
@@ -32,6 +34,20 @@ class OutputFailed(Exception):
     """The output cannot be written: a full disk, say. The text is one sentence."""
 
 
+_begun = False
+
+
+def begin() -> None:
+    """A command begins: nothing of its output is written yet."""
+    global _begun
+    _begun = False
+
+
+def has_begun() -> bool:
+    """Whether something of the command's output is written, so that nothing else may follow it."""
+    return _begun
+
+
 def write(text: str | bytes) -> None:
     """Write as UTF-8, whatever the locale. Raises `PipeClosed`, `OutputFailed`."""
     data = text.encode("utf-8", "replace") if isinstance(text, str) else text
@@ -39,6 +55,8 @@ def write(text: str | bytes) -> None:
         if sys.stdout is None:  # started with standard output closed
             raise PipeClosed
         sys.stdout.flush()
+        global _begun
+        _begun = _begun or bool(data)
         sys.stdout.buffer.write(data)
     except OSError as error:
         raise _trouble(error) from error

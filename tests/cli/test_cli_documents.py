@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.model import SessionSummary
 from tiny_home import START, TinyHome
 
 Cli = Callable[..., Any]
@@ -92,6 +94,30 @@ def test_a_lineage_of_one_and_its_forms(tiny_home: TinyHome, cli: Cli) -> None:
     found = json.loads(cli("sessions", "export", "tiny", "one", "--lineage", "--format", "json").out)
     assert [one["sessionId"] for one in found] == ["one"]
     assert found[0]["messages"]
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "markdown", "html"])
+def test_a_part_of_a_lineage_that_cannot_be_read_is_named_beside_what_is_written(
+    tiny_home: TinyHome, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Half a document is half a document: no error stands in the middle of it, and a file is not begun at all."""
+    tiny_home.add("one")
+    tiny_home.add("two")
+    summaries = {one.session_id: one for one in tiny_home.manager(tmp_path / "cache").list("tiny")}
+
+    def lineage(self: SessionManager, agent: str, session_id: str) -> tuple[SessionSummary, ...]:
+        (tiny_home.store / "two.jsonl").write_text("nonsense\n")
+        return summaries["one"], summaries["two"]
+
+    monkeypatch.setattr(SessionManager, "lineage", lineage)
+    ran = cli("sessions", "export", "tiny", "one", "--lineage", "--format", form)
+    assert ran.code == 1
+    assert "question 0" in ran.out
+    assert "nonsense" not in ran.out and "PARSE_ERROR" not in ran.out
+    assert ran.err.startswith("hermes-tui: cannot read tiny session 'two'")
+    target = tmp_path / "out"
+    ran = cli("sessions", "export", "tiny", "one", "--lineage", "--format", form, "-o", str(target))
+    assert (ran.code, target.exists(), "PARSE_ERROR" in ran.out) == (1, False, form.startswith("json"))
 
 
 def test_d_1_diff_exit_codes(tiny_home: TinyHome, cli: Cli) -> None:

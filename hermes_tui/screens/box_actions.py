@@ -138,7 +138,8 @@ class BoxActions(Screen[None]):
     # Completing --------------------------------------------------------------------------------------------
 
     def action_complete(self) -> None:
-        """Complete the filter at the cursor, the next way each time; where there is none, go to the results."""
+        """Complete the filter at the cursor, the next way each time; where there is none, take what is offered
+        instead of a query that found nothing, else go to the results."""
         box = self._screen.box
         text, at, ways, before = self._cycle
         if ways and box.value == text:
@@ -147,7 +148,10 @@ class BoxActions(Screen[None]):
             at, before = 0, box.value
             ways = tuple(self._screen.program.manager.searches.complete(box.value, box.cursor_position))
         if not ways:
-            self.action_keep()
+            if offer := self._screen.offered_for(box.value):
+                box.fill(offer)
+            else:
+                self.action_keep()
             return
         way = ways[at]
         after = f"{before[: way.start]}{way.insert}{before[way.end :]}"

@@ -18,6 +18,7 @@ from hermes_tui.previewer import Previewer, look
 from hermes_tui.recent import Recent
 from hermes_tui.screens.found_actions import Aim, FoundActions
 from hermes_tui.screens.looking import Looking
+from hermes_tui.screens.offering import Offering
 from hermes_tui.watch import Slot
 from hermes_tui.widgets.header import SEARCHING
 from hermes_tui.widgets.results import Listed, Names, answer_of, listed, nothing_rows
@@ -42,7 +43,7 @@ _LEAST_LINES = 20
 """Lines of the screen from which results have a second line."""
 
 
-class Searching(FoundActions, Looking):
+class Searching(FoundActions, Looking, Offering):
     """For the main screen."""
 
     def _begin_searching(self) -> None:
@@ -242,6 +243,7 @@ class Searching(FoundActions, Looking):
         main.said()
         if snapshot.done:
             self.look_later()
+            self.wonder_later()
 
     def _fitting(self, query: Query) -> Sequence[Conversation]:
         """What fits by name: the same for every snapshot of an answer."""
@@ -264,7 +266,8 @@ class Searching(FoundActions, Looking):
             return
         if not self._listed.conversations:
             covered = str(snapshot.coverage) if snapshot.coverage.sources else ""
-            answer = nothing_rows(query, main.searched_words(covered), main.sessions.size.width)
+            searched, width = main.searched_words(covered), main.sessions.size.width
+            answer = nothing_rows(query, searched, width, self.offered_for(query.text))
         else:
             lines = main.app.size.height  # the list itself has none while it is hidden
             answer = answer_of(

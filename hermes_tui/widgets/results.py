@@ -170,9 +170,13 @@ def snippet_of(result: Result) -> Snippet:
     return Snippet(text, result.marks if same else ())
 
 
-def nothing_rows(query: Query, searched: str, width: int) -> Answer:
-    """What stands in the place of results where there are none: what was searched, and what to try."""
-    said = [f"Nothing found for {safe(query.text.strip())}", "", f"Searched: {searched}.", ""]
+def nothing_rows(query: Query, searched: str, width: int, instead: str = "") -> Answer:
+    """What stands in the place of results where there are none: what was searched, and what to try. `instead` is a
+    query that may have been meant."""
+    said = [f"Nothing found for {safe(query.text.strip())}", ""]
+    if instead:
+        said += [f"Did you mean {safe(instead)}? Tab in the box searches for that.", ""]
+    said += [f"Searched: {searched}.", ""]
     said += [f"Try {one}" for one in _advice(query)]
     lines = [line for text in said for line in (wrap(text, max(10, width - 2)) or [""])]
     return Answer([Row(line or " ") for line in lines], lambda text: ())

@@ -26,6 +26,7 @@ from hermes_tui.sessions.search.model import Coverage
 from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.widgets.search_box import SearchBox
 from hermes_tui.widgets.session_list import SessionList
+from indexing import build
 from pilots import screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -144,6 +145,23 @@ async def test_nothing_found_says_what_was_searched(program: Program, claude_hom
         assert "without quotation marks" in text and "fewer filters" in text
         await pilot.press("enter", "enter", "n", "j", "tab")
         assert main.is_attached and not main.is_reading
+
+
+async def test_the_word_that_was_probably_meant_is_offered(program: Program, claude_home: ClaudeHome) -> None:
+    talk(claude_home)
+    async with program(claude_home.home, size=(120, 30)) as pilot:
+        main = main_of(pilot)
+        build(main.program.manager.environment, main.program.manager.index.path)
+        await search(pilot, "xyzzyq")
+        await search(pilot, "grey heorn")
+        await until(pilot, lambda: "Did you mean grey heron?" in screen_text(pilot))
+        await pilot.press("tab")
+        await until(pilot, partial(answered, main, "grey heron"))
+        assert main.box.value == "grey heron" and main.focused is main.box
+        assert titles(main)
+        assert "Did you mean" not in screen_text(pilot)
+        await pilot.press("tab")
+        await until(pilot, lambda: main.focused is main.sessions)
 
 
 async def test_until_all_stores_were_looked_at_it_is_still_searched(

@@ -17,6 +17,7 @@ TITLE_LENGTH = 100
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _BLANKS = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def scrub(text: str) -> str:
@@ -41,7 +42,7 @@ def one_line(text: str, length: int = TITLE_LENGTH) -> str:
     start = blank.end() if blank else 0
     head = ""
     for part in (2, 20):  # much is blank at most: only so much of a long prompt can reach its first characters
-        head = _BLANKS.sub(" ", text[start : start + length * part]).strip()
+        head = " ".join(_CONTROL.sub(" ", text[start : start + length * part]).split())
         if len(head) > length:
             break
     return cut(scrub(head), length)

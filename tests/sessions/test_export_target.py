@@ -91,8 +91,27 @@ def test_places_that_cannot_be_written(tmp_path: Path) -> None:
         write_file(Path("/dev/full/x"), [b"x"])
 
 
+def test_an_export_survives_a_power_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The content is on the disk before it has its name, and the name before it is said to be written."""
+    order: list[str] = []
+    sync, link = os.fsync, os.link
+
+    def synced(number: int) -> None:
+        order.append("directory" if stat.S_ISDIR(os.fstat(number).st_mode) else f"{os.fstat(number).st_size} bytes")
+        sync(number)
+
+    def linked(source: str, target: Path) -> None:
+        order.append("name")
+        link(source, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "link", linked)
+    write_file(tmp_path / "one.md", [b"abc", b"de"])
+    assert order == ["5 bytes", "name", "directory"]
+
+
 def test_a_directory_is_no_place_and_a_tilde_is_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for path in (tmp_path, Path(f"{tmp_path}/."), Path(".")):
+    for path in (tmp_path, Path(f"{tmp_path}/."), Path()):
         for replace in (False, True):
             with pytest.raises(ValidationError, match="is a directory; give the name of a file in it"):
                 write_file(path, [b"x"], replace=replace)

@@ -10,9 +10,13 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from hermes_tui.sessions.context.stored import RECENT, WINDOW, LoadOptions, Stored
+from hermes_tui.sessions.context.tokens import fitting
 
 __all__ = [
     "BUDGET",
+    "FEWEST",
+    "PRESERVED",
+    "TARGET",
     "Generation",
     "Limits",
     "LoadFailed",
@@ -33,7 +37,7 @@ PRESERVED = 5
 """Events that `token_window` keeps, however long."""
 _MEMORY = 1000
 """Messages that v1 keeps in memory."""
-_FEWEST = 10
+FEWEST = 10
 """Events that v2's `summary_buffer` keeps, however long."""
 
 
@@ -106,7 +110,7 @@ def load_state_in_practice(
     if strategy == "summary_buffer":
         checkpoint = find_checkpoint_in_practice(rows, "v2")
         kept = rows if checkpoint is None else rows[checkpoint:]
-        count = _fitting(kept, int(limits.budget * limits.target), _FEWEST)
+        count = _count(kept, int(limits.budget * limits.target), FEWEST)
         return kept[len(kept) - count :]
     return rows
 
@@ -126,15 +130,8 @@ def _load_v1(rows: Sequence[Stored], strategy: str, limits: Limits) -> Sequence[
 def _token_window(rows: Sequence[Stored], limits: Limits) -> Sequence[Stored]:
     """What does not fit is counted over the events that have a message, and then so many of all events are cut."""
     messages = [row for row in rows if row.has_message]
-    return rows[len(messages) - _fitting(messages, limits.budget, limits.preserved) :]
+    return rows[len(messages) - _count(messages, limits.budget, limits.preserved) :]
 
 
-def _fitting(rows: Sequence[Stored], budget: int, fewest: int) -> int:
-    """How many of the newest fit a budget; never fewer than `fewest` where there are as many."""
-    spent = count = 0
-    for row in reversed(rows):
-        spent += tokens_in_practice(row)
-        if spent > budget and count >= fewest:
-            break
-        count += 1
-    return count
+def _count(rows: Sequence[Stored], budget: int, fewest: int) -> int:
+    return fitting(map(tokens_in_practice, reversed(rows)), budget, fewest)

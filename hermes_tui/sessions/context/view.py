@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from hermes_tui.sessions.context.hector import hector_seen
-from hermes_tui.sessions.context.tokens import estimate, text_tokens
+from hermes_tui.sessions.context.practice import BUDGET, FEWEST, PRESERVED, TARGET
+from hermes_tui.sessions.context.stored import WINDOW
+from hermes_tui.sessions.context.tokens import estimate, fitting, text_tokens
 from hermes_tui.sessions.context.windows import Choice
 from session_adapters.model import Message
 
@@ -15,11 +17,6 @@ __all__ = ["ContextView", "context_view"]
 
 _CODEX_PROMPTS = 20_000
 """Tokens of earlier prompts that Codex keeps beside the summary, the newest first (codex FACTS.md, `compacted`)."""
-_BUDGET = 8000
-_TARGET = 0.7
-_FEWEST = 10
-_PRESERVED = 5
-_WINDOW = 20
 
 
 class ContextView(Struct, frozen=True, kw_only=True):
@@ -135,24 +132,15 @@ def _keep_prompts(messages: Sequence[Message], seen: list[bool], start: int) -> 
 
 
 def _window(messages: Sequence[Message], seen: Sequence[bool], choice: Choice) -> list[bool]:
-    """A window by hand on what an agent without one sees."""
+    """A window by hand on what an agent without one sees: Hector's, on messages."""
     places = [index for index, is_seen in enumerate(seen) if is_seen]
+    newest_first = (estimate((messages[index],)) for index in reversed(places))
+    budget = choice.tokens or BUDGET
     if choice.strategy == "buffer_window":
-        count = choice.size or _WINDOW
+        count = choice.size or WINDOW
     elif choice.strategy == "token_window":
-        count = _fitting(messages, places, choice.tokens or _BUDGET, _PRESERVED)
+        count = fitting(newest_first, budget, PRESERVED)
     else:
-        budget = int((choice.tokens or _BUDGET) * (choice.target or _TARGET))
-        count = _fitting(messages, places, budget, _FEWEST)
+        count = fitting(newest_first, int(budget * (choice.target or TARGET)), FEWEST)
     kept = set(places[max(0, len(places) - count) :])
     return [index in kept for index in range(len(messages))]
-
-
-def _fitting(messages: Sequence[Message], places: Sequence[int], budget: int, fewest: int) -> int:
-    spent = count = 0
-    for index in reversed(places):
-        spent += estimate((messages[index],))
-        if spent > budget and count >= fewest:
-            break
-        count += 1
-    return count

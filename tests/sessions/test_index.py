@@ -173,6 +173,17 @@ def test_no_tree_misses_anything(data: st.DataObject, small: tuple[Index, Covera
     assert units([hit for hit in given if hit.exact]) <= expected <= units(given)
 
 
+def test_what_is_asked_beside_a_name_and_not_known_is_not_sure(
+    small: tuple[Index, Coverage, list[tuple[Unit, Text]]],
+) -> None:
+    """The index has no arrows: of the messages with the tool it cannot tell which have one."""
+    index, coverage, _ = small
+    for each in (True, False):
+        hits = index.search(All((Literally("→"), MessageFilter("tool", "bash"))), coverage, each=each)
+        assert hits is not None
+        assert {hit.exact for hit in hits} == {False}
+
+
 def satisfied(tree: Tree, there: list[str], said: str, text: Text) -> bool:
     match tree:
         case MessageFilter(field, value):

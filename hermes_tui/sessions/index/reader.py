@@ -207,10 +207,10 @@ def _hits(rows: Iterable[Facts], kinds: Sequence[Question], coverage: Coverage, 
             if not kind.wordless:
                 yield Hit(*place, kind.field, row, kind.exact, number)
             elif each and number == 2:
-                yield Hit(*place, "prose", row)
-                yield Hit(*place, "tool", row)
+                yield Hit(*place, "prose", row, kind.exact)
+                yield Hit(*place, "tool", row, kind.exact)
             else:
-                yield Hit(*place, "prose" if said else "tool", row, number=number)
+                yield Hit(*place, "prose" if said else "tool", row, kind.exact, number)
 
 
 def _generation(connection: apsw.Connection) -> str:

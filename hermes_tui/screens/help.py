@@ -1,4 +1,4 @@
-"""`?`: the keys that work where one is, as they are set now, and what the marks of the list mean."""
+"""`?`: the keys that work where one is, as they are set now, what can be searched for, what marks mean."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.page import Block
 from hermes_tui.widgets.states import MEANINGS
 
-__all__ = ["HelpScreen", "help_blocks", "legend"]
+__all__ = ["HelpScreen", "help_blocks", "legend", "search_language"]
 
 _COLUMN = 18
+_WORDS = (
+    ("one two", "both, in one message or in the title"),
+    ('"one two"', "one after the other"),
+    ("one OR two", "at least one of them"),
+    ("-one  NOT one", "not together with the rest; alone: nowhere in the session"),
+    ("begin*", "words that begin so, as does the last one while you type"),
+    ("( )", "what belongs together"),
+)
+"""How a query is written, and what that asks for."""
 
 
 def help_blocks(contexts: tuple[str, ...], keymap: Mapping[str, str]) -> list[Block]:
@@ -28,7 +37,19 @@ def help_blocks(contexts: tuple[str, ...], keymap: Mapping[str, str]) -> list[Bl
             Block(key.description, label=key_label(keymap.get(key.id, key.keys)), indent=1, column=_COLUMN)
             for key in here
         ]
+        if context == "search":
+            blocks += search_language()
     return blocks
+
+
+def search_language() -> list[Block]:
+    """What can be typed into the search box."""
+    from hermes_tui.sessions.query import FILTERS
+
+    blocks = [Block(), Block("What can be searched for", style="heading")]
+    blocks += [Block(meaning, label=written, indent=1, column=_COLUMN) for written, meaning in _WORDS]
+    blocks += [Block(meaning, label=f"{name}:", indent=1, column=_COLUMN) for name, meaning in FILTERS.items()]
+    return [*blocks, Block("the opposite of any of these", label="-agent:claude", indent=1, column=_COLUMN)]
 
 
 def legend(agents: Iterable[tuple[str, str]]) -> list[Block]:

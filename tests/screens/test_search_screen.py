@@ -19,11 +19,14 @@ from claude_lines import ClaudeHome
 from hermes_tui import paths
 from hermes_tui.app import HermesApp
 from hermes_tui.recent import MOST, Recent, RecentUnreadable
+from hermes_tui.screens.help import HelpScreen
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.screens.menu import MenuScreen
 from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.query import FILTERS
 from hermes_tui.sessions.search.model import Coverage
 from hermes_tui.sessions.snapshot import Snapshot
+from hermes_tui.widgets.page import Page
 from hermes_tui.widgets.search_box import SearchBox
 from hermes_tui.widgets.session_list import SessionList
 from indexing import build
@@ -145,6 +148,21 @@ async def test_nothing_found_says_what_was_searched(program: Program, claude_hom
         assert "without quotation marks" in text and "fewer filters" in text
         await pilot.press("enter", "enter", "n", "j", "tab")
         assert main.is_attached and not main.is_reading
+
+
+async def test_help_in_the_box_tells_what_can_be_searched_for(program: Program, claude_home: ClaudeHome) -> None:
+    talk(claude_home)
+    async with program(claude_home.home, size=(120, 30)) as pilot:
+        await pilot.press("slash", "f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = pilot.app.screen.query_one(Page).text
+        for name, meaning in FILTERS.items():
+            assert f"{name}:" in text and meaning in text
+        for written in ('"one two"', "OR", "NOT", "begin*"):
+            assert written in text
+        await pilot.press("escape", "escape", "f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        assert "begin*" not in pilot.app.screen.query_one(Page).text
 
 
 async def test_the_word_that_was_probably_meant_is_offered(program: Program, claude_home: ClaudeHome) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from textual.pilot import Pilot
 
-__all__ = ["screen_text", "until"]
+from hermes_tui.app import HermesApp
+from hermes_tui.screens.main import MainScreen
+
+__all__ = ["main_of", "screen_text", "toasts", "until"]
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object], seconds: float = 20.0) -> None:
@@ -24,3 +27,13 @@ def screen_text(pilot: Pilot[Any]) -> str:
     """What the screen shows, line by line. Uses `Screen._compositor`, which Textual has had since 0.1."""
     strips = pilot.app.screen._compositor.render_strips()
     return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+
+
+def main_of(pilot: Pilot[None]) -> MainScreen:
+    """The screen at the bottom of the stack."""
+    return cast(HermesApp, pilot.app).main
+
+
+def toasts(pilot: Pilot[None]) -> list[str]:
+    """What is said now. Uses `App._notifications`, which Textual has had since 0.30."""
+    return [notification.message for notification in pilot.app._notifications]

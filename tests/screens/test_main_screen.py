@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -14,25 +15,18 @@ import pytest
 from textual import events
 from textual.pilot import Pilot
 from textual.screen import ModalScreen
-from textual.widgets import Input
 
 from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
 from hermes_tui.screens.help import HelpScreen
 from hermes_tui.screens.main import MainScreen
-from hermes_tui.screens.problems import ProblemsScreen
 from hermes_tui.widgets.line import Line
-from hermes_tui.widgets.page import Page
 from hermes_tui.widgets.search_box import LONGEST
 from hermes_tui.widgets.session_rows import Forest
-from pilots import screen_text, until
+from pilots import main_of, screen_text, toasts, until
 from session_adapters.transcript import Transcript
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
-
-
-def main_of(pilot: Pilot[None]) -> MainScreen:
-    return cast(HermesApp, pilot.app).main
 
 
 def here(pilot: Pilot[None]) -> str:
@@ -42,10 +36,6 @@ def here(pilot: Pilot[None]) -> str:
 
 def laid_out(main: MainScreen, width: int) -> bool:
     return main.size.width == width and main.is_wide == (width >= 120)
-
-
-def toasts(pilot: Pilot[None]) -> list[str]:
-    return [notification.message for notification in pilot.app._notifications]
 
 
 async def test_one_pane_at_a_time_when_narrow(program: Program, claude_home: ClaudeHome) -> None:
@@ -116,11 +106,12 @@ async def test_in_a_new_size_it_looks_as_if_it_had_begun_so(program: Program, cl
         return screen_text(pilot)
 
     alone = {}
+    now = datetime.now(UTC)  # time stands still: ages stay, and no costs come meanwhile
     for size in set(sizes):
-        async with program(claude_home.home, size=size) as pilot:
+        async with program(claude_home.home, size=size, now=now) as pilot:
             alone[size] = await shown(pilot, size)
     assert "✗ error" in alone[80, 24] and "✗" in alone[160, 48] and "error" not in alone[160, 48].splitlines()[2]
-    async with program(claude_home.home, size=(80, 24)) as pilot:
+    async with program(claude_home.home, size=(80, 24), now=now) as pilot:
         for size in sizes:
             await pilot.resize_terminal(*size)
             assert await shown(pilot, size) == alone[size]
@@ -283,87 +274,6 @@ async def test_an_empty_machine_says_where_it_looked(program: Program, tmp_path:
         assert here(pilot) == "x" and main_of(pilot).focused is main_of(pilot).sessions
 
 
-async def test_problems_are_counted_and_shown(program: Program, claude_home: ClaudeHome) -> None:
-    path = claude_home.session("Damaged")
-    async with program(claude_home.home) as pilot:
-        await pilot.press("exclamation_mark")
-        assert toasts(pilot) == ["No problems: everything that was found could be read."]
-        with path.open("a") as file:
-            file.write('{"type": "user", "message": [[[\x00\n')
-        claude_home.say(path, "user", "after the damage")
-        await until(pilot, lambda: "! 1 problem" in screen_text(pilot))
-        await pilot.press("exclamation_mark")
-        await until(pilot, lambda: isinstance(pilot.app.screen, ProblemsScreen))
-        text = pilot.app.screen.query_one(Page).text
-        assert "Claude Code · 1 problem" in text
-        assert path.name in text.replace("\n", "").replace(" ", "")
-        await pilot.press("q")
-        await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
-        assert pilot.app.is_running
-
-
-async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: ClaudeHome) -> None:
-    claude_home.session("Any")
-    async with program(claude_home.home, keymap={"list.open": "o"}) as pilot:
-        await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        text = pilot.app.screen.query_one(Page).text
-        assert "Session list" in text and "Transcript" not in text
-        assert "o                 Open the session" in text
-        await pilot.press("escape", "o")
-        await until(pilot, lambda: main_of(pilot).is_reading)
-        await pilot.press("f1")
-        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        text = pilot.app.screen.query_one(Page).text
-        assert "Transcript" in text and "Session list" not in text
-        await until(pilot, lambda: "back" in screen_text(pilot).splitlines()[-1])
-        assert "keys" not in screen_text(pilot).splitlines()[-1]
-        await pilot.press("question_mark")  # back, as with the first one
-        await until(pilot, lambda: main_of(pilot).is_current and main_of(pilot).is_reading)
-        await pilot.press("f1")
-        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        await pilot.press("escape", "escape", "slash", "question_mark", "f1")
-        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
-        assert "Search box" in pilot.app.screen.query_one(Page).text
-        assert main_of(pilot).box.value == "?"
-
-
-async def test_a_keymap_with_mistakes_is_told_and_not_used(program: Program, claude_home: ClaudeHome) -> None:
-    claude_home.session("Any")
-    async with program(claude_home.home, keymap={"list.opne": "o", "list.open": "ctrl+nokey"}) as pilot:
-        (toast,) = toasts(pilot)
-        assert "'list.opne'" in toast and "'ctrl+nokey'" in toast
-        await pilot.press("enter")
-        await until(pilot, lambda: main_of(pilot).is_reading)
-
-
-async def test_hints_are_those_of_the_focused_pane(program: Program, claude_home: ClaudeHome) -> None:
-    claude_home.session("Any")
-    async with program(claude_home.home, size=(120, 24)) as pilot:
-
-        def hints() -> str:
-            return screen_text(pilot).splitlines()[-1]
-
-        await until(pilot, lambda: hints().startswith(" ↵ open  ␣ mark"))
-        await pilot.press("tab")
-        await until(pilot, lambda: hints().startswith(" esc back") and "open/close" in hints())
-        await pilot.press("slash")
-        await until(pilot, lambda: hints().startswith(" ↵ results  esc leave"))
-
-
-@pytest.mark.parametrize(("key", "heading"), [("y", "Copy"), ("e", "Export"), ("r", "esume")])
-async def test_what_one_came_from_stays_to_be_seen_behind_a_dialog(
-    program: Program, claude_home: ClaudeHome, key: str, heading: str
-) -> None:
-    for number in range(12):
-        claude_home.session(f"Number {number}")
-    async with program(claude_home.home, size=(110, 40)) as pilot:
-        await until(pilot, lambda: "Number 11" in screen_text(pilot))
-        await pilot.press(key)
-        await until(pilot, lambda: heading in screen_text(pilot))
-        assert "Number 11" in screen_text(pilot)
-
-
 async def test_a_session_that_cannot_be_opened_says_why(program: Program, claude_home: ClaudeHome) -> None:
     path = claude_home.session("Away soon")
     async with program(claude_home.home) as pilot:
@@ -387,50 +297,6 @@ async def test_the_list_is_there_before_any_store_is_read(program: Program, clau
         app.watch_thread._catalogue.refresh = lambda: (gate.wait(30), refresh())[1]  # type: ignore[method-assign]
         await until(pilot, lambda: "Known from last time" in screen_text(pilot))
         gate.set()
-
-
-async def test_quits(program: Program, claude_home: ClaudeHome) -> None:
-    claude_home.session("Any")
-    for keys in (["q"], ["ctrl+q"], ["slash", "q", "ctrl+q"], ["question_mark", "q", "q"]):
-        async with program(claude_home.home) as pilot:
-            await pilot.press(*keys)
-            await until(pilot, lambda: pilot.app._exit)
-            assert pilot.app.return_code == 0
-
-
-async def test_the_palette_has_our_commands_only(program: Program, claude_home: ClaudeHome) -> None:
-    claude_home.session("Any")
-    async with program(claude_home.home) as pilot:
-        titles = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
-        assert "Refresh" in titles and "Quit" in titles
-        assert not titles & {"Screenshot", "Maximize", "Theme"}
-        await pilot.press("colon")
-        await until(pilot, lambda: pilot.app.screen.query(Input))
-        await pilot.press("escape")
-
-
-async def test_themes_go_round(program: Program, claude_home: ClaudeHome) -> None:
-    claude_home.session("Any")
-    async with program(claude_home.home, size=(160, 48)) as pilot:
-        seen = [pilot.app.theme]
-        for _ in range(4):
-            await pilot.press("T")
-            await pilot.pause()
-            seen.append(pilot.app.theme)
-            (said,) = toasts(pilot)
-            assert said.startswith(f"Theme: {seen[-1]} ")
-        assert seen == ["hermes-dark", "hermes-light", "ansi", "high-contrast", "hermes-dark"]
-
-
-async def test_no_colour(program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("NO_COLOR", "1")
-    claude_home.session("Any")
-    async with program(claude_home.home, theme="hermes-light", size=(160, 48)) as pilot:
-        assert pilot.app.theme == "no-colour"
-        await pilot.press("T")
-        assert toasts(pilot) == ["NO_COLOR is set, so there are no colours to choose from."]
-        strip = main_of(pilot).sessions.render_line(1)
-        assert all(one.style and one.style.reverse for one in strip if one.text.strip())
 
 
 async def test_repeating_what_is_shown_asks_for_no_repaint(
@@ -474,12 +340,3 @@ async def test_transcripts_belong_to_one_thread(program: Program, claude_home: C
         summary = main.pane.summary
         assert summary is not None and summary.title == "One"
         assert isinstance(main._transcript, Transcript)
-
-
-async def test_a_refusal_is_said_once_at_a_time(program: Program, claude_home: ClaudeHome) -> None:
-    claude_home.session("Alone")
-    async with program(claude_home.home) as pilot:
-        await pilot.press("z", "z", "z", "!", "z", "!")
-        await pilot.pause()
-        said = toasts(pilot)
-        assert len(said) == 2 == len(set(said))

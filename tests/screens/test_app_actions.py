@@ -1,0 +1,140 @@
+"""Keys that work everywhere: help, problems, palette, themes, hints, and the way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from claude_lines import ClaudeHome
+from hermes_tui.screens.help import HelpScreen
+from hermes_tui.screens.main import MainScreen
+from hermes_tui.screens.problems import ProblemsScreen
+from hermes_tui.widgets.page import Page
+from pilots import main_of, screen_text, toasts, until
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+
+async def test_problems_are_counted_and_shown(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("Damaged")
+    async with program(claude_home.home) as pilot:
+        await pilot.press("exclamation_mark")
+        assert toasts(pilot) == ["No problems: everything that was found could be read."]
+        with path.open("a") as file:
+            file.write('{"type": "user", "message": [[[\x00\n')
+        claude_home.say(path, "user", "after the damage")
+        await until(pilot, lambda: "! 1 problem" in screen_text(pilot))
+        await pilot.press("exclamation_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, ProblemsScreen))
+        text = pilot.app.screen.query_one(Page).text
+        assert "Claude Code · 1 problem" in text
+        assert path.name in text.replace("\n", "").replace(" ", "")
+        await pilot.press("q")
+        await until(pilot, lambda: isinstance(pilot.app.screen, MainScreen))
+        assert pilot.app.is_running
+
+
+async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, keymap={"list.open": "o"}) as pilot:
+        await pilot.press("question_mark")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = pilot.app.screen.query_one(Page).text
+        assert "Session list" in text and "Transcript" not in text
+        assert "o                 Open the session" in text
+        await pilot.press("escape", "o")
+        await until(pilot, lambda: main_of(pilot).is_reading)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = pilot.app.screen.query_one(Page).text
+        assert "Transcript" in text and "Session list" not in text
+        await until(pilot, lambda: "back" in screen_text(pilot).splitlines()[-1])
+        assert "keys" not in screen_text(pilot).splitlines()[-1]
+        await pilot.press("question_mark")  # back, as with the first one
+        await until(pilot, lambda: main_of(pilot).is_current and main_of(pilot).is_reading)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        await pilot.press("escape", "escape", "slash", "question_mark", "f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        assert "Search box" in pilot.app.screen.query_one(Page).text
+        assert main_of(pilot).box.value == "?"
+
+
+async def test_a_keymap_with_mistakes_is_told_and_not_used(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, keymap={"list.opne": "o", "list.open": "ctrl+nokey"}) as pilot:
+        (toast,) = toasts(pilot)
+        assert "'list.opne'" in toast and "'ctrl+nokey'" in toast
+        await pilot.press("enter")
+        await until(pilot, lambda: main_of(pilot).is_reading)
+
+
+async def test_hints_are_those_of_the_focused_pane(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, size=(120, 24)) as pilot:
+
+        def hints() -> str:
+            return screen_text(pilot).splitlines()[-1]
+
+        await until(pilot, lambda: hints().startswith(" ↵ open  ␣ mark"))
+        await pilot.press("tab")
+        await until(pilot, lambda: hints().startswith(" esc back") and "open/close" in hints())
+        await pilot.press("slash")
+        await until(pilot, lambda: hints().startswith(" ↵ results  esc leave"))
+
+
+async def test_quits(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    for keys in (["q"], ["ctrl+q"], ["slash", "q", "ctrl+q"], ["question_mark", "q", "q"]):
+        async with program(claude_home.home) as pilot:
+            await pilot.press(*keys)
+            await until(pilot, lambda: pilot.app._exit)
+            assert pilot.app.return_code == 0
+
+
+async def test_the_palette_has_our_commands_only(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home) as pilot:
+        titles = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
+        assert "Refresh" in titles and "Quit" in titles
+        assert not titles & {"Screenshot", "Maximize", "Theme"}
+        await pilot.press("colon")
+        await until(pilot, lambda: pilot.app.screen.query(Input))
+        await pilot.press("escape")
+
+
+async def test_themes_go_round(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home, size=(160, 48)) as pilot:
+        seen = [pilot.app.theme]
+        for _ in range(4):
+            await pilot.press("T")
+            await pilot.pause()
+            seen.append(pilot.app.theme)
+            (said,) = toasts(pilot)
+            assert said.startswith(f"Theme: {seen[-1]} ")
+        assert seen == ["hermes-dark", "hermes-light", "ansi", "high-contrast", "hermes-dark"]
+
+
+async def test_no_colour(program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    claude_home.session("Any")
+    async with program(claude_home.home, theme="hermes-light", size=(160, 48)) as pilot:
+        assert pilot.app.theme == "no-colour"
+        await pilot.press("T")
+        assert toasts(pilot) == ["NO_COLOR is set, so there are no colours to choose from."]
+        strip = main_of(pilot).sessions.render_line(1)
+        assert all(one.style and one.style.reverse for one in strip if one.text.strip())
+
+
+async def test_a_refusal_is_said_once_at_a_time(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Alone")
+    async with program(claude_home.home) as pilot:
+        await pilot.press("z", "z", "z", "!", "z", "!")
+        await pilot.pause()
+        said = toasts(pilot)
+        assert len(said) == 2 == len(set(said))

@@ -75,6 +75,35 @@ def test_nothing_is_added_up_again_while_nothing_changed(spender: Spender, monke
     assert manager.costs.book() is first
 
 
+def test_who_asks_meanwhile_waits_for_the_same_process(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    costs, send = manager.costs, clerk.send
+    sent: list[clerk.Task] = []
+    asked = threading.Event()
+
+    def slow(task: clerk.Task) -> bool:
+        sent.append(task)
+        asked.wait()
+        return send(task)
+
+    monkeypatch.setattr("hermes_tui.sessions.cost.desk.send", slow)
+    found: list[float] = []
+
+    def ask() -> None:
+        found.append(costs.overview(date(2026, 3, 1)).whole.usd)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    timer = threading.Timer(0.3, asked.set)  # long enough for all of them to ask; too short, it could not fail
+    timer.start()
+    for thread in (*threads, timer):
+        thread.join()
+    assert found == [pytest.approx(1.0)] * 3
+    assert len(sent) == 1
+
+
 def test_the_bookkeeper_adds_up_once_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hermes_tui.bookkeeper._FIRST", 0.0)
     booked = threading.Event()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
@@ -41,6 +42,7 @@ class CostDesk:
         self._file = file
         self._prices = prices
         self._ledger = Ledger(adapters, file, prices)
+        self._booking = threading.Lock()
 
     def begin(self) -> None:
         """A command begins that will ask for costs and for nothing before: see `Ledger.begin`."""
@@ -60,16 +62,17 @@ class CostDesk:
         return overview(self.book(), self._sessions(), today)
 
     def book(self) -> Sheet:
-        """The same as `sheet`, but added up by a process of its own where that can be; for faces."""
-        entries, sessions = self._catalogue.entries(), self._sessions()
-        known = self._ledger.current(entries, sessions)
-        if known is not None:
-            return known
-        if self._file is not None:
-            task = Task(self._adapters.environment, self._file.parent, self._adapters.names, self._prices)
-            if send(task):
-                return self._ledger.reload()
-        return self.sheet()
+        """The same as `sheet`, but added up by a process of its own where that can be; for faces. Who asks while
+        there is one waits for it."""
+        with self._booking:
+            known = self._ledger.current(self._catalogue.entries(), self._sessions())
+            if known is not None:
+                return known
+            if self._file is not None:
+                task = Task(self._adapters.environment, self._file.parent, self._adapters.names, self._prices)
+                if send(task):
+                    return self._ledger.reload()
+            return self.sheet()
 
     def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost as it was last added up; nothing is read for it."""

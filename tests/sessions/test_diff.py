@@ -226,9 +226,10 @@ def test_d_8_across_agents() -> None:
 )
 def test_d_8_the_same_is_what_is_the_same_to_the_letter(one: Said, other: Said) -> None:
     """Whoever compares two agents' answers wants to see also a blank or a capital."""
-    found = diff(session([one], agent="claude"), session([other], agent="codex"))
-    assert found.stats.unchanged == 0
-    assert found.stats.modifications == (one[0] == other[0])
+    for a, b in ((one, other), (other, one)):
+        found = diff(session([a], agent="claude"), session([b], agent="codex"))
+        assert found.stats.unchanged == 0
+        assert found.stats.modifications == (a[0] == b[0])
 
 
 def test_d_9_empty_sessions() -> None:

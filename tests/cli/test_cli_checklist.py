@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -100,3 +101,27 @@ def test_r_5_a_reader_that_goes_away_is_no_error_to_talk_about(
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 141
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_where_there_is_no_room_no_half_of_a_file_is_left(
+    tiny_home: TinyHome, process_environment: dict[str, str], tmp_path: Path, there: bool
+) -> None:
+    """Files may grow to 4 kB here; the document is larger."""
+    tiny_home.add("one", turns=500)
+    target = tmp_path / "place" / "one.md"
+    target.parent.mkdir()
+    if there:
+        target.write_text("as it was")
+    command = [sys.executable, "-m", "hermes_tui", "--home", str(tiny_home.home), "sessions", "export", "tiny:one"]
+    ran = subprocess.run(
+        ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *command, "--force", "-o", str(target)],
+        env=process_environment,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 2
+    assert ran.stderr.decode() == f"hermes-tui: cannot write '{target}': File too large\n"
+    assert [path.name for path in target.parent.iterdir()] == (["one.md"] if there else [])
+    assert not there or target.read_text() == "as it was"

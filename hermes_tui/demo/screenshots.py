@@ -14,9 +14,10 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from html import unescape
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+
+from hermes_tui.screens.first_frame import frame_of
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -119,7 +120,8 @@ async def _taken(scene: Scene, home: Path) -> str:
                 await _still(app, pilot)
             await _until(pilot, lambda: not main.box.value or _is_answered(main))
             await _until(pilot, lambda: scene.expects in _text(app))
-            return await _still(app, pilot)
+            await _still(app, pilot)
+            return app.export_screenshot(title="hermes-tui", simplify=True)
     finally:
         manager.catalogue.close()
 
@@ -142,28 +144,23 @@ async def _until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
         await pilot.pause(0.02)
 
 
-async def _still(app: App[None], pilot: Pilot[None]) -> str:
-    """The picture, once it has not changed for 0.4 seconds."""
-    before, since = "", time.monotonic()
+async def _still(app: App[None], pilot: Pilot[None]) -> None:
+    """Wait until nothing has changed for 0.4 seconds."""
+    before, since = frame_of(app.screen), time.monotonic()
     end = since + _PATIENCE
     while time.monotonic() < end:
         await pilot.pause(0.15)
-        now = app.export_screenshot(title="hermes-tui", simplify=True)
+        now = frame_of(app.screen)
         if now != before:
             before, since = now, time.monotonic()
         elif time.monotonic() - since > 0.4:
-            return now
+            return
     raise TimeoutError("the screen does not come to rest")
 
 
 def _text(app: App[None]) -> str:
-    """What stands on the screen."""
-    picture = app.export_screenshot(simplify=True)
-    rows = re.findall(r"<text [^>]*?y=\"([\d.]+)\"[^>]*>([^<]*)</text>", picture)
-    lines: dict[str, list[str]] = {}
-    for place, text in rows:
-        lines.setdefault(place, []).append(unescape(text).replace("\xa0", " "))
-    return "\n".join("".join(parts) for parts in lines.values())
+    """What stands on the terminal."""
+    return "\n".join("".join(strip.text for strip in line) for line in frame_of(app.screen))
 
 
 @contextmanager

@@ -9,18 +9,25 @@ is painted as often as before, and nothing else changes.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from textual import events
 from textual._compositor import LayoutUpdate
 from textual.screen import Screen
 from textual.strip import Strip
 
-__all__ = ["FirstFrame"]
+__all__ = ["FirstFrame", "frame_of"]
 
 _ROUNDS = 3
 """Turns of the message queue in which the mounted widgets say that they want to be painted."""
 _PATIENCE = 0.5
 """Seconds after which painting begins in any case."""
+
+
+def frame_of(screen: Screen[Any]) -> Sequence[Sequence[Strip]]:
+    """What a screen, and those that are seen behind it, show now, line by line."""
+    update = screen._compositor.render_update(full=True, screen_stack=screen.app._background_screens)
+    return [list(line) for line in update.strips] if isinstance(update, LayoutUpdate) else ()
 
 
 class FirstFrame(Screen[None]):
@@ -67,8 +74,7 @@ class FirstFrame(Screen[None]):
 
     def frame(self) -> Sequence[Sequence[Strip]]:
         """What the whole screen shows now, line by line."""
-        update = self._compositor.render_update(full=True, screen_stack=self.app._background_screens)
-        return [list(line) for line in update.strips] if isinstance(update, LayoutUpdate) else ()
+        return frame_of(self)
 
     def painted(self, frame: Sequence[Sequence[Strip]]) -> None:
         """Called once, when the first frame is on its way to the terminal; `frame` has its lines, or none where

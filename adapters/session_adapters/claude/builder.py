@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from session_adapters.claude.figures import token_usage
 from session_adapters.claude.kept import settle_kept
 from session_adapters.claude.records import (
     Block,
@@ -23,7 +24,6 @@ from session_adapters.claude.records import (
     line_cost,
     reply_key,
     system_said,
-    token_usage,
     user_said,
 )
 from session_adapters.files import Decoder, Line

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct, field
 
 from session_adapters.files import Decoder
-from session_adapters.model import Cost, MessageKind, TokenUsage
+from session_adapters.model import Cost, MessageKind
 
 __all__ = [
     "CONVERSATION",
@@ -22,23 +22,22 @@ __all__ = [
     "Brief",
     "BriefBlock",
     "BriefBody",
-    "Figures",
     "Head",
     "Record",
     "Said",
     "Source",
+    "Spoken",
+    "SpokenBody",
     "Usage",
     "UseResult",
     "assistant_kind",
     "block_text",
     "compaction_text",
     "damage",
-    "figures",
     "forked_from",
     "line_cost",
     "reply_key",
     "system_said",
-    "token_usage",
     "user_said",
 ]
 
@@ -98,23 +97,28 @@ class ApiError(Struct):
     message: Text = None
 
 
-class Head(Struct, rename="camel"):
-    """What the full and the brief reading of a line have in common. Every field may be absent."""
+class Marks(Struct, rename="camel"):
+    """What tells who says what a line holds. Every field may be absent."""
 
     type: Text = None
-    subtype: Text = None
     uuid: Text = None
     timestamp: str | int | float | None = None
+    prompt_source: Text = None
+    is_meta: Flag = None
+    is_sidechain: Flag = None
+    is_compact_summary: Flag = None
+
+
+class Head(Marks):
+    """What the full and the brief reading of a line have in common."""
+
+    subtype: Text = None
     session_id: Text = None
     agent_id: Text = None
     cwd: Text = None
     git_branch: Text = None
     version: Text = None
     entrypoint: Text = None
-    prompt_source: Text = None
-    is_meta: Flag = None
-    is_sidechain: Flag = None
-    is_compact_summary: Flag = None
     is_api_error_message: Flag = None
     forked_from: ForkedFrom | str | None = None
     compact_metadata: CompactMetadata | None = None
@@ -143,13 +147,25 @@ class BriefBlock(Struct):
     text: Text = None
 
 
-class BriefBody(Struct):
-    """`message`, for counting: tool input and output are passed over, which is what makes it fast."""
+class SpokenBody(Struct):
+    """`message`, for what was said: tool input and output are passed over, which is what makes it fast."""
 
     id: Text = None
+    content: str | list[BriefBlock | str] | None = None
+
+
+class BriefBody(SpokenBody):
+    """`message`, for counting."""
+
     model: Text = None
     usage: Usage | None = None
-    content: str | list[BriefBlock | str] | None = None
+
+
+class Spoken(Marks):
+    """A line, for what was said."""
+
+    message: SpokenBody | str | None = None
+    content: str | list[BriefBlock | str] | dict[str, Any] | None = None
 
 
 class Brief(Head):
@@ -274,7 +290,7 @@ def block_text(content: Any) -> str:
     return "\n\n".join(texts)
 
 
-def user_said(line: Head, text: str, *, results: int, images: int) -> Said | None:
+def user_said(line: Marks, text: str, *, results: int, images: int) -> Said | None:
     """What a user line says beside its tool results; None when that is nothing.
 
     A prompt is what the human typed: not isMeta, not a compaction summary, beside no tool result, not written by
@@ -331,40 +347,9 @@ def assistant_kind(line: Head, model: str | None) -> MessageKind:
     return "notice" if model == "<synthetic>" else "message"
 
 
-def reply_key(line: Head, body: BriefBody | Body | None) -> str:
+def reply_key(line: Marks, body: SpokenBody | Body | None) -> str:
     """What the several lines of one reply share: `message.id` alone, since `requestId` may be missing."""
     return (body.id if body else None) or line.uuid or ""
-
-
-Figures = tuple[int, int, int, int, int, int]
-"""Tokens in the order of `TokenUsage`."""
-
-
-def figures(usage: Usage) -> Figures | None:
-    """Normalised; None where all of it is zero (failed calls)."""
-    fresh, output = usage.input_tokens or 0, usage.output_tokens or 0
-    cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
-    if not (fresh or output or cached or written):
-        return None
-    details, creation = usage.output_tokens_details, usage.cache_creation
-    thinking = (details.thinking_tokens or 0) if details is not None else 0
-    hour = (creation.ephemeral_1h_input_tokens or 0) if creation is not None else 0
-    return fresh, output, cached, written, thinking, hour if hour < written else written
-
-
-def token_usage(usage: Usage | None) -> TokenUsage | None:
-    """Normalised; None where none was recorded or all of it is zero."""
-    found = figures(usage) if usage is not None else None
-    if found is None:
-        return None
-    return TokenUsage(
-        input_tokens=found[0],
-        output_tokens=found[1],
-        cached_tokens=found[2],
-        cache_write_tokens=found[3],
-        thinking_tokens=found[4],
-        cache_write_hour_tokens=found[5],
-    )
 
 
 def line_cost(line: Head) -> Cost | None:

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from session_adapters.claude.builder import add_costs
+from session_adapters.claude.figures import token_usage
 from session_adapters.claude.records import (
     CONVERSATION,
     Brief,
@@ -21,7 +22,6 @@ from session_adapters.claude.records import (
     line_cost,
     reply_key,
     system_said,
-    token_usage,
     user_said,
 )
 from session_adapters.files import Decoder, Line

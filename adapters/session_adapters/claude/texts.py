@@ -10,7 +10,15 @@ from session_adapters.base import Report, Source
 from session_adapters.batches import BatchDecoder
 from session_adapters.claude.builder import ClaudeBuilder
 from session_adapters.claude.paths import is_helper, printable
-from session_adapters.claude.records import Brief, BriefBlock, BriefBody, Record, block_text, reply_key, user_said
+from session_adapters.claude.records import (
+    BriefBlock,
+    Record,
+    Spoken,
+    SpokenBody,
+    block_text,
+    reply_key,
+    user_said,
+)
 from session_adapters.files import Decoder, open_file
 from session_adapters.following import LinesReader
 from session_adapters.model import Problem
@@ -19,8 +27,9 @@ from session_adapters.times import parse_time
 
 __all__ = ["text_reader", "texts"]
 
-_BRIEFS = BatchDecoder(Brief, Decoder(Brief))
+_SPOKEN = BatchDecoder(Spoken, Decoder(Spoken))
 _SPEAKERS = ("user", "assistant")
+_RESULT = ["tool_result"]
 
 _REPORTED = 10
 """Damaged lines of one file that are reported one by one."""
@@ -110,7 +119,7 @@ def _parts(source: Source) -> Iterator[_Part]:
     helper = is_helper(source)
     seen: set[str] = set()
     with open_file(source.path) as fd:
-        for batch in _BRIEFS.read(fd, os.fstat(fd).st_size):
+        for batch in _SPOKEN.read(fd, os.fstat(fd).st_size):
             for index, record in enumerate(batch.records):
                 uuid = record.uuid
                 if uuid in seen or (record.is_sidechain and not helper):
@@ -128,13 +137,15 @@ def _place(offset: int, number: int) -> str:
     return f"@{offset}.{number}" if number else f"@{offset}"
 
 
-def _part(record: Brief, place: str) -> _Part | None:
-    body = record.message if isinstance(record.message, BriefBody) else None
+def _part(record: Spoken, place: str) -> _Part | None:
+    body = record.message if isinstance(record.message, SpokenBody) else None
     content = body.content if body is not None else record.message or record.content
     text = block_text(content)
     if record.type == "assistant":
         return _Part(reply_key(record, body) or place, "assistant", record.timestamp, text)
     kinds = [block.type for block in content if isinstance(block, BriefBlock)] if isinstance(content, list) else []
+    if kinds == _RESULT and not text:
+        return None  # as most are
     results = kinds.count("tool_result")
     images = kinds.count("image") + kinds.count("document")
     said = user_said(record, text, results=results, images=images)

@@ -6,7 +6,8 @@ import os
 
 from msgspec import Struct, field
 
-from session_adapters.claude.records import Figures, ForkedFrom, Text, Usage, figures
+from session_adapters.claude.figures import Figures, figures
+from session_adapters.claude.records import ForkedFrom, Text, Usage
 from session_adapters.files import lines, open_file, read_at
 from session_adapters.sought import Seeker
 from session_adapters.times import parse_seconds

@@ -16,7 +16,7 @@ from session_adapters.base import Source
 __all__ = ["VISIBILITY", "Level", "Report", "Writer", "key_of"]
 
 _FIRST_BATCH = 1 << 20
-_BATCH = 6 << 20
+_BATCH = 4 << 20
 """Bytes that are collected before they are written: sorted, they make one segment of each FTS5 table."""
 _NAMES = 20_000
 """Numbers of names that are kept in mind."""

@@ -87,7 +87,8 @@ class StatusLines(Screen[None]):
         """What a search has looked at; `coverage` is empty where that took no look at any text."""
         sessions = self.snapshot.sessions
         agents = len({one.agent for one in sessions})
-        whose = f"{len(sessions):,} sessions of {agents} agent{'' if agents == 1 else 's'}"
+        number = f"{len(sessions):,} session{'' if len(sessions) == 1 else 's'}"
+        whose = f"{number} of {agents} agent{'' if agents == 1 else 's'}"
         if not coverage:
             return f"the list of {whose}"
         return f"titles, what was said, and what tools got and gave, in {whose}; {coverage}"

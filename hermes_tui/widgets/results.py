@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import islice
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -59,7 +60,7 @@ class Names:
 
     def fitting(self, query: Query) -> Sequence[Conversation]:
         """The conversations whose title, project, agent or id fits a query, the newest first: parts of words where
-        there is nothing but words, else whole ones."""
+        there is nothing but words, else whole ones, and then no more than are listed."""
         from hermes_tui.sessions.query.tree import Literally, Word, leaves
 
         if _plain(query.tree) is not None:
@@ -67,7 +68,8 @@ class Names:
         if not any(isinstance(leaf, Word | Literally) for leaf in leaves(query.tree, positive=True)):
             return []
         search = query.searches()
-        return [one for one, name in self._texts.candidates(query.tree) if _fits(search, one, name)]
+        near = self._texts.candidates(query.tree)
+        return list(islice((one for one, name in near if _fits(search, one, name)), _MOST + 1))
 
 
 def _name(part: SessionSummary) -> str:

@@ -29,6 +29,8 @@ __all__ = ["Terminal"]
 _TICKS = os.sysconf("SC_CLK_TCK")
 _QUIET = 0.25
 """Seconds without a byte after which the screen is looked at."""
+_AFTERWARDS = 10.0
+"""Seconds in which what the program started ends, too."""
 _LOOK = 3.0
 """Seconds after which it is looked at although the program goes on writing."""
 _QUERIES: tuple[tuple[re.Pattern[bytes], bytes], ...] = (
@@ -78,12 +80,16 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        family = self._family()
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM)
         end = time.perf_counter() + 5
         while os.waitpid(self.pid, os.WNOHANG)[0] == 0:
             if time.perf_counter() > end:
                 os.kill(self.pid, signal.SIGKILL)
+            time.sleep(0.02)
+        # What it started may write a little longer, into a directory that is removed next.
+        while any(_runs(pid) for pid in family) and time.perf_counter() < end + _AFTERWARDS:
             time.sleep(0.02)
         self._leaving = True
         self._thread.join()
@@ -213,3 +219,10 @@ class Terminal:
                 except FileNotFoundError:
                     continue
         return found
+
+
+def _runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False

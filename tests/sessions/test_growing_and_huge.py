@@ -57,16 +57,21 @@ def test_r_2_a_session_that_is_cut_anywhere_is_the_beginning_of_the_whole(
     manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache", agents=[agent], indexed=False)
     session_id, path = longest(manager, agent)
     data = path.read_bytes()
-    whole = told(manager.get(agent, session_id))
+    session = manager.get(agent, session_id)
+    whole, warnings = told(session), session.warnings
     assert len(whole) > 3
     ends = [at + 1 for at, byte in enumerate(data) if byte == 10]
     cuts = [end - back for end in ends[len(ends) // 2 :] for back in (0, 1, 2, 40)][-60:]
     lengths = set()
     for cut in cuts:
         path.write_bytes(data[:cut])
-        some = told(manager.get(agent, session_id))
+        session = manager.get(agent, session_id)
+        some = told(session)
         assert is_prefix(some, whole), cut
+        assert session.warnings <= warnings, "what is being written is not damaged"
         lengths.add(len(some))
+        path.write_bytes(data[:cut].removesuffix(b"\n"))
+        assert told(manager.get(agent, session_id)) == some, "a line that lacks only its newline is all there"
         manager.total_cost()
         manager.diff((agent, session_id), (agent, session_id))
         assert [json.loads(line) for line in manager.export(agent, session_id, "jsonl").splitlines()]

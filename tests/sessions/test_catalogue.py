@@ -296,6 +296,11 @@ def test_r_3_home_is_looked_up_at_every_call(
     found.append([one.session_id for one in manager.list("tiny")])
     assert found == [["one"], ["two"], ["one"]]
     assert Environment.current().home == other.home
+    monkeypatch.delenv("TINY_HOME")
+    for home, name in ((tiny_home.home, "one"), (other.home, "two")):
+        monkeypatch.setenv("HOME", str(home))
+        saved = SessionManager(cache_dir=tmp_path / "cache", agents=["tiny"]).catalogue.saved()
+        assert [one.session_id for one in saved.sessions] == [name], "each home's list is kept apart"
 
 
 def test_r_4_many_threads_at_once(tiny_home: TinyHome, manager: SessionManager) -> None:

@@ -9,8 +9,9 @@ __all__ = ["parse_when", "period"]
 
 _NAMED = {"today": 0, "yesterday": 1}
 """Name → days ago."""
-_BACK = re.compile(r"(\d{1,6})\s*([hdwmy])")
-_DAYS = {"d": 1, "w": 7, "m": 30, "y": 365}
+_BACK = re.compile(r"(\d{1,6})\s*(mo|[mhdwy])")
+_MINUTES = {"m": 1, "h": 60}
+_DAYS = {"d": 1, "w": 7, "mo": 30, "y": 365}
 _CALENDAR = re.compile(r"(\d{4})(?:-(\d{1,2})?(?:-(\d{1,2})?)?)?")
 _TICK = timedelta(microseconds=1)
 
@@ -18,8 +19,8 @@ _TICK = timedelta(microseconds=1)
 def parse_when(text: str, now: datetime) -> datetime | date:
     """The moment or the day meant by `text`; `now` is aware, in the local zone.
 
-    `today`, `yesterday`, `7d`, `2w`, `1m` (30 days), `1y` and `2026-11-21` are days; `12h` and ISO 8601 with a time
-    are moments. Raises `ValueError`.
+    `today`, `yesterday`, `7d`, `2w`, `1mo` (30 days), `1y` and `2026-11-21` are days; `30m` (minutes, as the list
+    tells ages), `12h` and ISO 8601 with a time are moments. Raises `ValueError`.
     """
     text = text.strip().lower()
     try:
@@ -49,15 +50,15 @@ def period(text: str, now: datetime) -> tuple[datetime, datetime]:
 
 
 def _no_date(text: str) -> ValueError:
-    return ValueError(f"{text!r} is no date; use 2026-11-21, 2026-11-21T10:30, 7d, 2w, yesterday")
+    return ValueError(f"{text!r} is no date; use 2026-11-21, 2026-11-21T10:30, 30m, 12h, 7d, 2w, yesterday")
 
 
 def _when(text: str, now: datetime) -> datetime | date:
     if text in _NAMED:
         return now.date() - timedelta(days=_NAMED[text])
     back = _BACK.fullmatch(text)
-    if back and back[2] == "h":
-        return now - timedelta(hours=int(back[1]))
+    if back and back[2] in _MINUTES:
+        return now - timedelta(minutes=int(back[1]) * _MINUTES[back[2]])
     if back:
         return now.date() - timedelta(days=int(back[1]) * _DAYS[back[2]])
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text):

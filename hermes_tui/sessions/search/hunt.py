@@ -178,8 +178,8 @@ class Hunt:
     def _titles(self, searches: Iterable[Search]) -> Iterator[Found]:
         for tree in {search.tree for search in searches}:
             titles = self._stores.titles.matching(tree)
-            # Nobody asks how well they fit beside what an index finds, or where there are more than are put in order.
-            scored = self._most is None or (self._index is None and len(titles) <= MOST_RANKED)
+            # Of more than are put in order by how well they fit, nobody asks how well.
+            scored = self._most is None or len(titles) <= MOST_RANKED
             for summary, title in titles:
                 search = self._searched(summary)
                 if search is not None and (search.tree is tree or search.tree == tree):

@@ -155,3 +155,14 @@ def test_a_comparison_says_what_could_not_be_read(tiny_home: TinyHome, cli: Cli)
     assert "0 changed, 1 removed, 0 added, 3 unchanged" in ran.out
     found = json.loads(cli("sessions", "diff", "tiny:one", "tiny:two", "--json").out)
     assert (found["b"]["warnings"], found["a"].get("warnings")) == (1, None)
+
+
+def test_what_is_said_beside_the_data_can_do_nothing_to_a_terminal(
+    tiny_home: TinyHome, cli: Cli, tmp_path: Path
+) -> None:
+    """The name of a file is the user's, or that of whoever made it up for them."""
+    tiny_home.add("one")
+    ran = cli("sessions", "export", "tiny", "one", "-o", str(tmp_path / "a\x1b]0;x\x07\u202eb.md"))
+    assert ran.code == 0
+    assert "hermes-tui: wrote" in ran.err and "b.md" in ran.err
+    assert not {char for char in ran.err if char in "\x1b\x07\u202e"}

@@ -398,7 +398,7 @@ def test_words_that_changed() -> None:
 def test_the_text_of_a_comparison_is_safe() -> None:
     evil = "\x1b]52;c;eA==\x07 \u202e [bold]"
     a, b = session([("user", f"{evil} one")]), session([("user", f"{evil} two"), ("assistant", evil)])
-    lines = list(diff_lines(diff(a, b)))
+    lines = list(diff_lines(diff(msgspec.structs.replace(a, title=evil, model=evil), b)))
     assert any("[-one-]{+two+}" in line for line in lines)
     assert "1 changed, 0 removed, 1 added, 0 unchanged" in lines
     assert not {char for line in lines for char in line if ord(char) < 0x20 or char == "\u202e"}

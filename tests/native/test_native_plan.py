@@ -248,6 +248,27 @@ def test_the_program_looks_into_the_stores_that_were_read(
     assert manager_for(home).resume("claude", one).env == {}
 
 
+def test_what_the_command_itself_wants_is_set_and_not_taken_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CODEX_HOME", "/elsewhere")
+    start = planned(tmp_path, NativeCommand(argv=("tiny",), cwd=str(tmp_path), env={"CODEX_HOME": "/c", "A": "1"}))
+    assert {name: start.env[name] for name in ("CODEX_HOME", "A")} == {"CODEX_HOME": "/c", "A": "1"}
+    assert start.unset == ()
+    assert start.environment()["CODEX_HOME"] == "/c"
+
+
+def test_places_are_absolute_whatever_they_are_named_by(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`~` is the home that is read, and a program that a relative PATH finds is found after `cd` too."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "tiny").write_text("#!/bin/sh\n")
+    (tmp_path / "tiny").chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", ".")
+    start = planned(tmp_path, NativeCommand(argv=("tiny",)), cwd=Path("~/work"))
+    assert (start.cwd, start.program, start.obstacles) == (str(tmp_path / "work"), str(tmp_path / "tiny"), ())
+
+
 def test_every_variable_that_leads_to_a_store_is_known() -> None:
     """Those that the adapters ask for, out of their source; the rest say where we are, not where a store is."""
     source = "\n".join(path.read_text() for path in (REPOSITORY / "adapters").rglob("*.py"))

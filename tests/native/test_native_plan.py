@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -287,6 +287,7 @@ WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]
 
 @settings(max_examples=30, deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=4))
+@example(["\x017", "\x1b[0m", "\x7f7"])
 def test_a_shell_reads_back_what_was_quoted(words: list[str]) -> None:
     """And nothing in the line can do anything to a terminal."""
     line = " ".join(quote(word) for word in words)

@@ -36,7 +36,7 @@ def tmux(
 def test_search_open_go_on_and_come_back(tmux: Tmux) -> None:
     tmux.until("42 sessions", "A long walk", "↵ open")
     tmux.keys("Down", "Down")
-    before = tmux.until("Session n39x", " 30 turns").splitlines()
+    before = tmux.until("Session n39x", "300 in 150 out").splitlines()
     tmux.type("/heron stood")
     tmux.until("2 of 42 sessions", "A long walk", "Birds of the lake", "stood still.", absent="Session n39x")
     tmux.keys("Enter")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import narration, output
-from hermes_tui.cli.machine import manager_of
+from hermes_tui.cli.machine import is_known, manager_of
 from hermes_tui.cli.when import when_option
 from hermes_tui.display import cell_width, count, dollars, fit, safe
 
@@ -46,7 +46,9 @@ def cost() -> None:
 @click.option("--local-days", is_flag=True, help="Days of the local time zone, not of UTC.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def report(context: click.Context, /, tags: Sequence[str], group_by: str, as_json: bool, **options: Any) -> None:
+def report(
+    context: click.Context, /, agent: str | None, tags: Sequence[str], group_by: str, as_json: bool, **options: Any
+) -> None:
     """Add up what sessions cost, in US dollars.
 
     What an agent recorded counts first, then what agent-mux recorded; the rest is estimated, call by call, from a
@@ -54,7 +56,7 @@ def report(context: click.Context, /, tags: Sequence[str], group_by: str, as_jso
     """
     manager = manager_of(context.find_root().obj.home)
     manager.costs.begin()
-    summary = manager.total_cost(tags=tuple(tags) or None, group_by=group_by, **options)
+    summary = manager.total_cost(agent=agent, tags=tuple(tags) or None, group_by=group_by, **options)
     manager.catalogue.close()
     groups = list((summary.breakdowns or {}).values())
     if as_json:
@@ -66,6 +68,8 @@ def report(context: click.Context, /, tags: Sequence[str], group_by: str, as_jso
         output.write("".join(f"{line}\n" for line in lines))
         if summary.estimated_usd:
             narration.say("hermes-tui: ~ is an estimate from a list of prices, not what was billed")
+    if agent is not None:
+        is_known(agent, manager.agents)
     if summary.unpriced:
         names = ", ".join(map(safe, summary.unpriced))
         tokens = count(summary.unpriced_tokens)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hermes_tui.cli import narration
 from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
 
-__all__ = ["environment_of", "manager_of"]
+__all__ = ["environment_of", "is_known", "manager_of"]
 
 
 def environment_of(home: Path | None) -> Environment | None:
@@ -29,3 +31,12 @@ def manager_of(home: Path | None, *, indexed: bool = True) -> SessionManager:
     from hermes_tui.sessions.manager import SessionManager
 
     return SessionManager(environment_of(home), indexed=indexed)
+
+
+def is_known(agent: str, agents: Sequence[str]) -> bool:
+    """Whether an agent is one of those that there are; says on standard error when it is not: of a mistyped name
+    nothing is found, and nothing else would tell why."""
+    if agent in agents:
+        return True
+    narration.say(f"hermes-tui: no agent is called {agent!r}; known are {', '.join(agents)}")
+    return False

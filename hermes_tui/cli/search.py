@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import narration, output
-from hermes_tui.cli.machine import manager_of
+from hermes_tui.cli.machine import is_known, manager_of
 from hermes_tui.cli.when import when_option
 from hermes_tui.display import age, count, fit, safe
 from hermes_tui.errors import ValidationError
@@ -110,8 +110,7 @@ def _marked(one: Result, marks: tuple[str, str]) -> str:
 
 def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: IndexService) -> None:
     """Say on standard error how much was found and how complete that is (law 4)."""
-    if agent is not None and agent not in agents:
-        narration.say(f"hermes-tui: no agent is called {safe(agent)!r}; known are {', '.join(agents)}")
+    if agent is not None and not is_known(agent, agents):
         return
     found = (
         "nothing"
@@ -149,7 +148,7 @@ def _explain(text: str, agents: Sequence[str]) -> None:
     asked = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter) and leaf.field == "agent"]
     for name in (name for leaf in asked for name in leaf.values):
         if not any(agent.startswith(name) for agent in agents):
-            narration.say(f"hermes-tui: no agent is called {safe(name)!r}; known are {', '.join(agents)}")
+            is_known(name, agents)
 
 
 @click.command("browse")
@@ -171,8 +170,8 @@ def browse(context: click.Context, agent: str | None, limit: int, as_json: bool)
         return
     for line in _browsed(found, datetime.now(UTC), output.terminal_width()):
         output.write(f"{line}\n")
-    if agent is not None and agent not in manager.agents:
-        narration.say(f"hermes-tui: no agent is called {safe(agent)!r}; known are {', '.join(manager.agents)}")
+    if agent is not None:
+        is_known(agent, manager.agents)
 
 
 def _browsed(sessions: Sequence[SessionSummary], now: datetime, width: int) -> Iterator[str]:

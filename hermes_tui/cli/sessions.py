@@ -19,6 +19,7 @@ from hermes_tui.cli.native import fork, resume
 from hermes_tui.cli.search import browse, search, window_lines, window_records
 from hermes_tui.cli.table import session_table
 from hermes_tui.cli.when import when_option
+from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.config import Window
@@ -36,6 +37,7 @@ def sessions() -> None:
 
 @sessions.command("list")
 @click.argument("agent", required=False)
+@click.option("--agent", "named", metavar="AGENT", help="The same as AGENT.")
 @click.option(
     "--since", callback=when_option, metavar="WHEN", help="Created then or later: 2026-11-21, 7d, yesterday."
 )
@@ -62,6 +64,7 @@ def list_(
     context: click.Context,
     /,
     agent: str | None,
+    named: str | None,
     as_json: bool,
     asc: bool,
     tags: Sequence[str],
@@ -71,6 +74,9 @@ def list_(
 
     Only their metadata is read. A cost is shown where the agent recorded it or it was added up before.
     """
+    if agent and named and agent != named:
+        raise ValidationError(f"one agent can be asked for, not {agent!r} and {named!r}")
+    agent = agent or named
     manager = manager_of(context.find_root().obj.home)
     limit = options.pop("limit")
     # One more than is shown tells whether there are more; a limit that is wrong is refused as it was given.

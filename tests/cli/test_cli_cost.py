@@ -44,6 +44,13 @@ def test_a_table(spender: Spender, capfd: pytest.CaptureFixture[str]) -> None:
     assert "estimate" in err
 
 
+def test_a_mistyped_agent_is_named(spender: Spender, capfd: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(spender, capfd, "--agent", "cluade", "--json")
+    assert (code, json.loads(out)["sessionCount"]) == (0, 0)
+    assert "no agent is called 'cluade'; known are claude, " in err
+    assert "no agent" not in run(spender, capfd, "--agent", "claude")[2]
+
+
 def test_what_nothing_is_recorded_of_is_not_free(spender: Spender, capfd: pytest.CaptureFixture[str]) -> None:
     path = spender.session("silent", cwd="/srv/empty")
     prompt = {

@@ -50,6 +50,12 @@ def test_list_without_an_agent_merges_all(tiny_home: TinyHome, cli: Cli) -> None
     assert {row["unifiedId"] for row in rows} == {"tiny:one", "copy:one", "crashing:one"}
 
 
+def test_the_agent_may_be_named_as_elsewhere(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one")
+    for named in (("tiny",), ("--agent", "tiny"), ("tiny", "--agent", "tiny")):
+        assert [row["agent"] for row in json.loads(cli("sessions", "list", *named, "--json").out)] == ["tiny"]
+
+
 def test_every_option_of_list(tiny_home: TinyHome, cli: Cli) -> None:
     for number in range(5):
         tiny_home.add(
@@ -82,6 +88,8 @@ def test_every_option_of_list(tiny_home: TinyHome, cli: Cli) -> None:
     ("arguments", "code", "name"),
     [
         (("sessions", "list", "bogus"), 3, "AGENT_NOT_FOUND"),
+        (("sessions", "list", "--agent", "bogus"), 3, "AGENT_NOT_FOUND"),
+        (("sessions", "list", "tiny", "--agent", "copy"), 2, "VALIDATION_ERROR"),
         (("sessions", "list", "tiny", "--limit", "-1"), 2, "VALIDATION_ERROR"),
         (("sessions", "list", "tiny", "--limit", "many"), 2, "VALIDATION_ERROR"),
         (("sessions", "list", "tiny", "--sort", "name"), 2, "VALIDATION_ERROR"),

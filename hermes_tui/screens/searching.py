@@ -21,7 +21,7 @@ from hermes_tui.screens.looking import Looking
 from hermes_tui.screens.offering import Offering
 from hermes_tui.watch import Slot
 from hermes_tui.widgets.header import SEARCHING
-from hermes_tui.widgets.results import Listed, Names, answer_of, listed, nothing_rows
+from hermes_tui.widgets.results import Listed, Names, answer_of, broken_rows, listed, nothing_rows
 from hermes_tui.widgets.session_rows import Conversation, Forest, Snippet
 from hermes_tui.widgets.transcript.loading import Kept
 
@@ -41,6 +41,8 @@ _LOOK_AGAIN = 3.0
 """Seconds after a change of the sessions at which the same question is asked again."""
 _LEAST_LINES = 20
 """Lines of the screen from which results have a second line."""
+_BROKEN = "broken off"
+"""What the header says of an answer to which there will be no more, for an error."""
 
 
 class Searching(FoundActions, Looking, Offering):
@@ -60,6 +62,8 @@ class Searching(FoundActions, Looking, Offering):
         self._previewer: Previewer | None = None
         self._snapshots: Slot[LiveSnapshot] | None = None
         self._snapshot_shown: LiveSnapshot | None = None
+        self._failure_said = ""
+        """Why the latest answer is broken off; empty where it is not."""
         self._listed = Listed()
         self._found: dict[str, LiveResult | None] = {}
         """Key of a conversation in the rows → what was found in it."""
@@ -93,6 +97,8 @@ class Searching(FoundActions, Looking, Offering):
         shown = self._snapshot_shown
         if self._is_early or (shown is not None and not shown.done):
             return SEARCHING
+        if shown is not None and shown.failure:
+            return _BROKEN
         return str(shown.coverage) if shown is not None and shown.coverage.sources else ""
 
     @property
@@ -242,8 +248,15 @@ class Searching(FoundActions, Looking, Offering):
         self._show_rows(top=top)
         main.said()
         if snapshot.done:
+            self._say_failure(snapshot.failure)
             self.look_later()
             self.wonder_later()
+
+    def _say_failure(self, failure: str) -> None:
+        """Say why the search broke off: once, while it is the same at every key."""
+        before, self._failure_said = self._failure_said, failure
+        if failure and failure != before:
+            self.notify(f"The search broke off: {failure}", severity="error", markup=False)
 
     def _fitting(self, query: Query) -> Sequence[Conversation]:
         """What fits by name: the same for every snapshot of an answer."""
@@ -264,7 +277,9 @@ class Searching(FoundActions, Looking, Offering):
         main, query, snapshot = self._main, self.query_shown, self._snapshot_shown
         if query is None or snapshot is None:
             return
-        if not self._listed.conversations:
+        if not self._listed.conversations and snapshot.failure:
+            answer = broken_rows(query, snapshot.failure, main.sessions.size.width)
+        elif not self._listed.conversations:
             covered = str(snapshot.coverage) if snapshot.coverage.sources else ""
             searched, width = main.searched_words(covered), main.sessions.size.width
             answer = nothing_rows(query, searched, width, self.offered_for(query.text))

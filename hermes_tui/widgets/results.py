@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.search.model import Result
     from hermes_tui.sessions.search.titles import Titles
 
-__all__ = ["Listed", "Names", "answer_of", "finder", "listed", "nothing_rows", "snippet_of"]
+__all__ = ["Listed", "Names", "answer_of", "broken_rows", "finder", "listed", "nothing_rows", "snippet_of"]
 
 
 _MOST = 200
@@ -180,6 +180,16 @@ def nothing_rows(query: Query, searched: str, width: int, instead: str = "") -> 
         said += [f"Did you mean {safe(instead)}? Tab in the box searches for that.", ""]
     said += [f"Searched: {searched}.", ""]
     said += [f"Try {one}" for one in _advice(query)]
+    return _text_rows(said, width)
+
+
+def broken_rows(query: Query, failure: str, width: int) -> Answer:
+    """What stands in the place of results where an error ended the search before there was one."""
+    said = [f"The search for {safe(query.text.strip())} broke off", "", f"{safe(failure)}.", ""]
+    return _text_rows([*said, "Another question is searched for as ever."], width)
+
+
+def _text_rows(said: Sequence[str], width: int) -> Answer:
     lines = [line for text in said for line in (wrap(text, max(10, width - 2)) or [""])]
     return Answer([Row(line or " ") for line in lines], lambda text: ())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import stat
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
@@ -24,7 +24,8 @@ from hermes_tui.screens.main import MainScreen
 from hermes_tui.screens.menu import MenuScreen
 from hermes_tui.sessions.catalogue import Catalogue
 from hermes_tui.sessions.query import FILTERS
-from hermes_tui.sessions.search.model import Coverage
+from hermes_tui.sessions.search.hunt import Hunt
+from hermes_tui.sessions.search.model import Coverage, Found
 from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.widgets.page import Page
 from hermes_tui.widgets.search_box import SearchBox
@@ -427,3 +428,26 @@ async def test_two_thousand_odd_strings(program: Program, claude_home: ClaudeHom
     finally:
         threading.excepthook = hook
     assert not failed
+
+
+async def test_a_search_that_breaks_off_says_so_and_the_next_one_works(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk(claude_home)
+    run = Hunt.run
+
+    def broken(hunt: Hunt) -> Iterator[Found]:
+        raise RuntimeError("a secret that was read")
+
+    async with program(claude_home.home, size=(100, 30)) as pilot:
+        main = main_of(pilot)
+        monkeypatch.setattr(Hunt, "run", broken)
+        await search(pilot, "jetty")
+        assert "The search for jetty broke off" in screen_text(pilot) and "searching" not in screen_text(pilot)
+        await search(pilot, "heron")  # a name has it; what was said was not searched
+        assert titles(main) == ["Something else"] and "· broken off" in screen_text(pilot)
+        (said,) = [one.message for one in pilot.app._notifications]
+        assert said.startswith("The search broke off: unexpected error (RuntimeError); details are in ")
+        monkeypatch.setattr(Hunt, "run", run)
+        await search(pilot, "jetty")
+        assert titles(main) == ["Birds of the lake"] and "1 of 3 sessions · all scanned" in screen_text(pilot)

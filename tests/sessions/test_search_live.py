@@ -13,11 +13,14 @@ from pathlib import Path
 import pytest
 
 from claude_lines import ClaudeHome
+from hermes_tui import paths
+from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.sessions.query import parse
+from hermes_tui.sessions.query import Query, parse
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.live import LiveSearch, LiveSnapshot
 from hermes_tui.sessions.search.model import Found, SearchOptions
+from hermes_tui.sessions.search.stores import CatalogueStores
 from indexing import build
 from session_adapters.base import Environment
 from tiny_home import START, TinyHome
@@ -258,3 +261,49 @@ def test_what_is_seen_is_of_the_session_that_is_named(
     finally:
         go_on.set()
         live.close()
+
+
+def test_an_unexpected_error_is_said_and_the_next_question_works(
+    live: LiveSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was found before it stays; the log says where, and nothing of what was read."""
+    run = Hunt.run
+
+    def broken(hunt: Hunt) -> Iterator[Found]:
+        found = run(hunt)
+        yield next(found)
+        raise RuntimeError("a secret that was read")
+
+    monkeypatch.setattr("hermes_tui.sessions.search.live._EVERY", 0.0)
+    monkeypatch.setattr(Hunt, "run", broken)
+    live.ask("question")
+    answer = live.wait(_LONG)
+    assert answer.done and answer.query.text == "question" and len(answer.results) == 1
+    assert [one.reason for one in answer.problems] == [answer.failure]
+    assert "RuntimeError" in answer.failure and "secret" not in answer.failure
+    said = paths.log_file().read_text()
+    assert str(paths.log_file()) in answer.failure
+    assert "RuntimeError" in said and "test_search_live.py" in said and "secret" not in said
+    assert live.preview(answer.results[0].summary.unified_id) is not None
+    monkeypatch.setattr(Hunt, "run", run)
+    live.ask("question 0")
+    answer = live.wait(_LONG)
+    assert answer.done and answer.total == 40 and not answer.problems and not answer.failure
+
+
+def test_an_error_before_anything_is_found_is_said_of_the_question_that_met_it(live: LiveSearch) -> None:
+    stores = live._stores
+
+    def broken(query: Query) -> CatalogueStores:
+        raise HermesTuiError("the prices cannot be read")
+
+    live.ask("question 0")
+    assert live.wait(_LONG).total == 40
+    live._stores = broken
+    live.ask("question 1")
+    answer = live.wait(_LONG)
+    assert answer.done and answer.query.text == "question 1" and not answer.results
+    assert answer.failure == "the prices cannot be read"
+    live._stores = stores
+    live.ask("question 0")
+    assert live.wait(_LONG).total == 40

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.log import write_failure
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.query import Query, parse
 from hermes_tui.sessions.search.discovery import RANKED, details, glimpse
@@ -65,6 +67,8 @@ class LiveSnapshot(Struct, frozen=True, kw_only=True):
     """There will be no more."""
     coverage: Coverage = Coverage()
     problems: tuple[Problem, ...] = ()
+    failure: str = ""
+    """Why it broke off, in one sentence that is among the problems too; empty where it did not."""
 
 
 class _Known(NamedTuple):
@@ -155,7 +159,10 @@ class LiveSearch:
                     return
                 query, number = self._asked, self._number
             if query is not None:
-                self._answer(query, number)
+                try:
+                    self._answer(query, number)
+                except Exception as error:  # a bug must not end the search for the rest of the run
+                    self._break_off(query, number, error)
 
     def _answer(self, query: Query, number: int) -> None:
         def superseded() -> bool:
@@ -186,6 +193,21 @@ class LiveSearch:
                 show()
         if not superseded():
             show(done=True)
+
+    def _break_off(self, query: Query, number: int, error: Exception) -> None:
+        """Say why there will be no more; what was found by then stays."""
+        failure = str(error)
+        if not isinstance(error, HermesTuiError):
+            path = write_failure(error)
+            where = f"details are in {path}" if path else "the log cannot be written"
+            failure = f"unexpected error ({type(error).__name__}); {where}"
+        known = self.snapshot.query is query
+        shown = self.snapshot if known else LiveSnapshot(query=query)
+        problem = Problem(agent="hermes-tui", path="", reason=failure)
+        snapshot = replace(
+            shown, version=shown.version + 1, done=True, problems=(*shown.problems, problem), failure=failure
+        )
+        self._publish(snapshot, number, self._conversations if known else None)
 
     def _show(
         self,

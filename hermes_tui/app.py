@@ -232,6 +232,10 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
     def _lanes_failed(self, reason: str) -> None:
         self._in_loop(lambda: self.notify(reason, severity="error", markup=False))
 
+    def say_mishap(self, sentence: str) -> None:
+        """Say that a thread has ended by an error of ours; from that thread."""
+        self._in_loop(lambda: self.notify(sentence, severity="error", markup=False, timeout=60))
+
     def _show_lanes(self, news: LaneNews) -> None:
         from hermes_tui.screens.lanes import LanesScreen
 

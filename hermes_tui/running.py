@@ -15,6 +15,7 @@ from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import ValidationError
+from hermes_tui.mishap import mishaps_told
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.signals import Guard
 from hermes_tui.themes import NO_COLOUR_THEME, PLAIN_THEME, THEMES, has_few_colours
@@ -65,7 +66,8 @@ def run_app(
         curtain.give_back_signals()
     guard.install()
     try:
-        app.run(mouse=config.mouse)
+        with mishaps_told(app.say_mishap):
+            app.run(mouse=config.mouse)
     finally:
         app.watch_thread.join()
         app.bookkeeper.join(patience)

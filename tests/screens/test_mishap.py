@@ -1,0 +1,51 @@
+"""A thread that an error of ours ends."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from typing import cast
+
+from textual.pilot import Pilot
+
+from claude_lines import ClaudeHome
+from hermes_tui import paths
+from hermes_tui.app import HermesApp
+from hermes_tui.mishap import mishaps_told
+from pilots import toasts, until
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+
+def _fail() -> None:
+    raise ZeroDivisionError("hunter2")
+
+
+def _leave() -> None:
+    raise SystemExit(3)
+
+
+async def test_a_thread_that_ends_by_an_error_is_said_and_noted(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("Any")
+    async with program(claude_home.home) as pilot:
+        with mishaps_told(cast(HermesApp, pilot.app).say_mishap):
+            for name, target in (("leaving", _leave), ("bookkeeper", _fail)):
+                thread = threading.Thread(target=target, name=name)
+                thread.start()
+                thread.join()
+        await until(pilot, lambda: toasts(pilot))
+        (said,) = toasts(pilot)
+    assert "(ZeroDivisionError) in «bookkeeper»" in said
+    assert str(paths.log_file()) in said
+    noted = paths.log_file().read_text()
+    assert "builtins.ZeroDivisionError" in noted and "_fail" in noted
+    assert "hunter2" not in noted + said
+    assert paths.log_file().stat().st_mode & 0o777 == 0o600
+
+
+def test_it_is_told_only_meanwhile() -> None:
+    before = threading.excepthook
+    with mishaps_told(lambda sentence: None):
+        assert threading.excepthook is not before
+    assert threading.excepthook is before

@@ -113,7 +113,9 @@ def test_where_there_is_no_room_no_half_of_a_file_is_left(
     target.parent.mkdir()
     if there:
         target.write_text("as it was")
-    command = [sys.executable, "-m", "hermes_tui", "--home", str(tiny_home.home), "sessions", "export", "tiny:one"]
+    # Without -B the interpreter would keep the halves of what it compiles, for everybody.
+    command = [sys.executable, "-B", "-m", "hermes_tui", "--home", str(tiny_home.home)]
+    command += ["sessions", "export", "tiny:one"]
     ran = subprocess.run(
         ["/bin/sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *command, "--force", "-o", str(target)],
         env=process_environment,

@@ -154,7 +154,7 @@ def test_a_disk_that_is_full_while_a_store_is_brought_up(store: Callable[..., Pa
 def in_a_process(code: str, path: Path) -> str:
     """What Python code prints about a store, in a process whose limits are its own."""
     return subprocess.run(
-        [sys.executable, "-c", code, str(path)],
+        [sys.executable, "-B", "-c", code, str(path)],
         env={"PYTHONPATH": os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))},
         capture_output=True,
         text=True,

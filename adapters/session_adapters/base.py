@@ -251,12 +251,18 @@ class Adapter(ABC):
         return None
 
     def full_text(
-        self, source: Source, expression: str, runs: Sequence[str] = (), *, thorough: bool = True
+        self,
+        source: Source,
+        expression: str,
+        runs: Sequence[str] = (),
+        *,
+        thorough: bool = True,
+        session_ids: Collection[str] | None = None,
     ) -> Sequence[Text] | None:
-        """The messages that the store's own FTS5 indexes find for an expression (empty: any), newest first and
-        without their texts, and which hold each of `runs`: texts of Han, Kana or Hangul, without blanks. None where
-        there is no such index or it cannot be read, and, unless `thorough`, where messages would have to be read for
-        a run. What the store does not index is not found."""
+        """The messages (those of `session_ids` alone, where given) that the store's own FTS5 indexes find for an
+        expression (empty: any), newest first and without their texts, and which hold each of `runs`: texts of Han,
+        Kana or Hangul, without blanks. None where there is no such index or it cannot be read, and, unless
+        `thorough`, where messages would have to be read for a run. What the store does not index is not found."""
         return None
 
     def _ids(self, source: Source, report: Report) -> Sequence[str]:

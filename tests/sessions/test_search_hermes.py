@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.service import index_file
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
@@ -145,6 +146,70 @@ def test_every_kind_of_index_is_asked(
     unknown = expression and tables == "none"
     assert ids(thorough=True) == (None if unknown else wanted)
     assert ids(thorough=False) == (None if unknown or (runs and not known) else wanted)
+
+
+@pytest.mark.parametrize("by_session", [True, False])
+@pytest.mark.parametrize("most", [1, 3, 1000])
+@pytest.mark.parametrize(("expression", "runs"), [('"docker"', []), ('"the"', []), ("", ["大别山"]), ("", ["桂林"])])
+def test_of_some_sessions_every_row_is_told(
+    home: Path, tmp_path: Path, expression: str, runs: list[str], most: int, *, by_session: bool
+) -> None:
+    """Whether their rows are looked up by their ids or there is no index of those; also of one whose id is no text.
+    What they are is read off the rows with SQL."""
+    copy = tmp_path / "home"
+    shutil.copytree(home, copy)
+    path = copy / ".hermes" / "state.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute(
+            "INSERT INTO messages (session_id, role, content, timestamp) VALUES (CAST(? AS TEXT), 'user', ?, 1e9)",
+            (b"bro\xffken", "the docker of 大别山 in 桂林"),
+        )
+        if not by_session:
+            connection.execute("DROP INDEX idx_messages_session")
+        connection.commit()
+        connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
+        known = "id IN (SELECT rowid FROM messages_fts WHERE messages_fts MATCH ?)"
+        rows = connection.execute(
+            f"SELECT id, session_id FROM messages WHERE {'instr(content, ?)' if runs else known} ORDER BY id DESC",
+            (*runs, expression)[:1],
+        ).fetchall()
+    sessions = sorted({session for _, session in rows})
+    assert "bro\ufffdken" in sessions
+    adapter = HermesAdapter(Environment(home=copy))
+    (source,) = [one for one in adapter.sources(lambda problem: None) if one.path == str(path)]
+    for chosen in (sessions[:most], sessions[-most:], ["bro\ufffdken"], ["nobody"]):
+        answer = adapter.full_text(source, expression, runs, session_ids=chosen)
+        assert answer is not None
+        assert [(int(one.message_id), one.session_id) for one in answer] == [row for row in rows if row[1] in chosen]
+
+
+@pytest.mark.parametrize("indexed", [True, False])
+@pytest.mark.parametrize("word", ["function", "docker", "terminal"])
+def test_a_filter_leaves_all_places_of_the_sessions_it_leaves(
+    home: Path, real: Oracle, tmp_path: Path, word: str, *, indexed: bool
+) -> None:
+    """Those that the real one names, each session counted by itself. Words such as `function` are in no text that is
+    shown."""
+    environment = Environment(home=home)
+    manager = SessionManager(environment, cache_dir=tmp_path / "cache")
+    manager.catalogue.refresh()
+    if indexed:
+        build(environment, index_file(environment, tmp_path / "cache"))
+    theirs: dict[str, set[str]] = {}
+    for row in real.db("search_messages", word, limit=10_000):
+        theirs.setdefault(row["session_id"], set()).add(str(row["id"]))
+    sources = {one.session_id: one.source for one in manager.catalogue.snapshot.sessions}
+    for name in {sources[session] for session in theirs}:
+        query = parse(f"source:{name} {word}")
+        index = Index(index_file(environment, tmp_path / "cache")) if indexed else None
+        parts: dict[str, Part] = {}
+        for one in Hunt(manager.searches.stores(query, SearchOptions()), query, index).run():
+            parts.setdefault(one.summary.session_id, Part(one.summary)).add(one)
+        assert {sources[one] for one in parts} == {name}
+        for session, ids in theirs.items():
+            if sources[session] == name:
+                assert ids <= {match.message_id for match in parts[session].places}
+                assert parts[session].total >= len(ids)
 
 
 @pytest.mark.parametrize("text", EVERYDAY)

@@ -299,14 +299,21 @@ class HermesAdapter(Adapter):
             return None  # reading it session by session reports it
 
     def full_text(
-        self, source: Source, expression: str, runs: Sequence[str] = (), *, thorough: bool = True
+        self,
+        source: Source,
+        expression: str,
+        runs: Sequence[str] = (),
+        *,
+        thorough: bool = True,
+        session_ids: Collection[str] | None = None,
     ) -> Sequence[Text] | None:
         """See `Adapter.full_text`: both indexes, in every form that Hermes gave them (facts: hermes.md 2.6)."""
         if source.layout == LAYOUT:
             return None
         try:
             return read_database(
-                source.path, lambda connection: ask_index(connection, expression, runs, thorough=thorough)
+                source.path,
+                lambda connection: ask_index(connection, expression, runs, session_ids, thorough=thorough),
             )
         except (DatabaseMissing, DatabaseUnreadable, OSError):
             return None  # reading the messages themselves reports it

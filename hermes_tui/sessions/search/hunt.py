@@ -290,22 +290,27 @@ class Hunt:
             if asked is None:
                 continue
             for shelf in self._stores.answering:
-                adapter = self._adapter(shelf)
+                wanted = {key: one for key, one in self._wanted(shelf).items() if one.search.tree == search.tree}
+                adapter = self._adapter(shelf) if wanted else None
                 if adapter is None:
                     continue
                 thorough = key_of(shelf.source) in open_places  # else our index has told already
-                rows = adapter.full_text(shelf.source, *asked, thorough=thorough)
+                some = None if len(wanted) == len(shelf.sessions) else wanted
+                rows = adapter.full_text(shelf.source, *asked, thorough=thorough, session_ids=some)
                 if rows:
-                    yield from self._sift(self._rows(rows, self._wanted(shelf), search.tree))
+                    yield from self._sift(self._rows(rows, wanted))
 
-    def _rows(self, rows: Iterable[Text], wanted: Mapping[str, Wanted], tree: Tree) -> Iterator[Found]:
+    def _rows(self, rows: Iterable[Text], wanted: Mapping[str, Wanted]) -> Iterator[Found]:
+        """What rows of a store's own index say, all of a session at once."""
+        places: dict[str, list[Match]] = {}
         for row in rows:
-            one = wanted.get(row.session_id)
-            if one is None or one.search.tree != tree or (row.visibility == "rewound" and not self._rewound):
+            if row.session_id not in wanted or (row.visibility == "rewound" and not self._rewound):
                 continue
             field: Field = "prose" if row.role in ("user", "assistant") else "tool"
             place = Match(row.message_id, field, row.role, row.time, row.visibility, guessed=True)
-            yield Found(one.summary, (place,), 1)
+            places.setdefault(row.session_id, []).append(place)
+        for session_id, found in places.items():
+            yield Found(wanted[session_id].summary, tuple(found), 1)
 
     # The stores --------------------------------------------------------------------------------------------
 

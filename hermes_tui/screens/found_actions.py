@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual import on
@@ -14,9 +14,12 @@ from hermes_tui.widgets.transcript.pane import TranscriptPane
 
 if TYPE_CHECKING:
     from hermes_tui.screens.main import MainScreen
+    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.search.live import LivePart
     from hermes_tui.sessions.search.within import Within
+    from session_adapters.model import SessionSummary
 
-__all__ = ["Aim", "FoundActions"]
+__all__ = ["Aim", "FoundActions", "Walk"]
 
 
 class Aim(NamedTuple):
@@ -25,6 +28,19 @@ class Aim(NamedTuple):
     unified_id: str
     within: Within
     message_id: str
+    """Empty for its end."""
+    step: int = 0
+    """1 for its first match, -1 for its last one, whatever `message_id` is."""
+
+
+class Walk(NamedTuple):
+    """What one goes through from match to match before the next conversation; it stays the same while more is
+    found."""
+
+    key: str
+    """Of the conversation in the list."""
+    parts: Sequence[LivePart]
+    """The one that is opened from the list at first."""
 
 
 class FoundActions(Screen[None]):
@@ -36,8 +52,9 @@ class FoundActions(Screen[None]):
 
     # Opening -----------------------------------------------------------------------------------------------
 
-    def open_found(self, conversation: Conversation) -> None:
-        """Open the session that was found at its match."""
+    def open_found(self, conversation: Conversation, step: int = 0) -> None:
+        """Open the session that was found at its best match; with a `step`, the conversation at its first match (1)
+        or its last one (-1)."""
         query = self._main.query_shown
         if query is None:
             return
@@ -46,6 +63,11 @@ class FoundActions(Screen[None]):
         result = self._main._found.get(conversation.key)
         summary = result.summary if result is not None else conversation.tip
         self.remember_query()
+        parts = self._main._live.parts(query, summary.unified_id) if self._main._live is not None else ()
+        self._main._walk = Walk(conversation.key, parts)
+        if step and parts:
+            self._open_part(query, parts[0 if step > 0 else -1], step)
+            return
         seen = self._main.seen_of(query, summary.unified_id)
         message_id = ""
         if seen is not None and seen.whole and seen.result is not None:
@@ -53,7 +75,17 @@ class FoundActions(Screen[None]):
         elif result is not None and result.match is not None:
             place = result.match.place
             message_id = result.match.message_id or (f"#{place}" if place is not None else "")
-        self._main._aim = Aim(summary.unified_id, Within(query, summary), message_id)
+        self._aim_at(Aim(summary.unified_id, Within(query, summary), message_id), summary)
+
+    def _open_part(self, query: Query, part: LivePart, step: int) -> None:
+        """Open it at its first match, or at its last where one comes from below."""
+        from hermes_tui.sessions.search.within import Within
+
+        summary = part.summary
+        self._aim_at(Aim(summary.unified_id, Within(query, summary), "", step if part.in_texts else 0), summary)
+
+    def _aim_at(self, aim: Aim, summary: SessionSummary) -> None:
+        self._main._aim = aim
         if not self._main.request(summary):
             self.take_aim()
 
@@ -64,12 +96,18 @@ class FoundActions(Screen[None]):
             return
         self._main._aim = None
         pane.light(aim.within)
-        if aim.message_id:
+        if aim.step:
+            pane.enter(aim.step)
+        elif aim.message_id:
             pane.go_to(aim.message_id)
 
     @on(TranscriptPane.NoMore)
     def _no_more(self, event: TranscriptPane.NoMore) -> None:
-        sessions = self._main.sessions
+        sessions, query = self._main.sessions, self._main.query_shown
+        part = self._part_beyond(event.step)
+        if part is not None and query is not None:
+            self._open_part(query, part, event.step)
+            return
         before = sessions.cursor
         if self._main._question is not None:
             sessions.action_move(event.step)
@@ -77,7 +115,16 @@ class FoundActions(Screen[None]):
         if sessions.cursor == before or conversation is None:
             self.notify(f"There is no match {'below' if event.step > 0 else 'above'} this one.", markup=False)
         else:
-            self.open_found(conversation)
+            self.open_found(conversation, event.step)
+
+    def _part_beyond(self, step: int) -> LivePart | None:
+        """The next or the previous part with a match of the conversation that is open; None behind the last."""
+        walk, here, shown = self._main._walk, self._main.sessions.highlighted, self._main.pane.summary
+        if walk is None or here is None or shown is None or here.key != walk.key:
+            return None
+        ids = [one.summary.unified_id for one in walk.parts]
+        at = ids.index(shown.unified_id) + step if shown.unified_id in ids else -1
+        return walk.parts[at] if 0 <= at < len(ids) else None
 
     # Coming and going --------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from textual.widgets import Input
 
 from hermes_tui.previewer import Previewer, look
 from hermes_tui.recent import Recent
-from hermes_tui.screens.found_actions import Aim, FoundActions
+from hermes_tui.screens.found_actions import Aim, FoundActions, Walk
 from hermes_tui.screens.looking import Looking
 from hermes_tui.screens.offering import Offering
 from hermes_tui.watch import Slot
@@ -70,6 +70,7 @@ class Searching(FoundActions, Looking, Offering):
         self._lines: dict[str, Snippet] = {}
         """Unified id of a session that was found → the line below it."""
         self._aim: Aim | None = None
+        self._walk: Walk | None = None
         self._kept: Kept | None = None
         """The transcript as it was before the search."""
         self._was_reading = False
@@ -299,7 +300,8 @@ class Searching(FoundActions, Looking, Offering):
 
     def _forget_answer(self) -> None:
         self._question = self.query_shown = self._snapshot_shown = None
-        self._listed, self._found, self._lines, self._aim = Listed(), {}, {}, None
+        self._listed, self._found, self._lines = Listed(), {}, {}
+        self._aim = self._walk = None
         if self._live is not None:
             self._live.ask("")
 

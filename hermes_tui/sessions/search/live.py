@@ -26,7 +26,7 @@ from hermes_tui.sessions.search.model import Coverage, Match, Result
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["LiveResult", "LiveSearch", "LiveSnapshot"]
+__all__ = ["LivePart", "LiveResult", "LiveSearch", "LiveSnapshot"]
 
 _EVERY = 0.05
 """Seconds between two snapshots at least, while more is found. The first comes after as many, or before anything is
@@ -48,6 +48,14 @@ class LiveResult(Struct, frozen=True):
     """Places found by now."""
     score: float
     """How well it fits, from 0 to 1; 0 while it is not known."""
+
+
+class LivePart(NamedTuple):
+    """A session of a conversation in a snapshot."""
+
+    summary: SessionSummary
+    in_texts: bool
+    """Something was found in its messages, not by its title or a filter alone."""
 
 
 class LiveSnapshot(Struct, frozen=True, kw_only=True):
@@ -127,6 +135,21 @@ class LiveSearch:
         """As `preview`, with the snippet alone, which takes less reading. Raises what reading does."""
         found = self._found(unified_id)
         return glimpse(found.stores, found.query, found.conversation, found.part) if found else None
+
+    def parts(self, query: Query, unified_id: str) -> tuple[LivePart, ...]:
+        """What to go through in the conversation of a session of the latest snapshot: that session, then, the newest
+        first, the others with a match in their messages. Nothing is read; empty where it is not in it any more, or
+        the snapshot is of another question."""
+        found = self._found(unified_id)
+        if found is None or found.query.tree != query.tree:
+            return ()
+        parts = [LivePart(one.summary, _is_in_texts(one)) for one in found.conversation.parts.values()]
+        parts.sort(key=lambda one: (one.summary.updated_at, one.summary.session_id), reverse=True)
+        first = found.part.summary
+        return (
+            *(one for one in parts if one.summary is first),
+            *(one for one in parts if one.summary is not first and one.in_texts),
+        )
 
     def _found(self, unified_id: str) -> _Known | None:
         """The very session that is shown: while more is found, or once its texts were compared, another part of its
@@ -261,6 +284,11 @@ class LiveSearch:
 def _result(conversation: Conversation) -> LiveResult:
     part = conversation.best
     return LiveResult(part.summary, part.anchor, conversation.total, conversation.score)
+
+
+def _is_in_texts(part: Part) -> bool:
+    anchor = part.anchor
+    return anchor is not None and anchor.field != "title"
 
 
 def _have_places(conversations: Sequence[Conversation]) -> bool:

@@ -7,7 +7,7 @@ presses another key.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TranscriptFinding", "lit"]
 
+_EDGES = {1: "first match", -1: "last match"}
+"""What is wanted of what is earlier on the way to the first or the last match of all."""
+
 
 class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
     """A transcript in which something is looked for."""
@@ -35,6 +38,8 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
     _within: Within | None = None
     _sought = ""
     """Id of the message that is wanted, or `#` and its index."""
+    _entering = False
+    """The first or the last match of all is looked for."""
 
     def _no_more(self, step: int) -> None:
         """Called when there is no further match in the direction of `step`."""
@@ -56,29 +61,60 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
         """Go to the next (1) or previous (-1) message with a match."""
         if self._within is None or self._transcript is None:
             self._refuse("Nothing is looked for: press / and type")
+        elif not self._entering and self._wanted not in _EDGES.values():
+            self._wanted = ""
+            self._find(self._find_next(self._transcript, self._within, step))
+
+    def enter(self, step: int) -> None:
+        """Go to the first (1) or last (-1) message with a match, reading what is before where it has to be; stay
+        where there is none. Until then `find_next` does nothing."""
+        if self._within is None or self._transcript is None or not self._within.has_places:
             return
-        self.run_worker(
-            self._find_next(self._transcript, self._within, step), group="transcript.find", exclusive=True
-        )
+        if step > 0 and not self._view.complete:
+            self._wanted = _EDGES[step]
+            self._settle()
+        else:
+            self._entering = True
+            self._find(self._enter(self._transcript, self._within, step))
+
+    def _find(self, finding: Coroutine[None, None, None]) -> None:
+        self.run_worker(finding, group="transcript.find", exclusive=True)
+
+    async def _enter(self, transcript: Transcript, within: Within, step: int) -> None:
+        try:
+            at = -1 if step > 0 else len(self._view.column)
+            found = await self._go_on(transcript, within, step, at)
+        finally:
+            self._entering = False
+        if found is False and step < 0 and not self._view.complete:
+            self._wanted = _EDGES[step]
+            self._settle()
 
     async def _find_next(self, transcript: Transcript, within: Within, step: int) -> None:
+        found = await self._go_on(transcript, within, step, self._view.cursor.entry)
+        if found is False and step < 0 and not self._view.complete and within.has_places:
+            self._wanted = "match"
+            self._settle()
+        elif found is False:
+            self._no_more(step)
+
+    async def _go_on(self, transcript: Transcript, within: Within, step: int, at: int) -> bool | None:
+        """Go to the nearest match beyond `at` among what is loaded; whether there is one. None where something else
+        is shown by now."""
         messages = [entry.message for entry in self._view.column.entries]
-        index = await aside(within.next, messages, self._view.cursor.entry, step)
+        index = await aside(within.next, messages, at, step)
         if transcript is not self._transcript or within is not self._within:
-            return
+            return None
         if index is not None:
             # What was read meanwhile came in front, or behind.
             wanted = messages[index]
             entries = self._view.column.entries
             index = next((at for at, entry in enumerate(entries) if entry.message is wanted), None)
-        if index is not None:
-            self._show(index)
-            self._settle()
-        elif step < 0 and not self._view.complete and within.has_places:
-            self._wanted = "match"
-            self._settle()
-        else:
-            self._no_more(step)
+        if index is None:
+            return False
+        self._show(index)
+        self._settle()
+        return True
 
     # Getting there -----------------------------------------------------------------------------------------
 
@@ -91,11 +127,16 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
         super()._settled()
 
     def _arrived(self, read_all: bool, added: int) -> None:
+        if self._wanted == _EDGES[1]:
+            if read_all:
+                self._wanted = ""
+                self.enter(1)
+            return
         entries = self._view.column.entries
         found: int | None = None
         if self._wanted == "message":
             found = self._place(read_all, added)
-        elif self._wanted == "match" and self._within is not None:
+        elif self._wanted in ("match", _EDGES[-1]) and self._within is not None:
             found = self._within.next([entry.message for entry in entries], added, -1)
         if found is None and not read_all:
             return
@@ -104,7 +145,7 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
             self._show(found)
         elif wanted == "match":
             self._no_more(-1)
-        else:
+        elif wanted == "message":
             self._refuse("The message that was found is not in the conversation any more")
 
     def _place(self, read_all: bool, added: int) -> int | None:

@@ -171,7 +171,6 @@ class TranscriptPane(TranscriptFinding, can_focus=True, inherit_bindings=False):
 
     def action_match(self, step: int) -> None:
         """Go to the next or the previous match of the search."""
-        self._wanted = ""
         self.find_next(step)
 
     def action_toggle_raw(self) -> None:

@@ -24,7 +24,7 @@ def commands_of(app: HermesApp, screen: Screen[Any]) -> Iterator[SystemCommand]:
     main = app.main
     if screen is main:
         yield SystemCommand("Search", "All that was said and done, and titles, projects, ids", main.action_filter)
-        for name, query in app.config.searches.items():
+        for name, query in main.saved_searches():
             yield SystemCommand(f"Search: {safe(name)}", safe(query), partial(main.search_for, query))
         yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
         yield from session_commands(main)

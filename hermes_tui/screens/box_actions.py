@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 from textual.screen import Screen
 
 from hermes_tui.display import safe
-from hermes_tui.recent import RecentUnreadable
+from hermes_tui.query_file import SearchesUnreadable, tidy
 from hermes_tui.widgets.line import Part
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ _OFFERED = 6
 """Ways to complete a filter that are named."""
 _NEAR = 0.8
 """How like a filter's name another one must be to be taken for it mistyped: one letter of five is another."""
-_RECENT = 9
-"""Recent searches in the menu."""
 
 
 class BoxActions(Screen[None]):
@@ -31,8 +29,8 @@ class BoxActions(Screen[None]):
     _recalled = ""
     """The recent search that was put into the box; moving on goes to the next one."""
     _recalled_at = -1
-    _told = ""
-    """What was said of a file of recent searches that cannot be read."""
+    _told: frozenset[str] = frozenset()
+    """What was said of files of searches that cannot be read."""
     _cycle: tuple[str, int, tuple[Completion, ...], str] = ("", 0, (), "")
     """What completing made of the box, which of the ways that is, all of them, and what the box was before."""
 
@@ -97,38 +95,50 @@ class BoxActions(Screen[None]):
     def _recent_queries(self) -> list[str]:
         try:
             return self._screen.recent.queries
-        except RecentUnreadable as error:
+        except SearchesUnreadable as error:
             self.say_unreadable(error)
             return []
 
-    def say_unreadable(self, error: RecentUnreadable) -> None:
-        """Tell it once: the keys that ask for recent searches are pressed often."""
-        if str(error) != self._told:
-            self._told = str(error)
-            self.notify(self._told, severity="warning", markup=False)
+    def _saved_queries(self) -> list[str]:
+        try:
+            return self._screen.saved.queries
+        except SearchesUnreadable as error:
+            self.say_unreadable(error)
+            return []
+
+    def say_unreadable(self, error: SearchesUnreadable) -> None:
+        """Tell it once: the keys that ask for these searches are pressed often."""
+        if str(error) not in self._told:
+            self._told |= {str(error)}
+            self.notify(str(error), severity="warning", markup=False)
+
+    def saved_searches(self) -> list[tuple[str, str]]:
+        """(name, query): those of the settings, then those that were saved by key, which are their own names."""
+        named = self._screen.program.config.searches
+        saved = [query for query in self._saved_queries() if query not in named.values()]
+        return [*named.items(), *((query, query) for query in saved)]
 
     def action_recent(self) -> None:
-        """Choose one of the recent and the saved searches."""
-        from hermes_tui.screens.menu import Choice, MenuScreen
+        """Choose one of the recent and the saved searches, save one or remove one."""
+        from hermes_tui.screens.search_menu import Offers, SearchMenu
 
-        offered: dict[str, str] = {}
-        choices: list[Choice] = []
-        for key, query in zip("123456789"[:_RECENT], self._recent_queries(), strict=False):
-            offered[key] = query
-            choices.append(Choice(key, safe(query)))
-        saved = self._screen.program.config.searches
-        for key, (name, query) in zip("abcdefghijlmnopqrst", saved.items(), strict=False):
-            offered[key] = query
-            choices.append(Choice(key, safe(name), safe(query)))
-        if not choices:
-            self.notify("No search was made yet, and none is saved in the settings.", markup=False)
+        screen = self._screen
+        typed = screen.box.value
+        offers = Offers(
+            "" if typed == screen._only[0] else tidy(typed),
+            self._recent_queries(),
+            screen.program.config.searches,
+            self._saved_queries(),
+        )
+        if not any(offers):
+            self.notify("No search was made yet, and none is saved.", markup=False)
             return
 
-        def chosen(key: str | None) -> None:
-            if key is not None:
-                self.search_for(offered[key])
+        def chosen(query: str | None) -> None:
+            if query is not None:
+                self.search_for(query)
 
-        self.app.push_screen(MenuScreen("Search again", choices), chosen)
+        self.app.push_screen(SearchMenu(offers, screen.saved), chosen)
 
     def search_for(self, query: str) -> None:
         """Search for this, with the keys in the box."""

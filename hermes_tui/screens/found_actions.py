@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from textual import on
 from textual.screen import Screen
 
-from hermes_tui.recent import RecentUnreadable
+from hermes_tui.query_file import SearchesUnreadable
 from hermes_tui.widgets.session_rows import Conversation
 from hermes_tui.widgets.transcript.pane import TranscriptPane
 
@@ -142,7 +142,7 @@ class FoundActions(Screen[None]):
         if text and text != self._main._only[0]:
             try:
                 self._main.recent.add(text)
-            except RecentUnreadable as error:
+            except SearchesUnreadable as error:
                 self._main.say_unreadable(error)
             except OSError as error:
                 self.notify(f"The search is not kept: {error.strerror or error}", severity="warning", markup=False)

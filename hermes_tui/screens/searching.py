@@ -16,6 +16,7 @@ from textual.widgets import Input
 
 from hermes_tui.previewer import Previewer, look
 from hermes_tui.recent import Recent
+from hermes_tui.saved import Saved
 from hermes_tui.screens.found_actions import Aim, FoundActions, Walk
 from hermes_tui.screens.looking import Looking
 from hermes_tui.screens.offering import Offering
@@ -51,6 +52,7 @@ class Searching(FoundActions, Looking, Offering):
     def _begin_searching(self) -> None:
         """Called when the screen is made."""
         self.recent = Recent()
+        self.saved = Saved()
         self.query_shown: Query | None = None
         """The question that the rows answer; None where all sessions are shown."""
         self._question: Query | None = None

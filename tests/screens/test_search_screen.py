@@ -18,7 +18,8 @@ from textual.pilot import Pilot
 from claude_lines import ClaudeHome
 from hermes_tui import paths
 from hermes_tui.app import HermesApp
-from hermes_tui.recent import MOST, Recent, RecentUnreadable
+from hermes_tui.query_file import SearchesUnreadable
+from hermes_tui.recent import MOST, Recent
 from hermes_tui.screens.help import HelpScreen
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.screens.menu import MenuScreen
@@ -368,9 +369,10 @@ def test_recent_searches_that_cannot_be_read_are_left_as_they_are(tmp_path: Path
     recent.path.mkdir()  # for root, too, nothing that can be read
     (recent.path / "kept").write_text("old\n")
     again = Recent(recent.path)
-    with pytest.raises(RecentUnreadable, match=r"cannot be read from .*searches \(Is a directory\).*move it away\.$"):
+    reason = r"cannot be read from .*searches \(Is a directory\).*move it away\.$"
+    with pytest.raises(SearchesUnreadable, match=reason):
         _ = again.queries
-    with pytest.raises(RecentUnreadable):
+    with pytest.raises(SearchesUnreadable):
         again.add("docker")
     assert again.queries == ["docker"]  # for as long as the program runs
     assert (recent.path / "kept").read_text() == "old\n"

@@ -66,8 +66,9 @@ class SearchRows(Store):
         characters of each). Rewound messages are found with `include_inactive` alone, summarized ones always.
 
         The same ids as in Hermes, save that (1) a search that FTS5 takes for a mistake (`can't`, `a@b.com`, `50%`)
-        finds its words; (2) a short search in Chinese, Japanese or Korean heeds AND, OR, NOT and takes words beside
-        one another for AND, and hides what was rewound; (3) a store without a complete index is searched anyway.
+        finds its words; (2) a search in Chinese, Japanese or Korean that is short, or mistaken, heeds AND, OR, NOT,
+        takes words beside one another for AND, and hides what was rewound; (3) a store without a complete index is
+        searched anyway.
         """
         cleaned = sanitize_query(query)
         if not cleaned:

@@ -31,6 +31,8 @@ class Aim(NamedTuple):
     """Empty for its end."""
     step: int = 0
     """1 for its first match, -1 for its last one, whatever `message_id` is."""
+    known: frozenset[str] = frozenset()
+    """Ids of all messages with a match, where they are known."""
 
 
 class Walk(NamedTuple):
@@ -82,7 +84,8 @@ class FoundActions(Screen[None]):
         from hermes_tui.sessions.search.within import Within
 
         summary = part.summary
-        self._aim_at(Aim(summary.unified_id, Within(query, summary), "", step if part.in_texts else 0), summary)
+        edge = step if part.in_texts else 0
+        self._aim_at(Aim(summary.unified_id, Within(query, summary), "", edge, part.messages), summary)
 
     def _aim_at(self, aim: Aim, summary: SessionSummary) -> None:
         self._main._aim = aim
@@ -97,7 +100,7 @@ class FoundActions(Screen[None]):
         self._main._aim = None
         pane.light(aim.within)
         if aim.step:
-            pane.enter(aim.step)
+            pane.enter(aim.step, aim.known)
         elif aim.message_id:
             pane.go_to(aim.message_id)
 

@@ -148,3 +148,26 @@ async def test_keys_on_the_way_to_a_match_do_not_lead_past_it(program: Program, 
         pane.find_next(-1)
         await until(pilot, lambda: here(pilot) == (long.stem, "The last heron."))
         assert not toasts(pilot)
+
+
+async def test_no_more_is_read_than_the_first_match_takes(program: Program, claude_home: ClaudeHome) -> None:
+    long = claude_home.session("Long walk")
+    for number in range(900):
+        claude_home.say(long, "assistant", f"We went on past {number}, " + "and on, " * 600)
+        if number in (300, 600):
+            claude_home.say(long, "assistant", f"Heron {number}.")
+    ids = {
+        record["message"]["content"][0]["text"]: record["message"]["id"]
+        for record in map(json.loads, long.read_text().splitlines())
+        if record["type"] == "assistant"
+    }
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        await search(pilot, "heron")
+        pane, main = main_of(pilot).pane, main_of(pilot)
+        await until(pilot, lambda: here(pilot) == (long.stem, "Heron 600."))
+        assert main._live is not None and main.query_shown is not None and pane.summary is not None
+        (part,) = main._live.parts(main.query_shown, pane.summary.unified_id)
+        assert part.messages == {ids["Heron 300."], ids["Heron 600."]}
+        pane.enter(1, part.messages)
+        await until(pilot, lambda: here(pilot) == (long.stem, "Heron 300."))
+        assert not pane.view.complete

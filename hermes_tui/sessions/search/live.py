@@ -56,6 +56,8 @@ class LivePart(NamedTuple):
     summary: SessionSummary
     in_texts: bool
     """Something was found in its messages, not by its title or a filter alone."""
+    messages: frozenset[str] = frozenset()
+    """Ids of all messages with a match; empty where not all of them are known."""
 
 
 class LiveSnapshot(Struct, frozen=True, kw_only=True):
@@ -143,7 +145,7 @@ class LiveSearch:
         found = self._found(unified_id)
         if found is None or found.query.tree != query.tree:
             return ()
-        parts = [LivePart(one.summary, _is_in_texts(one)) for one in found.conversation.parts.values()]
+        parts = [_live_part(one) for one in found.conversation.parts.values()]
         parts.sort(key=lambda one: (one.summary.updated_at, one.summary.session_id), reverse=True)
         first = found.part.summary
         return (
@@ -286,9 +288,11 @@ def _result(conversation: Conversation) -> LiveResult:
     return LiveResult(part.summary, part.anchor, conversation.total, conversation.score)
 
 
-def _is_in_texts(part: Part) -> bool:
-    anchor = part.anchor
-    return anchor is not None and anchor.field != "title"
+def _live_part(part: Part) -> LivePart:
+    places = [one for one in part.places if one.field != "title"]
+    ids = frozenset(one.message_id for one in places)
+    known = part.total == len(places) and "" not in ids
+    return LivePart(part.summary, bool(places), ids if known else frozenset())
 
 
 def _have_places(conversations: Sequence[Conversation]) -> bool:

@@ -40,6 +40,10 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
     """Id of the message that is wanted, or `#` and its index."""
     _entering = False
     """The first or the last match of all is looked for."""
+    _missing: set[str]
+    """Ids of messages that the first match of all may be, and that are not loaded yet."""
+    _all_known = False
+    """No others may be."""
 
     def _no_more(self, step: int) -> None:
         """Called when there is no further match in the direction of `step`."""
@@ -65,15 +69,23 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
             self._wanted = ""
             self._find(self._find_next(self._transcript, self._within, step))
 
-    def enter(self, step: int) -> None:
-        """Go to the first (1) or last (-1) message with a match, reading what is before where it has to be; stay
-        where there is none. Until then `find_next` does nothing."""
+    def enter(self, step: int, known: frozenset[str] = frozenset()) -> None:
+        """Go to the first (1) or last (-1) message with a match, reading what is before where it has to be: no
+        further than to the messages with these ids, if that is all that match. Stay where there is none. Until then
+        `find_next` does nothing."""
         if self._within is None or self._transcript is None or not self._within.has_places:
             return
-        if step > 0 and not self._view.complete:
-            self._wanted = _EDGES[step]
+        self._missing = {*known}.difference(entry.message.id for entry in self._view.column.entries)
+        if step > 0 and not self._view.complete and (self._missing or not known):
+            self._wanted, self._all_known = _EDGES[step], bool(known)
             self._settle()
         else:
+            self._begin(step)
+
+    def _begin(self, step: int) -> None:
+        """All that is needed for it is loaded, as far as it is known."""
+        self._wanted = ""
+        if self._within is not None and self._transcript is not None:
             self._entering = True
             self._find(self._enter(self._transcript, self._within, step))
 
@@ -128,9 +140,9 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
 
     def _arrived(self, read_all: bool, added: int) -> None:
         if self._wanted == _EDGES[1]:
-            if read_all:
-                self._wanted = ""
-                self.enter(1)
+            self._missing.difference_update(one.message.id for one in self._view.column.entries[:added])
+            if read_all or (self._all_known and not self._missing):
+                self._begin(1)
             return
         entries = self._view.column.entries
         found: int | None = None

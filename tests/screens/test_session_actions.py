@@ -51,10 +51,9 @@ def written_to(folder: Path) -> list[Path]:
 
 
 def in_toasts(pilot: Pilot[None]) -> str:
-    """What stands to the right of toasts' left borders, without blanks."""
-    return "".join(
-        "".join(line.rpartition("▌")[2].split()) for line in screen_text(pilot).splitlines() if "▌" in line
-    )
+    """What stands to the right of toasts' left borders, without blanks. A toast ends a column before the screen."""
+    lines = [line[: pilot.app.size.width - 1] for line in screen_text(pilot).splitlines()]
+    return "".join("".join(line.rpartition("▌")[2].split()) for line in lines if "▌" in line)
 
 
 def copied(pilot: Pilot[None], ending: str) -> bool:

@@ -51,9 +51,13 @@ def written_to(folder: Path) -> list[Path]:
 
 
 def in_toasts(pilot: Pilot[None]) -> str:
-    """What stands to the right of toasts' left borders, without blanks. A toast ends a column before the screen."""
-    lines = [line[: pilot.app.size.width - 1] for line in screen_text(pilot).splitlines()]
-    return "".join("".join(line.rpartition("▌")[2].split()) for line in lines if "▌" in line)
+    """What stands in toasts, without blanks and their left borders."""
+    lines = [line.ljust(pilot.app.size.width) for line in screen_text(pilot).splitlines()]
+    found = ""
+    for toast in pilot.app.screen.query("Toast"):
+        left, right = toast.region.x, toast.region.right
+        found += "".join(line[left:right] for line in lines[toast.region.y : toast.region.bottom])
+    return "".join(found.replace("▌", "").split())
 
 
 def copied(pilot: Pilot[None], ending: str) -> bool:

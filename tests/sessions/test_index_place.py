@@ -24,7 +24,7 @@ from indexing import build, contents, homes_sources
 from session_adapters.base import Environment
 from support import REPOSITORY, STORES
 
-HOME = STORES / "claude" / "home"
+HOME = (STORES / "claude" / "home").resolve()  # as `--home` does
 ENVIRONMENT = Environment(home=HOME)
 
 

@@ -34,7 +34,7 @@ from hermes_tui.sessions.index.questions import Ask, Question
 from hermes_tui.sessions.index.reader import Coverage, Hit, Index
 from hermes_tui.sessions.index.rows import newest
 from hermes_tui.sessions.index.schema import IndexUnusable, open_writer
-from hermes_tui.sessions.index.writer import Level
+from hermes_tui.sessions.index.standing import Level
 from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, Tree, Word
 from hermes_tui.sessions.words import spaced, tokens
 from indexing import build, contents, homes_sources

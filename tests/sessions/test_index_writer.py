@@ -12,7 +12,8 @@ import pytest
 from hermes_tui.sessions.index import loader, writer
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.sink import Sink
-from hermes_tui.sessions.index.writer import Level, Writer
+from hermes_tui.sessions.index.standing import Level
+from hermes_tui.sessions.index.writer import Writer
 from session_adapters.base import Source
 from session_adapters.calls import Names
 from session_adapters.searchable import Text

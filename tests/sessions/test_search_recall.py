@@ -23,7 +23,7 @@ from hermes_tui.sessions.index import writer
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import open_writer
-from hermes_tui.sessions.index.writer import Level
+from hermes_tui.sessions.index.standing import Level
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.hunt import Hunt

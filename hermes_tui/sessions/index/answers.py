@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal, NamedTuple
 
-from hermes_tui.sessions.index.writer import Level, key_of
+from hermes_tui.sessions.index.standing import Level, key_of
 from session_adapters.base import Source
 
 __all__ = ["Coverage", "Field", "Figures", "Hit", "Key", "Known"]

@@ -10,7 +10,7 @@ from hermes_tui.sessions.index.beginnings import beginnings_of, is_sign, signs
 from hermes_tui.sessions.index.cases import Case, cases, is_short
 from hermes_tui.sessions.index.expression import excluded, match_expression
 from hermes_tui.sessions.index.schema import KINDS
-from hermes_tui.sessions.index.writer import Level
+from hermes_tui.sessions.index.standing import Level
 from hermes_tui.sessions.query.tree import All, Literally, MessageFilter, Not, SessionFilter, Tree, Word, leaves
 
 __all__ = ["Ask", "Name", "Question", "questions"]

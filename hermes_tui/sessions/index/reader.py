@@ -16,7 +16,7 @@ from hermes_tui.sessions.index.pool import Pool, Stop
 from hermes_tui.sessions.index.questions import Question, questions
 from hermes_tui.sessions.index.rows import Facts, Page, Run, page
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
-from hermes_tui.sessions.index.writer import VISIBILITY, Level, Report, key_of
+from hermes_tui.sessions.index.standing import VISIBILITY, Level, Report, key_of
 from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 

@@ -12,7 +12,7 @@ import apsw
 
 from hermes_tui.sessions.index.named import Named, Stream
 from hermes_tui.sessions.index.questions import Ask, Question
-from hermes_tui.sessions.index.writer import VISIBILITY
+from hermes_tui.sessions.index.standing import VISIBILITY
 
 __all__ = ["Facts", "Page", "Run", "newest", "page"]
 

@@ -10,10 +10,10 @@ import apsw
 from hermes_tui.sessions.index.loader import Loader
 from hermes_tui.sessions.index.numbers import Numbers
 from hermes_tui.sessions.index.schema import TABLES, TOOL_TABLES
-from hermes_tui.sessions.index.standing import VISIBILITY, Key, Level, Report, Row, Standing, key_of
+from hermes_tui.sessions.index.standing import Key, Level, Row, Standing, key_of
 from session_adapters.base import Source
 
-__all__ = ["VISIBILITY", "Level", "Report", "Writer", "key_of"]
+__all__ = ["Writer"]
 
 _FIRST_BATCH = 1 << 20
 _BATCH = 4 << 20

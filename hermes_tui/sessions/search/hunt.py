@@ -17,7 +17,7 @@ from hermes_tui.sessions.index.reader import Coverage as Covered
 from hermes_tui.sessions.index.reader import Field as Asked
 from hermes_tui.sessions.index.reader import Hit, Index
 from hermes_tui.sessions.index.schema import IndexUnusable, row_time
-from hermes_tui.sessions.index.writer import key_of
+from hermes_tui.sessions.index.standing import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
 from hermes_tui.sessions.query.tree import SessionFilter, Tree, leaves

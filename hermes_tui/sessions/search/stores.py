@@ -10,7 +10,7 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.catalogue import Catalogue
 from hermes_tui.sessions.index.reader import Coverage
-from hermes_tui.sessions.index.writer import Level, key_of
+from hermes_tui.sessions.index.standing import Level, key_of
 from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.search.shelves import Place, Shelf
 from hermes_tui.sessions.search.titles import Titles

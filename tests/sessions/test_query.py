@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hermes_tui.sessions.query import FILTERS, Query, complete, parse
-from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, Not, Unit, Word
+from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, Unit, Word
 from session_adapters.calls import Names
 from session_adapters.model import Cost, SessionSummary, TokenUsage
 
@@ -143,6 +143,20 @@ def test_negation_and_distribution_hold(one: str, other: str, said: list[tuple[s
         ("(a (b", All((Word(("a",)), Word(("b",))))),
         ("f(x) g)", All((Word(("f", "x")), Word(("g",))))),
         ("- * ... ?", TRUE),
+        ("a -/usr/bin", All((Word(("a",)), Not(Word(("usr", "bin")))))),
+        ("-.env -$HOME", All((Not(Word(("env",))), Not(Word(("home",)))))),
+        ("-😀", Not(Literally("😀"))),
+        ("->call -=1", All((Word(("call",)), Word(("1",))))),
+        ("-agent: docker", Word(("docker",))),
+        ("NOT since: docker", Word(("docker",))),
+        ("-() docker", Word(("docker",))),
+        ("-* docker", Word(("docker",))),
+        ("tool:Bash,read", Any((MessageFilter("tool", "bash"), MessageFilter("tool", "read")))),
+        ('file:"a b, c.py",d', Any((MessageFilter("file", "a b, c.py"), MessageFilter("file", "d")))),
+        ("role:user,ass", Any((MessageFilter("role", "user"), MessageFilter("role", "ass")))),
+        ("role:banana", Word(("role", "banana"))),
+        ("role:user,banana", Word(("role", "user", "banana"))),
+        ("role:, tool:,,", TRUE),
     ],
 )
 def test_a_query_means(text: str, tree: object) -> None:
@@ -161,6 +175,8 @@ def test_the_last_word_may_still_grow_while_one_types() -> None:
     [
         *(("agent:claude", True), ("agent:cl", True), ("agent:codex,claude", True), ("agent:codex", False)),
         *(("model:haiku", True), ("model:OPUS", True), ("model:gpt", False), ("-model:gpt", True)),
+        *(('title:"fix the login"', True), ('title:"login, fix"', False), ('title:"nothing",login', True)),
+        *(('title:nothing,"the login"', True), ('cwd:"~/Code,x"', False), ('is:live,"archived"', False)),
         *(("cwd:code/shop", True), ("cwd:~/Code", True), ("cwd:/srv", False), ('cwd:"me/Code"', True)),
         *(("tag:bug", True), ("tag:we", True), ("tag:eb", False)),
         *(("source:tele", True), ("title:login", True), ("title:logout", False)),
@@ -212,6 +228,11 @@ def test_conditions_on_messages() -> None:
         "-tool:bash": False,
         "-tool:edit": True,
         "role:user role:tool": False,
+        "role:system,tool denied": True,
+        "tool:edit,bash denied": True,
+        "file:x,main.py denied": True,
+        "-tool:edit,bash": False,
+        "-role:system,assistant fix": True,
     }.items():
         assert understood(text).finds(session(), [asked, ran]) is found, text
 
@@ -238,6 +259,11 @@ def test_a_monstrous_query_is_cut_and_says_so() -> None:
     assert understood("NOT " * 999 + "x").tree == Not(Word(("x",)))
 
 
+def test_so_many_values_are_no_filter() -> None:
+    query = understood("tool:" + ",".join("ab" for _ in range(500)))
+    assert [part.kind for part in query.parts] == ["odd"]
+
+
 def test_filters_complete() -> None:
     there = {"agent": ("claude", "codex"), "model": ("claude-opus", "gpt 5")}
 
@@ -255,5 +281,8 @@ def test_filters_complete() -> None:
     assert insert("agent:claude,c") == ["agent:claude,claude", "agent:claude,codex"]
     assert insert("model:5") == ['model:"gpt 5"']
     assert insert("is:") == ["is:archived", "is:error", "is:fork", "is:live", "is:subagent"]
+    assert insert('model:"gpt 5",c') == ['model:"gpt 5",claude-opus']
+    assert insert('model:"a, c') == []
+    assert insert("agent:c,codex", 7) == ["agent:claude,codex", "agent:codex,codex"]
     assert insert("fix ") == []
     assert insert('"ag') == []

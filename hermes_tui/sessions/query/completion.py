@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from hermes_tui.sessions.query.filters import FILTERS, STATES
+from hermes_tui.sessions.query.filters import FILTERS, ROLES, STATES
 from hermes_tui.sessions.query.grammar import split
 
 __all__ = ["Completion", "complete"]
 
-_ROLES = ("user", "assistant", "system", "tool")
 _TIMES = ("today", "yesterday", "7d", "30d", "1y")
 
 
@@ -47,14 +46,25 @@ def complete(text: str, cursor: int, values: Callable[[str], Iterable[str]]) -> 
 def _values(
     text: str, name: str, start: int, end: int, cursor: int, values: Callable[[str], Iterable[str]]
 ) -> list[Completion]:
-    comma = text.rfind(",", start, cursor)
-    start = comma + 1 if comma >= 0 else start
+    commas = list(_commas(text, start, end))
+    start = max((at + 1 for at in commas if at < cursor), default=start)
+    end = min((at for at in commas if at >= cursor), default=end)
     begun = text[start:cursor].strip('"').lower()
-    known = {"is": tuple(STATES), "role": _ROLES, "since": _TIMES, "until": _TIMES}.get(name)
+    known = {"is": tuple(STATES), "role": tuple(ROLES), "since": _TIMES, "until": _TIMES}.get(name)
     there = dict.fromkeys(value for value in (known or values(name)) if value)
     fitting = [value for value in there if begun in value.lower() and value.lower() != begun]
     fitting.sort(key=lambda value: not value.lower().startswith(begun))
     return [Completion(start, end, _written(value)) for value in fitting]
+
+
+def _commas(text: str, start: int, end: int) -> Iterator[int]:
+    """Those between values: outside quotes."""
+    quoted = False
+    for at in range(start, end):
+        if text[at] == '"':
+            quoted = not quoted
+        elif text[at] == "," and not quoted:
+            yield at
 
 
 def _written(value: str) -> str:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from typing import get_args
 
 from msgspec import Struct
 
 from hermes_tui.sessions.period import period
-from session_adapters.model import SessionSummary
+from session_adapters.model import Role, SessionSummary
 
-__all__ = ["FILTERS", "MESSAGE_FILTERS", "STATES", "SessionFilter", "session_filter"]
+__all__ = ["FILTERS", "MESSAGE_FILTERS", "ROLES", "STATES", "SessionFilter", "session_filter"]
 
 FILTERS: Mapping[str, str] = {
     "agent": "which agent: the beginning of its name",
@@ -35,6 +36,9 @@ FILTERS: Mapping[str, str] = {
 """Name → what it asks for, in a line for people."""
 
 MESSAGE_FILTERS = frozenset({"role", "tool", "file"})
+
+ROLES: Sequence[str] = get_args(Role)
+"""What `role:` knows."""
 
 STATES: Mapping[str, Callable[[SessionSummary], bool]] = {
     "archived": lambda one: one.archived,
@@ -103,8 +107,9 @@ _TEXTS: Mapping[str, Callable[[SessionSummary, str], bool]] = {
 }
 
 
-def session_filter(field: str, value: str, now: datetime) -> SessionFilter | None:
-    """The condition `field:value`; None for one that is only begun, as while it is being typed.
+def session_filter(field: str, value: str, values: tuple[str, ...], now: datetime) -> SessionFilter | None:
+    """The condition `field:value`, which is any one of `values` (in lower case) but for times and figures; None for
+    one that is only begun, as while it is being typed.
 
     Raises `ValueError` for a value that makes no sense.
     """
@@ -113,7 +118,6 @@ def session_filter(field: str, value: str, now: datetime) -> SessionFilter | Non
         return None if span is None else SessionFilter(field, (value,), low=span[0], high=span[1])
     if field in _FIGURES:
         return _figure(field, value.lower())
-    values = tuple(one for one in (part.strip().lower() for part in value.split(",")) if one)
     if field == "cwd":
         values = tuple(one.removeprefix("~") for one in values)
     if field == "is":

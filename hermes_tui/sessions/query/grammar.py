@@ -3,24 +3,25 @@
     query   = either { "OR" either }
     either  = unit { ["AND"] unit }            binds tighter than OR
     unit    = { "NOT" | "-" } ( "(" query ")" | filter | phrase ["*"] | word ["*"] )
-    filter  = name ":" value                   with a name of `FILTERS`
+    filter  = name ":" value { "," value }     with a name of `FILTERS`; any one of the values will do
+    value   = phrase | anything without blanks and commas
     phrase  = '"' anything '"'                 a missing end is the end of the text
 
 Operators are upper case; `or` is a word. Punctuation inside a word (`can't`, `a@b.com`, `/usr/bin`) leaves a
 phrase of its parts. An operator without an operand, a filter without a value and a bracket without its
-partner are passed over, because the rest is still to be typed. A known filter with a senseless value is searched as
-the text that it is.
+partner are passed over, because the rest is still to be typed, and so is what would negate them. A known filter with
+a senseless value is searched as the text that it is.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, session_filter
+from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, ROLES, session_filter
 from hermes_tui.sessions.query.tree import (
     TRUE,
     Literally,
@@ -46,6 +47,8 @@ _DEEPEST = 20
 """Brackets in brackets."""
 _FILTER = re.compile(r"([A-Za-z]{2,10}):")
 _OPERATORS = frozenset({"AND", "OR", "NOT"})
+_NO_TERM = frozenset("->=)\x00")
+"""What a dash stands before in `--flag`, `->call` and `-=`, where it negates nothing."""
 
 
 class Part(NamedTuple):
@@ -63,11 +66,13 @@ class Lexeme(NamedTuple):
     start: int
     end: int
     text: str
-    """The word or phrase without quotes; the filter's value."""
+    """The word or phrase without quotes; all that stands behind the filter's colon, a single value without its
+    quotes."""
     name: str = ""
     """The filter's name, in lower case."""
+    values: tuple[str, ...] = ()
+    """The filter's values, without quotes."""
     prefix: bool = False
-    quoted: bool = False
 
 
 def split(text: str) -> list[Lexeme]:
@@ -90,7 +95,7 @@ def _pieces(text: str) -> Iterator[Lexeme]:
             opened = max(0, opened - 1)
             yield Lexeme("close", at, at + 1, ")")
             at += 1
-        elif char == "-" and at + 1 < len(text) and (text[at + 1].isalnum() or text[at + 1] in '"('):
+        elif char == "-" and at + 1 < len(text) and not text[at + 1].isspace() and text[at + 1] not in _NO_TERM:
             yield Lexeme("minus", at, at + 1, "-")
             at += 1
         else:
@@ -103,20 +108,36 @@ def _piece(text: str, at: int, opened: int) -> Lexeme:
     if text[at] == '"':
         value, end = _quoted(text, at)
         starred = text[end : end + 1] == "*"
-        return Lexeme("phrase", at, end + starred, value, prefix=starred, quoted=True)
+        return Lexeme("phrase", at, end + starred, value, prefix=starred)
     named = _FILTER.match(text, at)
     if named and named[1].lower() in FILTERS:
-        start = named.end()
-        if text[start : start + 1] == '"':
-            value, end = _quoted(text, start)
-            return Lexeme("filter", at, end, value, name=named[1].lower(), quoted=True)
-        end = _word_end(text, start, opened)
-        return Lexeme("filter", at, end, text[start:end], name=named[1].lower())
+        values, end = _values(text, named.end(), opened)
+        single = len(values) == 1
+        return Lexeme("filter", at, end, values[0] if single else text[named.end() : end], named[1].lower(), values)
     end = _word_end(text, at, opened)
     word = text[at:end]
     if word in _OPERATORS:
         return Lexeme("operator", at, end, word)
     return Lexeme("word", at, end, word, prefix=word.endswith("*"))
+
+
+def _values(text: str, at: int, opened: int) -> tuple[tuple[str, ...], int]:
+    """What is parted by commas, and where it ends; what is in quotes may hold blanks and commas."""
+    found: list[str] = []
+    while True:
+        if text[at : at + 1] == '"':
+            value, at = _quoted(text, at)
+            found.append(value)
+            if text[at : at + 1] != ",":
+                return tuple(found), at
+            at += 1
+        else:
+            end = _word_end(text, at, opened)
+            found += text[at:end].split(",")
+            if text[end : end + 1] != '"' or found[-1] or end == at:
+                return tuple(found), end
+            found.pop()
+            at = end
 
 
 def _quoted(text: str, at: int) -> tuple[str, int]:
@@ -173,6 +194,8 @@ class Parser:
                 continue
             unit = self._unit(piece, len(negated) % 2 == 1)
             if unit is None:
+                self._note_all(negated, "idle")
+                negated = []
                 continue
             self._note_all(negated, "operator")
             if pending is not None:
@@ -215,11 +238,13 @@ class Parser:
             kind: PartKind = "phrase" if piece.kind == "phrase" else "word"
             leaf = self._word(piece, negated)
             return leaf, kind if leaf is not None else "idle"
-        if piece.name in MESSAGE_FILTERS:
-            value = piece.text.strip().lower()
-            return (MessageFilter(piece.name, value), "filter") if value else (None, "idle")  # type: ignore[arg-type]
+        values = tuple(value for value in (one.strip().lower() for one in piece.values) if value)
+        found: Tree | None
         try:
-            found = session_filter(piece.name, piece.text, self._now)
+            if piece.name in MESSAGE_FILTERS:
+                found = _message_filter(piece.name, values)
+            else:
+                found = session_filter(piece.name, piece.text, values, self._now)
         except ValueError:
             return self._word(piece._replace(text=f"{piece.name} {piece.text}"), negated), "odd"
         return (found, "filter") if found is not None else (None, "idle")
@@ -242,6 +267,17 @@ class Parser:
     def _note_all(self, pieces: list[Lexeme], kind: PartKind) -> None:
         for piece in pieces:
             self._note(piece, kind)
+
+
+def _message_filter(name: str, values: Sequence[str]) -> Tree | None:
+    """The condition on messages; None without a value. Raises `ValueError` for what makes no sense."""
+    if len(values) > _MOST or (name == "role" and not all(_begins_role(value) for value in values)):
+        raise ValueError(f"{', '.join(values[:_MOST])!r} is no {name}")
+    return any_of(MessageFilter(name, value) for value in values) if values else None  # type: ignore[arg-type]
+
+
+def _begins_role(value: str) -> bool:
+    return any(role.startswith(value) for role in ROLES)
 
 
 def _partners(lexemes: list[Lexeme]) -> dict[int, int]:

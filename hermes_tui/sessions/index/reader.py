@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit, Key, Known
+from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit
 from hermes_tui.sessions.index.named import Named
 from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.pool import Pool, Stop
 from hermes_tui.sessions.index.questions import Question, questions
 from hermes_tui.sessions.index.rows import Facts, Page, Run, page
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
-from hermes_tui.sessions.index.standing import VISIBILITY, Level, Report, key_of
+from hermes_tui.sessions.index.standing import VISIBILITY, Level, Report
+from hermes_tui.sessions.index.stock import Stock, generation_of
 from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 
@@ -37,10 +37,7 @@ class Index:
         self._pool = Pool(path)
         self._ask = self._pool.ask
         self._names = Names()
-        self._lock = threading.Lock()
-        self._known: tuple[tuple[str, int], Known] | None = None
-        self._covered: tuple[tuple[Source, ...], Known, Coverage] | None = None
-        """What was last asked about, what was known then, and the answer."""
+        self._stock = Stock()
 
     @property
     def problem(self) -> str:
@@ -59,61 +56,23 @@ class Index:
     # What there is -----------------------------------------------------------------------------------------
 
     def coverage(self, sources: Iterable[Source]) -> Coverage:
-        """How much of `sources` is in the index as they are now, by their stamps. Of the same tuple, while nothing
-        was written, it is the same answer again: a search begins with this at every key."""
-        levels: dict[Key, Level] = {}
-        numbers: dict[int, Level] = {}
+        """How much of `sources` is in the index as they are now, by their stamps. While nothing was written it is
+        the same answer again: a search begins with this at every key."""
+        there = sources if isinstance(sources, Sequence) else tuple(sources)
         try:
-            generation, known = self._ask(self._sources)
+            return self._ask(lambda connection: self._stock.coverage(connection, there))
         except IndexUnusable:
-            return Coverage("", levels, numbers)
-        last = self._covered
-        if last is not None and last[0] is sources and last[1] is known:
-            return last[2]
-        for source in sources:
-            key = key_of(source)
-            found = known.get(key)
-            if found is not None and found[2] and found[1] == source.stamp:
-                levels[key] = numbers[found[0]] = found[2]
-        coverage = Coverage(generation, levels, numbers, set(levels.values()) == {Level.ALL})
-        if isinstance(sources, tuple):
-            self._covered = (sources, known, coverage)
-        return coverage
+            return Coverage("", {}, {})
 
-    def lacks(self, sources: Iterable[Source], now: float) -> bool:
-        """Whether an indexer would find something to do: a source of which not everything is there as it is now,
-        unless it could not be read as it is, or is left alone for a while."""
+    def lacking(self, sources: Iterable[Source], now: float) -> list[Source] | None:
+        """Those with which an indexer would find something to do: not everything is there of them as they are now,
+        without those that could not be read as they are, or are left alone for a while. None while there is no index
+        to ask."""
+        there = sources if isinstance(sources, Sequence) else tuple(sources)
         try:
-            _, known = self._ask(self._sources)
+            return self._ask(lambda connection: self._stock.lacking(connection, there, now))
         except IndexUnusable:
-            return True
-        for source in sources:
-            found = known.get(key_of(source))
-            if found is None:
-                return True
-            _, stamp, level, again = found
-            if (stamp != source.stamp or level == Level.PROSE) and now >= again:
-                return True
-        return False
-
-    def _sources(self, connection: apsw.Connection) -> tuple[str, Known]:
-        generation = _generation(connection)
-        # Changes with every commit, whichever connection made it.
-        state = (
-            generation,
-            int(connection.execute("SELECT coalesce(max(value), 0) FROM meta WHERE key='commits'").get),
-        )
-        with self._lock:
-            if self._known is not None and self._known[0] == state:
-                return generation, self._known[1]
-        rows = connection.execute("SELECT agent, path, native, id, stamp, level, again FROM source")
-        known = {
-            (agent, path, native): (number, tuple(map(int, stamp.split())), Level(level), again)
-            for agent, path, native, number, stamp, level, again in rows
-        }
-        with self._lock:
-            self._known = (state, known)
-        return generation, known
+            return None
 
     def figures(self) -> Figures | None:
         """How much there is; None while there is nothing to ask."""
@@ -213,13 +172,6 @@ def _hits(rows: Iterable[Facts], kinds: Sequence[Question], coverage: Coverage, 
                 yield Hit(*place, "prose" if said else "tool", row, kind.exact, number)
 
 
-def _generation(connection: apsw.Connection) -> str:
-    found = connection.execute("SELECT value FROM meta WHERE key='generation'").get
-    if not isinstance(found, str):
-        raise IndexUnusable("there is nothing in it yet")
-    return found
-
-
 def _same(connection: apsw.Connection, coverage: Coverage) -> None:
-    if _generation(connection) != coverage.generation:
+    if generation_of(connection) != coverage.generation:
         raise IndexUnusable("it was made anew while it was asked")

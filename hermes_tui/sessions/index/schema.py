@@ -13,6 +13,9 @@ by that number:
 What a message has to do with is told by its `names` (numbers of rows of `name`, with blanks between them), and the
 other way round by `called`: who said it, the tools that it called or answers for, the files that those calls name.
 The `unit` there tells what words the message has: 1 prose, 2 tool text, 3 both.
+
+Commits are counted in `meta`. `source.changed` is the number of the one that last wrote the row, and `struck` in
+`meta` that of the one that last took a row of `source` out, so that a reader need not read again what it knows.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 5
+FORMAT = 6
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
@@ -86,7 +89,8 @@ _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE source(
     id INTEGER PRIMARY KEY, agent TEXT NOT NULL, path TEXT NOT NULL, native TEXT NOT NULL,
-    stamp TEXT NOT NULL, level INTEGER NOT NULL, again INTEGER NOT NULL DEFAULT 0, UNIQUE(agent, path, native));
+    stamp TEXT NOT NULL, level INTEGER NOT NULL, again INTEGER NOT NULL, changed INTEGER NOT NULL,
+    UNIQUE(agent, path, native));
 CREATE TABLE session(
     id INTEGER PRIMARY KEY, source INTEGER NOT NULL, native TEXT NOT NULL, mark TEXT NOT NULL DEFAULT '',
     UNIQUE(source, native));
@@ -152,7 +156,7 @@ def _create(connection: apsw.Connection) -> None:
         connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5({options})")
         for option, value in _SETTINGS:
             connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (option, value))
-    connection.execute("INSERT INTO meta VALUES('generation', hex(randomblob(16))), ('commits', 0)")
+    connection.execute("INSERT INTO meta VALUES('generation', hex(randomblob(16))), ('commits', 0), ('struck', 0)")
     connection.execute(f"PRAGMA application_id={APPLICATION}; PRAGMA user_version={FORMAT}")
 
 

@@ -111,7 +111,7 @@ class IndexService:
         None when nothing is left to be done."""
         if not self.on:
             return None
-        lacking = self._sources is None or self.index.lacks(self._sources(), time.time())
+        lacking = self._sources is None or self.index.lacking(self._sources(), time.time()) != []
         with self._lock:
             now = time.monotonic()
             if self._alive():

@@ -46,9 +46,10 @@ replaced it. `error`: a call that failed."""
 Visibility = Literal["live", "rewound", "compacted"]
 """«ours». `rewound`: undone by the user; `compacted`: summarised away in place. Both are still in the store."""
 
-SessionKind = Literal["session", "fork", "continuation", "subagent"]
+SessionKind = Literal["session", "fork", "continuation", "subagent", "memory"]
 """«ours». How a session came from its parent: not at all; by a fork or branch; as the next part of the same
-conversation (compression); as a helper's own conversation."""
+conversation (compression); as a helper's own conversation. `memory`: no conversation but what an agent keeps in mind
+from one to the next, which searches find and no list shows (spec 004 §4.2.10)."""
 
 
 def unified_id(agent: str, session_id: str) -> str:

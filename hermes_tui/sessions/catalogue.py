@@ -232,7 +232,7 @@ class Catalogue:
         """What is shown now, without processes; agents that this process did not look at are as they were."""
         old = self._forget_old()
         looked = [state for state in self._agents.values() if state.place is not None]
-        sessions = [*old.sessions, *(one for state in looked for one in state.related)]
+        sessions = [*old.sessions, *(one for state in looked for one in state.related if one.kind != "memory")]
         labels = dict(old.labels)
         for state in looked:
             label, badge = self._adapters.label(state.agent)
@@ -268,13 +268,16 @@ class Catalogue:
             (problem for state in states for problem in state.problems),
             key=lambda problem: (problem.agent, problem.path),
         )
-        sessions = {one.unified_id: one for state in states for one in state.sessions}
+        by_id = {one.unified_id: one for state in states for one in state.sessions}
+        everything = sorted(by_id.values(), key=newest_first)
+        sessions = tuple(one for one in everything if one.kind != "memory")
         self._show(
             Snapshot(
-                sessions=tuple(sorted(sessions.values(), key=newest_first)),
+                sessions=sessions,
+                memories=tuple(one for one in everything if one.kind == "memory" and not one.gone),
                 problems=(*problems, problem) if problem is not None else tuple(problems),
                 places=tuple(state.place for state in states if state.place is not None),
-                partial=sum(one.partial for one in sessions.values()),
+                partial=sum(one.partial for one in sessions),
             )
         )
         return self._snapshot
@@ -284,7 +287,7 @@ class Catalogue:
         snapshot = replace(snapshot, version=self._snapshot.version)
         if snapshot != self._snapshot:
             self._snapshot = replace(snapshot, version=snapshot.version + 1)
-            self._by_id = {one.unified_id: one for one in snapshot.sessions}
+            self._by_id = {one.unified_id: one for one in (*snapshot.sessions, *snapshot.memories)}
 
 
 def _unheard(problem: Problem) -> None:

@@ -163,7 +163,8 @@ class SessionManager:
     def matches(self, agent: str, prefix: str) -> Sequence[SessionSummary]:
         """The sessions whose native id starts with `prefix`, newest first; the one whose id it is, if there is
         one. Raises `AgentNotFound`."""
-        sessions = self.catalogue.refresh((agent,)).sessions
+        snapshot = self.catalogue.refresh((agent,))
+        sessions = (*snapshot.sessions, *snapshot.memories)
         found = [one for one in sessions if one.agent == agent and not one.gone and one.session_id.startswith(prefix)]
         return [one for one in found if one.session_id == prefix] or found
 

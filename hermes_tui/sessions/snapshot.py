@@ -23,6 +23,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
 
     sessions: tuple[SessionSummary, ...] = ()
     """Newest `updated_at` first. Sessions that this process saw and that are gone since have `gone` set."""
+    memories: tuple[SessionSummary, ...] = ()
+    """What agents keep in mind beyond their sessions, in the same order: searches find it, no list shows it."""
     problems: tuple[Problem, ...] = ()
     """What could not be read, by agent and path."""
     places: tuple[Place, ...] = ()

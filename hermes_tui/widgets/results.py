@@ -105,6 +105,8 @@ def listed(snapshot: LiveSnapshot, forest: Forest, names: Sequence[Conversation]
     found: dict[str, tuple[Conversation, LiveResult | None]] = {}
     for result in snapshot.results:
         home = forest.by_session.get(result.summary.unified_id)
+        if home is None and result.summary.kind == "memory":  # which the list of sessions does not show
+            home = Conversation((result.summary,))
         if home is not None:
             found.setdefault(home.key, (home, result))
     there = len(found)

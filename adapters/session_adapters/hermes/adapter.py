@@ -1,6 +1,6 @@
 """Hermes: one `state.db` per profile (spec 000, spec 004 §4.2.10; facts: hermes.md 1, 2 and 4.4).
 
-Hermes writes memory entries to text files, and no version has a table of them, so none are read here.
+No version has a table of memory entries: they are in text files (`memories`).
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from session_adapters.hermes.leftovers import (
     messages_of,
     open_leftover,
 )
+from session_adapters.hermes.memories import LAYOUT as MEMORY
+from session_adapters.hermes.memories import MemoryTranscript, memory_sources, memory_summary, read_memory
 from session_adapters.hermes.messages import Conversation
 from session_adapters.hermes.queries import ALL, Schema, exists, page_ids, read_rows, take_census
 from session_adapters.hermes.summaries import summaries_of
@@ -52,6 +54,8 @@ from session_adapters.usage import Usage, session_usage
 __all__ = ["HermesAdapter"]
 
 DATABASE = "state.db"
+_FILES = (LAYOUT, MEMORY)
+"""Layouts of sources that are a file with one session."""
 _PROFILE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 
 
@@ -129,15 +133,21 @@ class HermesAdapter(Adapter):
             yield from leftover_sources(self.name, root.path, root.profile)
         except OSError as error:
             self._report(report, root.path / "sessions", f"it cannot be listed: {error.strerror or error}")
+        try:
+            yield from memory_sources(self.name, root.path, root.profile)
+        except OSError as error:
+            self._report(report, root.path / "memories", f"it cannot be reached: {error.strerror or error}")
 
     def _report(self, report: Report, path: str | Path, reason: str, place: str = "") -> None:
         report(Problem(agent=self.name, path=str(path), reason=reason, place=place))
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`. A database is always counted exactly: that takes one pass over its rows."""
-        if source.layout == LAYOUT:
+        if source.layout in _FILES:
             try:
-                return [leftover_summary(source, exact=exact)]
+                return [
+                    memory_summary(source)[0] if source.layout == MEMORY else leftover_summary(source, exact=exact)
+                ]
             except FileNotFoundError:
                 return []
             except OSError as error:
@@ -176,7 +186,7 @@ class HermesAdapter(Adapter):
         session_id = scrub(session_id)
         leftover: Source | None = None
         for source in self.sources(lambda problem: None):
-            if source.layout == LAYOUT:
+            if source.layout in _FILES:
                 if source.session_id == session_id and leftover is None:
                     leftover = source
                 continue
@@ -222,12 +232,17 @@ class HermesAdapter(Adapter):
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
+        if source.layout == MEMORY:
+            return MemoryTranscript(self.name, source.session_id, source.path)
         if source.layout == LAYOUT:
             return open_leftover(source)
         return HermesTranscript(source.path, session_id)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""
+        if source.layout == MEMORY:
+            summary, entries = read_memory(source)
+            return _session(summary, tuple(entries), 0)
         if source.layout == LAYOUT:
             return self._leftover_session(source)
         session_id = scrub(session_id)
@@ -264,7 +279,7 @@ class HermesAdapter(Adapter):
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. Sums by session and model, for that is what Hermes keeps."""
-        if source.layout == LAYOUT:
+        if source.layout in _FILES:
             return session_usage(self, source, session_ids)
         try:
             return iter(read_database(source.path, lambda connection: read_usage(connection, session_ids)))
@@ -279,7 +294,7 @@ class HermesAdapter(Adapter):
     ) -> Iterator[Text]:
         """See `Adapter.texts`."""
         by_session = super().texts(source, report, session_id, prose_only=prose_only)
-        if session_id is not None or source.layout == LAYOUT:
+        if session_id is not None or source.layout in _FILES:
             return by_session
         try:
             if prose_only:
@@ -291,7 +306,7 @@ class HermesAdapter(Adapter):
 
     def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
         """See `Adapter.new_texts`."""
-        if source.layout == LAYOUT:
+        if source.layout in _FILES:
             return None
         try:
             return new_texts(source.path, marks, lambda one: self.texts(source, report, one))
@@ -308,7 +323,7 @@ class HermesAdapter(Adapter):
         session_ids: Collection[str] | None = None,
     ) -> Sequence[Text] | None:
         """See `Adapter.full_text`: both indexes, in every form that Hermes gave them (facts: hermes.md 2.6)."""
-        if source.layout == LAYOUT:
+        if source.layout in _FILES:
             return None
         try:
             return read_database(
@@ -322,8 +337,9 @@ class HermesAdapter(Adapter):
 
     def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
         """`hermes --resume`, at the newest part of the conversation: Hermes itself would open the summarised
-        beginning of a compressed one. None for a file from before the database, which Hermes does not look at."""
-        if summary.raw.get("layout") == LAYOUT:
+        beginning of a compressed one. None for what is no conversation, and for a file from before the database,
+        which Hermes does not look at."""
+        if summary.raw.get("layout") in _FILES:
             return None
         profile = ("-p", summary.profile) if summary.profile else ()
         face = ("--tui",) if summary.source == "tui" else ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from heapq import merge
 
 from hermes_tui.errors import AgentNotFound
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
@@ -14,6 +15,7 @@ from hermes_tui.sessions.index.standing import Level, key_of
 from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.search.shelves import Place, Shelf
 from hermes_tui.sessions.search.titles import Titles
+from hermes_tui.sessions.snapshot import newest_first
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
 
@@ -37,9 +39,11 @@ class CatalogueStores:
         before."""
         self._adapters = adapters
         wanted = None if agents is None else frozenset(agents)
-        there = [
-            one for one in catalogue.snapshot.sessions if not one.gone and (wanted is None or one.agent in wanted)
-        ]
+        snapshot = catalogue.snapshot
+        known = (
+            merge(snapshot.sessions, snapshot.memories, key=newest_first) if snapshot.memories else snapshot.sessions
+        )
+        there = [one for one in known if not one.gone and (wanted is None or one.agent in wanted)]
         dressed, self.unpriced = dress(there)
         self.sessions = tuple(dressed)
         """Newest first."""

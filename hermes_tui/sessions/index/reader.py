@@ -58,9 +58,8 @@ class Index:
     def coverage(self, sources: Iterable[Source]) -> Coverage:
         """How much of `sources` is in the index as they are now, by their stamps. While nothing was written it is
         the same answer again: a search begins with this at every key."""
-        there = sources if isinstance(sources, Sequence) else tuple(sources)
         try:
-            return self._ask(lambda connection: self._stock.coverage(connection, there))
+            return self._ask(lambda connection: self._stock.coverage(connection, sources))
         except IndexUnusable:
             return Coverage("", {}, {})
 
@@ -68,9 +67,8 @@ class Index:
         """Those with which an indexer would find something to do: not everything is there of them as they are now,
         without those that could not be read as they are, or are left alone for a while. None while there is no index
         to ask."""
-        there = sources if isinstance(sources, Sequence) else tuple(sources)
         try:
-            return self._ask(lambda connection: self._stock.lacking(connection, there, now))
+            return self._ask(lambda connection: self._stock.lacking(connection, sources, now))
         except IndexUnusable:
             return None
 

@@ -1,7 +1,7 @@
 """What an index has of every source, and how much of those that are asked about.
 
 All of it is kept, so that a look costs as much as was written since the last one, into the index and into the stores:
-the index tells which of its rows a later commit wrote, and a source that did not change is the same object again.
+the index tells which of its rows a later commit wrote, and sources are given in nearly the same order again.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
-from hermes_tui.sessions.index.answers import Coverage, Known
+from hermes_tui.sessions.index.answers import Coverage, Key, Known
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.index.standing import Level, key_of
 from session_adapters.base import Source
@@ -33,22 +33,21 @@ class Stock:
     def _begin(self, generation: str) -> None:
         self._commits = -1
         self._known: Known = {}
-        self._asked: Sequence[Source] = ()
+        self._asked: tuple[Source, ...] = ()
         """What was last asked about."""
-        self._sources: dict[int, Source] = {}
-        """The same by identity."""
-        self._open: dict[int, Source] = {}
-        """Those that are not at `Level.ALL` as they are now."""
+        self._sources: dict[Key, Source] = {}
+        self._open: dict[Key, Source] = {}
+        """Those of them that are not at `Level.ALL` as they are now."""
         self._coverage = Coverage(generation, {}, {})
 
-    def coverage(self, connection: apsw.Connection, sources: Sequence[Source]) -> Coverage:
+    def coverage(self, connection: apsw.Connection, sources: Iterable[Source]) -> Coverage:
         """How much of `sources` there is; the same object again while nothing is different. Raises `apsw.Error` and
         `IndexUnusable`."""
         with self._lock:
             self._look(connection, sources)
             return self._coverage
 
-    def lacking(self, connection: apsw.Connection, sources: Sequence[Source], now: float) -> list[Source]:
+    def lacking(self, connection: apsw.Connection, sources: Iterable[Source], now: float) -> list[Source]:
         """Those of which not everything is there as it is now, without what could not be read as it is, and what is
         left alone for a while. Raises `apsw.Error` and `IndexUnusable`."""
         with self._lock:
@@ -64,21 +63,16 @@ class Stock:
 
     # Keeping up --------------------------------------------------------------------------------------------
 
-    def _look(self, connection: apsw.Connection, sources: Sequence[Source]) -> None:
+    def _look(self, connection: apsw.Connection, sources: Iterable[Source]) -> None:
         written = self._read(connection)
-        if not written and sources is self._asked and isinstance(sources, tuple):
-            return
-        there = dict(zip(map(id, sources), sources, strict=True))
-        gone = [self._sources[one] for one in self._sources.keys() - there.keys()]
-        fresh = [there[one] for one in there.keys() - self._sources.keys()]
-        if written and self._sources:
-            fresh += [source for source in sources if source.path in written]
-        self._asked, self._sources = sources, there
-        if gone or fresh:
-            self._renew(gone, fresh)
+        there = tuple(sources)
+        gone, fresh = _differences(self._asked, there)
+        self._asked = there
+        if gone or fresh or written:
+            self._renew(gone, [*fresh, *(self._sources[key] for key in written & self._sources.keys())])
 
-    def _read(self, connection: apsw.Connection) -> set[str]:
-        """Bring up to date what is known; the paths of which something was written since."""
+    def _read(self, connection: apsw.Connection) -> set[Key]:
+        """Bring up to date what is known; of which sources something was written since."""
         generation = generation_of(connection)
         commits, struck = next(connection.execute(_STATE))
         if generation != self._coverage.generation or struck > self._commits:
@@ -91,30 +85,55 @@ class Stock:
         }
         self._known.update(written)
         self._commits = commits
-        return {path for _, path, _ in written}
+        return set(written)
 
     def _renew(self, gone: Iterable[Source], fresh: Iterable[Source]) -> None:
         levels, numbers = dict(self._coverage.levels), dict(self._coverage.numbers)
-        known, unfinished = self._known, self._open
         for source in gone:
             key = key_of(source)
-            unfinished.pop(id(source), None)
+            self._sources.pop(key, None)
+            self._open.pop(key, None)
             if levels.pop(key, None) is not None:
-                del numbers[known[key][0]]
+                del numbers[self._known[key][0]]
         for source in fresh:
             key = key_of(source)
-            found = known.get(key)
-            level = found[2] if found is not None and found[1] == source.stamp else Level.NOTHING
-            if found is not None and level:
-                levels[key] = numbers[found[0]] = level
+            self._sources[key] = self._open[key] = source
+            found = self._known.get(key)
+            if found is None:
+                continue
+            number, stamp, level, _ = found
+            if stamp == source.stamp and level:
+                levels[key] = numbers[number] = level
             elif levels.pop(key, None) is not None:
-                del numbers[known[key][0]]
-            if level is Level.ALL:
-                unfinished.pop(id(source), None)
-            else:
-                unfinished[id(source)] = source
-        whole = bool(levels) and not any(key_of(source) in levels for source in unfinished.values())
+                del numbers[number]
+            if levels.get(key) is Level.ALL:
+                del self._open[key]
+        whole = bool(levels) and levels.keys().isdisjoint(self._open)
         self._coverage = Coverage(self._coverage.generation, levels, numbers, whole)
+
+
+def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[Sequence[Source], Sequence[Source]]:
+    """What is not there any more, and what is new."""
+    if before is now:
+        return (), ()
+    start = _alike(before, now)
+    before, now = before[start:][::-1], now[start:][::-1]
+    stop = _alike(before, now)
+    before, now = before[stop:], now[stop:]
+    old, new = dict(zip(map(id, before), before, strict=True)), dict(zip(map(id, now), now, strict=True))
+    return [old[one] for one in old.keys() - new.keys()], [new[one] for one in new.keys() - old.keys()]
+
+
+def _alike(one: tuple[Source, ...], other: tuple[Source, ...]) -> int:
+    """How many at the beginning of both are the same: thousands are compared in one go."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def generation_of(connection: apsw.Connection) -> str:

@@ -237,7 +237,7 @@ def test_what_is_seen_is_of_the_session_that_is_named(
         assert go_on.wait(_LONG)
         yield from found
 
-    monkeypatch.setattr("hermes_tui.sessions.search.live._EVERY", 0.0)
+    monkeypatch.setattr("hermes_tui.sessions.search.answer._EVERY", 0.0)
     monkeypatch.setattr(Hunt, "run", held)
     manager.catalogue.refresh()
     live = manager.searches.live()
@@ -274,7 +274,6 @@ def test_an_unexpected_error_is_said_and_the_next_question_works(
         yield next(found)
         raise RuntimeError("a secret that was read")
 
-    monkeypatch.setattr("hermes_tui.sessions.search.live._EVERY", 0.0)
     monkeypatch.setattr(Hunt, "run", broken)
     live.ask("question")
     answer = live.wait(_LONG)

@@ -1,0 +1,110 @@
+"""One question of somebody who types: what is found is gathered, and shown when it is time to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.search.discovery import RANKED
+from hermes_tui.sessions.search.gather import Conversation, Gathering
+from hermes_tui.sessions.search.hunt import Hunt
+from hermes_tui.sessions.search.snapshot import LiveSnapshot, Picture, live_result
+from hermes_tui.sessions.search.stores import CatalogueStores
+from session_adapters.model import Problem
+
+__all__ = ["Answer", "broken_off"]
+
+_EVERY = 0.05
+"""Seconds between two snapshots at least, while more is found. The first comes after as many, or before anything is
+read, or when all is known."""
+_REST = 4
+"""Times as long as making one took, at least, is spent on searching before the next."""
+_SHOWN = 100
+"""Conversations in a snapshot; of more the newest."""
+
+
+class Answer:
+    """For the searching thread alone."""
+
+    def __init__(
+        self,
+        query: Query,
+        stores: CatalogueStores,
+        index: Index | None,
+        superseded: Callable[[], bool],
+        publish: Callable[[Picture], None],
+    ) -> None:
+        """`publish` is given what is known, from time to time and at the end, unless another question came."""
+        self._query = query
+        self._stores = stores
+        self._superseded = superseded
+        self._publish = publish
+        self._gathering = Gathering()
+        self._hunt = Hunt(stores, query, index, stop=superseded, most=_SHOWN, before_reading=self._show)
+        self._version = 0
+        self._due = time.monotonic() + _EVERY
+
+    def run(self) -> None:
+        """Search."""
+        for found in self._hunt.run():
+            if self._superseded():
+                return
+            self._gathering.add(found)
+            if time.monotonic() >= self._due:
+                self._show()
+        if not self._superseded():
+            self._publish(self._picture(done=True))
+
+    def break_off(self, failure: str) -> None:
+        """Show what was found by now, and why there will be no more."""
+        found = self._picture(done=True)
+        self._publish(found._replace(snapshot=broken_off(found.snapshot, failure)))
+
+    def _show(self) -> None:
+        began = time.monotonic()
+        self._publish(self._picture(done=False))
+        ended = time.monotonic()
+        self._due = ended + max(_EVERY, _REST * (ended - began))
+
+    def _picture(self, *, done: bool) -> Picture:
+        self._version += 1
+        found, hunt = self._gathering.newest_first(), self._hunt
+        ranked = done and hunt.complete and not hunt.more and len(found) <= RANKED and _have_places(found)
+        if ranked and _is_scored(found):
+            found = self._gathering.best_first(found, len(found))
+        elif ranked:
+            found = self._gathering.likely_first(found)
+        chosen = found[:_SHOWN]
+        snapshot = LiveSnapshot(
+            query=self._query,
+            version=self._version,
+            results=tuple(live_result(one) for one in chosen),
+            total=len(found),
+            more=hunt.more,
+            ranked=ranked,
+            done=done,
+            coverage=replace(hunt.coverage, unpriced=self._stores.unpriced),
+            problems=hunt.problems,
+        )
+        by_id = {part.summary.unified_id: one for one in chosen for part in one.parts.values()}
+        return Picture(snapshot, self._stores, by_id)
+
+
+def broken_off(snapshot: LiveSnapshot, failure: str) -> LiveSnapshot:
+    """It, with why there will be no more."""
+    problem = Problem(agent="hermes-tui", path="", reason=failure)
+    return replace(snapshot, done=True, problems=(*snapshot.problems, problem), failure=failure)
+
+
+def _have_places(conversations: Sequence[Conversation]) -> bool:
+    """Something was looked for in texts: what a filter alone finds fits all the same."""
+    return any(part.total for one in conversations for part in one.parts.values())
+
+
+def _is_scored(conversations: Sequence[Conversation]) -> bool:
+    """All of them were read, so their order is known without another look."""
+    return all(not part.unscored for one in conversations for part in one.parts.values())

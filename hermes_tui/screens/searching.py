@@ -60,6 +60,8 @@ class Searching(FoundActions, Looking, Offering):
         self._asked_at = 0.0
         self._asked_early = False
         """That was while there was only the beginning of the list."""
+        self._overtaken: LiveSnapshot | None = None
+        """An answer of that time, which stands until there is one of all."""
         self._live: LiveSearch | None = None
         self._previewer: Previewer | None = None
         self._snapshots: Slot[LiveSnapshot] | None = None
@@ -98,7 +100,7 @@ class Searching(FoundActions, Looking, Offering):
         if self._question is None:
             return ""
         shown = self._snapshot_shown
-        if self._is_early or (shown is not None and not shown.done):
+        if self._is_early or (shown is not None and (not shown.done or shown is self._overtaken)):
             return SEARCHING
         if shown is not None and shown.failure:
             return _BROKEN
@@ -113,6 +115,11 @@ class Searching(FoundActions, Looking, Offering):
     def found_total(self) -> int | None:
         """How many conversations were found; None without a search."""
         return self._listed.total if self.query_shown is not None and self._question is not None else None
+
+    @property
+    def found_more(self) -> bool:
+        """There are more than `found_total`."""
+        return self.found_total is not None and self._listed.least
 
     def stop_searching(self) -> None:
         """End the threads."""
@@ -194,9 +201,17 @@ class Searching(FoundActions, Looking, Offering):
             self._show_answer(shown)
         if self._asked_early:
             self._asked_early = False
+            self._overtaken = self._live.snapshot if self._live is not None else None
+            self._main.said()
             self._ask_again()
         elif self._again is None:
             self._again = self.set_timer(_LOOK_AGAIN, self._ask_again)
+
+    def ask_further(self) -> None:
+        """The index has come further: an answer that ended before all was searched may be had whole by now."""
+        shown = self._snapshot_shown
+        if shown is not None and shown.done and shown.coverage.left:
+            self._ask_again()
 
     def _ask_again(self) -> None:
         self._again = None

@@ -22,6 +22,7 @@ __all__ = ["StatusLines"]
 
 _LONG = 100
 """Columns from which the gateway has more than a word in the header."""
+_FIGURES = " %0123456789"
 _OF_SESSIONS = tuple(f"main.{name}" for name in ("filter", "diff", "export", "copy", "resume", "fork", "context"))
 """Keys that are not worth a hint where there is no session."""
 
@@ -55,6 +56,14 @@ class StatusLines(Screen[None]):
             """How many a search has found."""
             raise NotImplementedError
 
+        @property
+        def found_more(self) -> bool:
+            """There are more."""
+            raise NotImplementedError
+
+        def ask_further(self) -> None:
+            """Ask again what was not answered in full."""
+
         def box_hint(self) -> list[Part]:
             """What is said about what is typed."""
             raise NotImplementedError
@@ -66,6 +75,7 @@ class StatusLines(Screen[None]):
             shown = sum(row.conversation is not None for row in self.sessions.rows)
         self.query_one(Header).show(
             shown=shown,
+            more=self.found_more,
             sessions=len(sessions),
             live=sum(one.live for one in sessions),
             partial=self.snapshot.partial,
@@ -95,8 +105,10 @@ class StatusLines(Screen[None]):
 
     def say_indexing(self, words: str) -> None:
         """How far the index is, while it is being made."""
-        self.indexing = words
+        before, self.indexing = self.indexing, words
         self._show_counts()
+        if before.rstrip(_FIGURES) != words.rstrip(_FIGURES):  # all that was said is indexed, or everything
+            self.ask_further()
 
     def _show_detail(self) -> None:
         conversation = self.sessions.highlighted

@@ -37,6 +37,7 @@ class Header(Horizontal):
         self,
         *,
         shown: int | None,
+        more: bool = False,
         sessions: int,
         live: int,
         partial: int,
@@ -46,9 +47,9 @@ class Header(Horizontal):
         searching: str = "",
         indexing: str = "",
     ) -> None:
-        """`shown`: how many were found; None without a search. `partial`: how many are not yet counted in full.
-        `gateway`: what Hermes' is doing, in as many words as there is room for. `asking`: somebody is about to
-        search, or has. `searching`: how complete an answer is. `indexing`: how far the index is."""
+        """`shown`: how many were found, and perhaps `more`; None without a search. `partial`: how many are not yet
+        counted in full. `gateway`: what Hermes' is doing, in as many words as there is room for. `asking`: somebody
+        is about to search, or has. `searching`: how complete an answer is. `indexing`: how far the index is."""
         width = self.app.size.width
         brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
         if gateway and width >= 60:
@@ -69,7 +70,7 @@ class Header(Horizontal):
         if partial and width >= 100:
             parts.append((f"counting {partial:,}", "faint"))
         room = width - _BOX - sum(width_of(text) + _GAP for text, _ in (*brand, *parts))
-        counted = _counted(width, room, shown, sessions, searching)
+        counted = _counted(width, room, _found(shown, sessions, more=more), sessions, searching)
         parts.append((counted, "faint"))
         spaced: list[Part] = []
         for part in parts:
@@ -78,7 +79,8 @@ class Header(Horizontal):
         # A line of another width moves the box, and for that the whole screen is laid out and painted again: not at a
         # key. What an answer may need is taken when the search begins.
         taken = sum(width_of(text) for text, _ in spaced)
-        most = max(width_of(_counted(width, room, sessions, sessions, one)) for one in (SEARCHING, _USUAL))
+        found = _found(sessions, sessions, more=True)
+        most = max(width_of(_counted(width, room, found, sessions, one)) for one in (SEARCHING, _USUAL))
         most += taken - width_of(counted)
         self._widest = max(self._widest, taken, most) if asking else 0
         if taken < self._widest:
@@ -86,9 +88,13 @@ class Header(Horizontal):
         self.query_one("#counts", Line).show((), spaced)
 
 
-def _counted(width: int, room: int, shown: int | None, sessions: int, searching: str) -> str:
+def _found(shown: int | None, sessions: int, *, more: bool) -> str:
+    """`95 of 2,098`, `1,081+ of 2,098` where only the newest were asked for."""
+    return f"{sessions:,}" if shown is None else f"{shown:,}{'+' if more else ''} of {sessions:,}"
+
+
+def _counted(width: int, room: int, total: str, sessions: int, searching: str) -> str:
     """How many there are, with as much of how complete the answer is as there is room for."""
-    total = f"{sessions:,}" if shown is None else f"{shown:,} of {sessions:,}"
     said = f"{total} session{'' if sessions == 1 else 's'}" if width >= 60 else total
     if not searching or width < 60:
         return said

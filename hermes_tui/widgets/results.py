@@ -40,6 +40,8 @@ class Listed(NamedTuple):
     """In the order of the list; without a result where the name alone fits."""
     total: int = 0
     """All that were found."""
+    least: bool = False
+    """Not all were asked for: there may be more of them."""
     ranked: bool = False
     more: bool = False
     """Not all of them are here."""
@@ -118,7 +120,8 @@ def listed(snapshot: LiveSnapshot, forest: Forest, names: Sequence[Conversation]
     total = snapshot.total - (len(snapshot.results) - there)
     if not hidden:
         total += len(named)  # else they may be among those that are not shown
-    return Listed(order[:_MOST], total, snapshot.ranked, hidden or snapshot.more or there + len(named) > _MOST)
+    least = snapshot.more or (hidden and bool(named))
+    return Listed(order[:_MOST], total, least, snapshot.ranked, hidden or snapshot.more or there + len(named) > _MOST)
 
 
 def finder(query: Query) -> Callable[[str], Sequence[tuple[int, int]]]:

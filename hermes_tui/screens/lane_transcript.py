@@ -15,7 +15,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.keymap import bindings
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.watch import Slot
-from hermes_tui.widgets.hints import Hints, hints_of
+from hermes_tui.widgets.hints import OF_SEARCHES, Hints, hints_of
 from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import SessionSummary
@@ -82,7 +82,7 @@ class LaneTranscript(Screen[None]):
         return self._sessions[self._at][0]
 
     def _show_hints(self) -> None:
-        self.query_one(Hints).show_hints(hints_of(self))
+        self.query_one(Hints).show_hints(hints_of(self, without=OF_SEARCHES))
 
     def _turn(self, at: int) -> None:
         self._at = at

@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from hermes_tui.widgets.detail import detail_parts
 from hermes_tui.widgets.header import Header
-from hermes_tui.widgets.hints import Hints, hints_of
+from hermes_tui.widgets.hints import OF_SEARCHES, Hints, hints_of
 from hermes_tui.widgets.line import Line, Part
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class StatusLines(Screen[None]):
         @property
         def box(self) -> SearchBox:
             """Where one types what to search for."""
+            raise NotImplementedError
+
+        @property
+        def is_searching(self) -> bool:
+            """The list shows what a search has found."""
             raise NotImplementedError
 
         @property
@@ -124,4 +129,7 @@ class StatusLines(Screen[None]):
             line.show()
 
     def _show_hints(self) -> None:
-        self.query_one(Hints).show_hints(hints_of(self, without=_OF_SESSIONS if self.has_class("-empty") else ()))
+        needless = () if self.is_searching else OF_SEARCHES
+        if self.has_class("-empty"):
+            needless = (*needless, *_OF_SESSIONS)
+        self.query_one(Hints).show_hints(hints_of(self, without=needless))

@@ -12,10 +12,13 @@ from hermes_tui.keymap import KEYS, key_label
 from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.line import Line, Part
 
-__all__ = ["Hints", "hints_of"]
+__all__ = ["OF_SEARCHES", "Hints", "hints_of"]
+
+OF_SEARCHES = ("transcript.next_match",)
+"""Ids of keys that are not worth a hint where nothing was searched for."""
 
 _ORDER = {key.id: number for number, key in enumerate(KEYS)}
-_FIRST = ("main.back", "lane.close", "lane.earlier", "lane.later")
+_FIRST = ("main.back", "transcript.next_match", "lane.close", "lane.earlier", "lane.later")
 """Before the keys of the innermost widget: on a narrow screen they must not fall off the end."""
 _HELP = next(key.hint for key in KEYS if key.id == "app.help")
 """The word that stays, whatever else there is no room for: who sees it finds all the others."""

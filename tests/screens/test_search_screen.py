@@ -297,10 +297,12 @@ async def test_escape_returns_to_exactly_where_one_was(program: Program, claude_
         await pilot.pause()
         view = main.pane.view
         before = (main.sessions.cursor, main.sessions.scroll_y, view.top, view.cursor, view.following)
+        assert " match" not in screen_text(pilot).splitlines()[-1]
         shown = screen_text(pilot).splitlines()[2:-2]
         await search(pilot, "weir")
         await pilot.press("enter", "enter")
         await until(pilot, lambda: main.pane.message and main.pane.message.content == "One heron at the weir.")
+        assert screen_text(pilot).splitlines()[-1].startswith(" esc back  n match ")
         await pilot.press("escape")
         assert main.sessions.answer is not None and main.focused is main.sessions
         await pilot.press("escape")

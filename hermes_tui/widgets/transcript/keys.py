@@ -24,7 +24,7 @@ _KEYS: tuple[tuple[str, str, str, str, str], ...] = (
     ("half_up", "ctrl+u", "half_page(-1)", "Half a page up", ""),
     ("next_prompt", "right_square_bracket,J", "prompt(1)", "Next prompt", "prompt"),
     ("previous_prompt", "left_square_bracket,K", "prompt(-1)", "Previous prompt", ""),
-    ("next_match", "n", "match(1)", "Next match of the search, here or in the next session that was found", ""),
+    ("next_match", "n", "match(1)", "Next match of the search, here or in the next session that was found", "match"),
     ("previous_match", "N", "match(-1)", "Previous match of the search", ""),
     ("first", "home,g", "first", "The very beginning", ""),
     ("last", "end,G", "follow", "The end, and follow what comes", ""),

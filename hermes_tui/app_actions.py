@@ -75,6 +75,10 @@ class AppActions:
 
     def action_cost(self) -> None:
         """What sessions cost; the sessions behind a line of it are shown in the list."""
+        self._show_costs(None)
+
+    def _show_costs(self, at: Rank | None) -> None:
+        """`at`: the line to begin at; None for the first."""
         from hermes_tui.screens.cost import CostScreen, filter_text
 
         if self.screen is not self.main:
@@ -84,12 +88,15 @@ class AppActions:
         def compute(today: date) -> Overview:
             return self.manager.costs.overview(today)
 
+        def so_far(today: date) -> tuple[Overview, bool]:
+            return self.manager.costs.overview_so_far(today)
+
         def chosen(rank: Rank | None) -> None:
             if rank is not None:
-                self.main.show_only(filter_text(rank), rank.sessions)
+                self.main.show_only(filter_text(rank), rank.sessions, lambda: self._show_costs(rank))
 
         version = lambda: self.main.snapshot.version  # noqa: E731
-        self.push_screen(CostScreen(self.clock, compute, labels, version), chosen)
+        self.push_screen(CostScreen(self.clock, compute, so_far, labels, version, at), chosen)
 
     def action_lanes(self) -> None:
         """The lanes of Hermes' gateway."""

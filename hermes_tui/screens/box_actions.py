@@ -56,12 +56,16 @@ class BoxActions(Screen[None]):
         """From the box to where one was before."""
         screen = self._screen
         was_reading, screen._was_reading = screen._was_reading, False
+        text, only = screen._only
+        as_it_was = bool(only) and screen.box.value == text
         screen.box.value = ""
         screen._filter()
         if was_reading:
             screen.go_to_transcript()
         else:
             screen.go_to_list()
+        if as_it_was:
+            screen._way_back()
 
     # Moving ------------------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from hermes_tui.widgets.line import Line, Part
 
 __all__ = ["CostScreen", "cost_rows", "filter_text", "title_parts"]
 
+_ADDING: Part = (" · adding up …", "faint")
 _SHOWN = 10
 """Lines of a ranking."""
 _LATER = 60.0
@@ -45,13 +46,18 @@ class CostScreen(Screen[Rank | None]):
         self,
         clock: Clock,
         compute: Callable[[date], Overview],
+        so_far: Callable[[date], tuple[Overview, bool]],
         labels: Mapping[str, str],
         version: Callable[[], int],
+        at: Rank | None = None,
     ) -> None:
-        """`compute` is called in a thread; `labels`: how agents are shown; `version` changes with the sessions."""
+        """`compute` and `so_far` (which takes no time, and tells whether that is all) are called in a thread;
+        `labels`: how agents are shown; `version` changes with the sessions; `at`: the line to begin at."""
         super().__init__()
         self._clock = clock
         self._compute = compute
+        self._so_far = so_far
+        self._at = at
         self._labels = labels
         self._version = version
         self._computed = -1
@@ -68,7 +74,7 @@ class CostScreen(Screen[Rank | None]):
 
     def on_mount(self) -> None:
         """Work it out, and again when sessions have changed."""
-        self.query_one("#title", Line).show([(" Cost", "bright"), (" · adding up …", "faint")])
+        self.query_one("#title", Line).show([(" Cost", "bright"), _ADDING])
         self.call_after_refresh(self._show_hints)
         self._begin()
         if not self._clock.is_fixed:
@@ -87,8 +93,13 @@ class CostScreen(Screen[Rank | None]):
             self.run_worker(self._work(), group="cost", exit_on_error=True)
 
     async def _work(self) -> None:
+        today = self._clock.local(self._clock.now()).date()
         try:
-            self._take(await aside(self._compute, self._clock.local(self._clock.now()).date()))
+            found, whole = await aside(self._so_far, today)
+            if whole or found.whole != Figure():
+                self._take(found, whole=whole)
+            if not whole:
+                self._take(await aside(self._compute, today))
         except HermesTuiError as error:
             self._fail(str(error))
         except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
@@ -99,11 +110,13 @@ class CostScreen(Screen[Rank | None]):
     def _fail(self, reason: str) -> None:
         self.query_one("#title", Line).show([(" Cost", "bright"), (f" · {safe(reason)}", "error")])
 
-    def _take(self, found: Overview) -> None:
-        self.overview = found
-        self.query_one("#title", Line).show(*title_parts(found))
+    def _take(self, found: Overview, *, whole: bool = True) -> None:
+        left, right = title_parts(found)
+        self.query_one("#title", Line).show(left if whole else [*left, _ADDING], right)
         self.query_one(CostChart).show(found.days)
-        self.query_one(CostList).show(cost_rows(found, self._labels))
+        self.query_one(CostList).show(cost_rows(found, self._labels), self._at)
+        if whole:
+            self.overview = found
 
     # Actions -----------------------------------------------------------------------------------------------
 

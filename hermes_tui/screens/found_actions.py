@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from textual import on
@@ -131,10 +131,11 @@ class FoundActions(Screen[None]):
 
     # Coming and going --------------------------------------------------------------------------------------
 
-    def show_only(self, text: str, sessions: Iterable[str]) -> None:
+    def show_only(self, text: str, sessions: Iterable[str], way_back: Callable[[], None]) -> None:
         """Show the conversations that hold one of these sessions (unified ids), and `text` in the box as what they
-        are; it can be changed there, and dropped, like any search."""
+        are; it can be changed there, like any search. `way_back` is where one is led who leaves it as it is."""
         self._main._only = (text, frozenset(sessions))
+        self._main._way_back = way_back
         self._main.box.value = text
         self._main._filter()
         self._main.go_to_list()

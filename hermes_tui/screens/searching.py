@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from textual import on
@@ -80,6 +80,8 @@ class Searching(FoundActions, Looking, Offering):
         self._was_reading = False
         self._only: tuple[str, frozenset[str]] = ("", frozenset())
         """A text in the box that stands for these very sessions."""
+        self._way_back: Callable[[], None] = lambda: None
+        """To where that was chosen."""
         self._names = Names(Forest())
         self._named: tuple[str, Sequence[Conversation]] = ("", ())
         """A query, and what fits it by name."""

@@ -84,11 +84,12 @@ class CostList(ScrollView, can_focus=True):
         """The rank under the cursor."""
         return self._rows[self.cursor].rank if 0 <= self.cursor < len(self._rows) else None
 
-    def show(self, rows: Sequence[CostRow]) -> None:
-        """Show these; does nothing when they are shown already. The cursor stays on the rank it is on."""
+    def show(self, rows: Sequence[CostRow], at: Rank | None = None) -> None:
+        """Show these; does nothing when they are shown already. The cursor stays on the rank it is on; at first it is
+        put on `at`."""
         if tuple(rows) == self._rows:
             return
-        before = self.highlighted
+        before = self.highlighted or at
         self._rows = tuple(rows)
         self.virtual_size = Size(self.size.width, len(self._rows))
         same = (at for at, row in enumerate(self._rows) if _same(row.rank, before))

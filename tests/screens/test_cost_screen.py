@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.screens.cost import CostScreen, cost_rows, filter_text, title_parts
+from hermes_tui.sessions.cost.desk import CostDesk
 from hermes_tui.sessions.cost.overview import DAYS, Figure, Overview, Rank
+from hermes_tui.sessions.cost.sheet import Sheet
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.widgets.cost_chart import CostChart
 from hermes_tui.widgets.cost_list import CostList, bar
@@ -107,6 +110,43 @@ async def test_a_line_leads_to_its_sessions_and_back(spender: Spender) -> None:
         await pilot.press("escape")
         assert app.main.box.value == ""
         assert len([row for row in app.main.sessions.rows if row.conversation is not None]) == 5
+        # To the line that one came from; from there to where one was before.
+        await until(pilot, lambda: isinstance(app.screen, CostScreen) and app.screen.overview)
+        listing = app.screen.query_one(CostList)
+        assert place() == (kind, key)
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app.main)
+        await pilot.press("escape", "escape")
+        assert app.screen is app.main
+
+
+async def test_what_was_added_up_before_is_there_at_once(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with program(spender).run_test(size=(80, 24)) as pilot:
+        await open_costs(pilot)
+    spender.session("later", {"input": 30 * MILLION}, at=NOW - timedelta(minutes=1), cwd="/srv/new")
+    book, go_on = CostDesk.book, threading.Event()
+
+    def late(desk: CostDesk) -> Sheet:
+        assert go_on.wait(60)
+        return book(desk)
+
+    monkeypatch.setattr(CostDesk, "book", late)
+    app = program(spender)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: app.main.snapshot.places)
+        await pilot.press("C")
+        await until(pilot, lambda: "all ~18.00+ · adding up …" in screen_text(pilot))
+        await pilot.press("down", "down")
+        listing = app.screen.query_one(CostList)
+        before = listing.highlighted
+        assert before is not None and before.kind == "model"
+        go_on.set()
+        await until(pilot, lambda: "all ~48.00+" in screen_text(pilot) and "adding up" not in screen_text(pilot))
+        assert listing.highlighted is not None and listing.highlighted.key == before.key
+        await pilot.press("escape")
+        monkeypatch.setattr(CostDesk, "book", None)  # nothing has changed: nothing is added up
+        await pilot.press("C")
+        await until(pilot, lambda: isinstance(app.screen, CostScreen) and app.screen.overview)
 
 
 async def test_typing_after_it_filters_by_words(spender: Spender) -> None:
@@ -118,6 +158,8 @@ async def test_typing_after_it_filters_by_words(spender: Spender) -> None:
         await pilot.press("slash")
         app.main.box.value = "attic"
         await until(pilot, lambda: sum(row.conversation is not None for row in app.main.sessions.rows) == 1)
+        await pilot.press("escape")
+        assert app.screen is app.main
 
 
 @pytest.mark.parametrize("size", [(80, 24), (40, 15), (20, 6), (200, 60)])

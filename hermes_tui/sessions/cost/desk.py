@@ -61,6 +61,13 @@ class CostDesk:
         """Spending at a glance, of the sessions as last listed; `today` is a local date."""
         return overview(self.book(), self._sessions(), today)
 
+    def overview_so_far(self, today: date) -> tuple[Overview, bool]:
+        """The same as it was last added up, and whether nothing has changed since; no session is read for it."""
+        sessions = self._sessions()
+        current = self._ledger.current(self._catalogue.entries(), sessions)
+        sheet = self._ledger.last() if current is None else current
+        return overview(sheet, sessions, today), current is not None
+
     def book(self) -> Sheet:
         """The same as `sheet`, but added up by a process of its own where that can be; for faces. Who asks while
         there is one waits for it."""

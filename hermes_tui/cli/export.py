@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["export"]
 
 _FORMATS = ("markdown", "html", "json", "jsonl")
+_STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""Whatever that is: a file that it was directed into is no file to be replaced."""
 
 
 @click.command("export")
@@ -51,7 +55,7 @@ def export(
     force: bool,
     redact: bool,
     lineage: bool,
-) -> None:
+) -> int:
     """Write the session ID of AGENT as a document.
 
     `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so.
@@ -63,20 +67,25 @@ def export(
     from hermes_tui.redact import Redactor
     from hermes_tui.sessions.export import export as written
     from hermes_tui.sessions.export import export_lineage
+    from hermes_tui.sessions.export.chapters import Chapters
 
     chosen = form or _format_of(target)
     redactor = Redactor() if redact else None
+    chapters = Chapters(_parts(manager, session) if lineage else ())
     if lineage:
-        parts = export_lineage(_sessions(manager, session), chosen, redactor=redactor)
+        parts = export_lineage(chapters, chosen, redactor=redactor)
     else:
         parts = written(session, chosen, redactor=redactor)
-    if target is None or str(target) == "-":
+    if target is None or str(target) in _STANDARD_OUTPUT:
         for part in parts:
             output.write(part)
     else:
         _write(target, parts, force=force)
     if redactor is not None:
         narration.say(f"hermes-tui: {redactor.report}")
+    for error in chapters.lost:
+        narration.say(f"hermes-tui: left out: {error}")
+    return narration.FAILURE if chapters.lost else narration.OK
 
 
 def _format_of(target: Path | None) -> str:
@@ -86,15 +95,25 @@ def _format_of(target: Path | None) -> str:
     return ends.get(target.suffix.lower(), "markdown") if target is not None else "markdown"
 
 
-def _sessions(manager: SessionManager, session: Session) -> Iterator[Session]:
-    """The lineage, each part read when its turn comes; the one that is there already is not read again."""
+def _parts(manager: SessionManager, session: Session) -> Iterator[Callable[[], Session]]:
+    """What reads each part of the lineage; the one that is there already is not read again."""
     for one in manager.lineage(session.agent, session.session_id):
-        yield session if one.session_id == session.session_id else manager.get(one.agent, one.session_id)
+        there = one.session_id == session.session_id
+        yield (lambda: session) if there else partial(manager.get, one.agent, one.session_id)
+
+
+def _takes_bytes(target: Path) -> bool:
+    """Whether it is no file, but something behind which somebody reads: a pipe, a terminal."""
+    try:
+        mode = target.expanduser().stat().st_mode
+    except OSError:
+        return False  # `write_file` says why
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
 def _write(target: Path, parts: Iterator[bytes], *, force: bool) -> None:
     from hermes_tui.display import size
-    from hermes_tui.sessions.export.target import write_file
+    from hermes_tui.sessions.export.target import pour, write_file
 
-    written = write_file(target, parts, replace=force)
+    written = pour(target, parts) if _takes_bytes(target) else write_file(target, parts, replace=force)
     narration.say(f"hermes-tui: wrote {target} ({size(written)})")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, TypeVar
@@ -40,17 +41,19 @@ def write_export(
     `HermesTuiError`."""
     from hermes_tui.redact import Redactor
     from hermes_tui.sessions.export import export, export_lineage
+    from hermes_tui.sessions.export.chapters import Chapters
     from hermes_tui.sessions.export.target import write_file
 
     redactor = Redactor() if wish.redact else None
+    chapters = Chapters(partial(manager.get, part.agent, part.session_id) for part in parts)
     if wish.lineage:
-        every = (manager.get(part.agent, part.session_id) for part in parts)
-        written = export_lineage(every, wish.form, redactor=redactor)
+        written = export_lineage(chapters, wish.form, redactor=redactor)
     else:
         written = export(manager.get(subject.agent, subject.session_id), wish.form, redactor=redactor)
     octets = write_file(wish.path, _until(over, written), replace=wish.replace)
     masked = f"; {redactor.report}" if redactor is not None else ""
-    return f"Wrote {wish.path} ({size(octets)}){masked}"
+    lost = "".join(f"; left out: {error}" for error in chapters.lost)
+    return f"Wrote {wish.path} ({size(octets)}){masked}{lost}"
 
 
 def write_for_reading(manager: SessionManager, subject: SessionSummary, over: Event) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -97,27 +99,61 @@ def test_a_lineage_of_one_and_its_forms(tiny_home: TinyHome, cli: Cli) -> None:
 
 
 @pytest.mark.parametrize("form", ["json", "jsonl", "markdown", "html"])
-def test_a_part_of_a_lineage_that_cannot_be_read_is_named_beside_what_is_written(
+def test_a_part_of_a_lineage_that_cannot_be_read_is_left_out_and_named(
     tiny_home: TinyHome, cli: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    """Half a document is half a document: no error stands in the middle of it, and a file is not begun at all."""
+    """The document is one of the others, and no error stands in the middle of it."""
     tiny_home.add("one")
     tiny_home.add("two")
+    tiny_home.add("three", title="The last")
     summaries = {one.session_id: one for one in tiny_home.manager(tmp_path / "cache").list("tiny")}
 
     def lineage(self: SessionManager, agent: str, session_id: str) -> tuple[SessionSummary, ...]:
         (tiny_home.store / "two.jsonl").write_text("nonsense\n")
-        return summaries["one"], summaries["two"]
+        return summaries["two"], summaries["one"], summaries["three"]
 
     monkeypatch.setattr(SessionManager, "lineage", lineage)
     ran = cli("sessions", "export", "tiny", "one", "--lineage", "--format", form)
     assert ran.code == 1
-    assert "question 0" in ran.out
+    assert "question 0" in ran.out and "The last" in ran.out
     assert "nonsense" not in ran.out and "PARSE_ERROR" not in ran.out
-    assert ran.err.startswith("hermes-tui: cannot read tiny session 'two'")
+    assert ran.err.startswith("hermes-tui: left out: cannot read tiny session 'two'")
+    if form == "json":
+        assert [one["sessionId"] for one in json.loads(ran.out)] == ["one", "three"]
     target = tmp_path / "out"
+    again = cli("sessions", "export", "tiny", "one", "--lineage", "--format", form, "-o", str(target))
+    assert (again.code, again.out, target.read_text()) == (1, "", ran.out)
+    assert "wrote" in again.err and "left out: cannot read tiny session 'two'" in again.err
+    # Where nothing can be read there is no document.
+    monkeypatch.setattr(SessionManager, "lineage", lambda *_: (summaries["two"],))
+    target.unlink()
     ran = cli("sessions", "export", "tiny", "one", "--lineage", "--format", form, "-o", str(target))
-    assert (ran.code, target.exists(), "PARSE_ERROR" in ran.out) == (1, False, form.startswith("json"))
+    assert (ran.code, target.exists()) == (1, False)
+    assert "cannot read tiny session 'two'" in (ran.out if form.startswith("json") else ran.err)
+
+
+@pytest.mark.parametrize("name", ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_by_any_name(tiny_home: TinyHome, cli: Cli, name: str) -> None:
+    tiny_home.add("one")
+    plain = cli("sessions", "export", "tiny", "one")
+    ran = cli("sessions", "export", "tiny", "one", "-o", name)
+    assert (ran.code, ran.out, ran.err) == (0, plain.out, "")
+
+
+def test_a_pipe_is_written_into_as_it_is(tiny_home: TinyHome, cli: Cli, tmp_path: Path) -> None:
+    tiny_home.add("one")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
+    reader.start()
+    ran = cli("sessions", "export", "tiny", "one", "-o", str(pipe))
+    reader.join(60)
+    assert ran.code == 0 and "wrote" in ran.err
+    assert read == [cli("sessions", "export", "tiny", "one").out]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    ran = cli("sessions", "export", "tiny", "one", "-o", "/dev/full")
+    assert ran.code == 2 and "No space left" in ran.err
 
 
 def test_d_1_diff_exit_codes(tiny_home: TinyHome, cli: Cli) -> None:

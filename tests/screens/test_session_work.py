@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from hermes_tui.errors import HermesTuiError
+from hermes_tui.errors import HermesTuiError, SessionNotFound
 from hermes_tui.screens.export import Wish
 from hermes_tui.screens.session_work import beside, write_export, write_for_reading
 from hermes_tui.sessions.manager import SessionManager
@@ -89,3 +89,18 @@ def test_a_session_that_is_gone_is_said(subject: Subject, folder: Path, tiny_hom
     with pytest.raises(HermesTuiError, match="no session 'one'"):
         write_for_reading(manager, one, Event())
     assert list(folder.iterdir()) == []
+
+
+def test_a_part_that_cannot_be_read_is_left_out_and_named(
+    subject: Subject, tiny_home: TinyHome, tmp_path: Path
+) -> None:
+    manager, one = subject
+    lost = SessionSummary(agent="tiny", session_id="lost")
+    wish = Wish("markdown", tmp_path / "one.md", redact=False, lineage=True, replace=False)
+    said = write_export(manager, one, [lost, one], wish, Event())
+    assert "left out: tiny has no session 'lost'" in said
+    assert "question 2" in (tmp_path / "one.md").read_text()
+    wish = wish._replace(path=tmp_path / "two.md")
+    with pytest.raises(SessionNotFound):
+        write_export(manager, one, [lost], wish, Event())
+    assert not (tmp_path / "two.md").exists()

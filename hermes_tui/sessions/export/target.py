@@ -1,4 +1,4 @@
-"""Where an export goes: into a file that is there whole or not at all.
+"""Where an export goes: into a file that is there whole or not at all, or into a pipe.
 
 The file is readable by its owner alone, whatever the umask: a transcript holds whatever the agent was shown, and the
 stores themselves are private. Whoever wants to share it says so with `chmod`. A file that is replaced keeps its mode.
@@ -16,7 +16,7 @@ from hermes_tui.replacing import replacing
 from hermes_tui.sessions.export import SUFFIXES
 from session_adapters.model import SessionSummary
 
-__all__ = ["suggested_name", "write_file"]
+__all__ = ["pour", "suggested_name", "write_file"]
 
 _UNFIT = re.compile(r"[^\w.-]+")
 
@@ -42,6 +42,19 @@ def write_file(path: Path, parts: Iterable[bytes], *, replace: bool = False) -> 
                 written += len(part)
     except FileExistsError as error:
         raise _there_already(path) from error
+    except OSError as error:
+        raise ValidationError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
+    return written
+
+
+def pour(path: Path, parts: Iterable[bytes]) -> int:
+    """Write `parts` into a pipe or a device, as they come; how many bytes. Raises `ValidationError`."""
+    written = 0
+    try:
+        with path.expanduser().open("wb") as file:
+            for part in parts:
+                file.write(part)
+                written += len(part)
     except OSError as error:
         raise ValidationError(f"cannot write {str(path)!r}: {error.strerror or error}") from error
     return written

@@ -19,6 +19,7 @@ from session_adapters.base import Source
 __all__ = ["Stock", "generation_of"]
 
 _LEVELS = tuple(Level)
+_NOT_THERE = (0, (), Level.NOTHING, 0)
 _STATE = "SELECT (SELECT value FROM meta WHERE key='commits'), (SELECT value FROM meta WHERE key='struck')"
 _SOURCES = "SELECT agent, path, native, id, stamp, level, again FROM source WHERE changed > ?"
 
@@ -68,8 +69,12 @@ class Stock:
         there = tuple(sources)
         gone, fresh = _differences(self._asked, there)
         self._asked = there
-        if gone or fresh or written:
-            self._renew(gone, [*fresh, *(self._sources[key] for key in written & self._sources.keys())])
+        if not (gone or fresh or written):
+            return
+        for source in gone:
+            self._sources.pop(key_of(source), None)
+        self._sources.update((key_of(source), source) for source in fresh)
+        self._renew(written.union(map(key_of, gone), map(key_of, fresh)))
 
     def _read(self, connection: apsw.Connection) -> set[Key]:
         """Bring up to date what is known; of which sources something was written since."""
@@ -87,27 +92,21 @@ class Stock:
         self._commits = commits
         return set(written)
 
-    def _renew(self, gone: Iterable[Source], fresh: Iterable[Source]) -> None:
+    def _renew(self, changed: Iterable[Key]) -> None:
         levels, numbers = dict(self._coverage.levels), dict(self._coverage.numbers)
-        for source in gone:
-            key = key_of(source)
-            self._sources.pop(key, None)
-            self._open.pop(key, None)
-            if levels.pop(key, None) is not None:
-                del numbers[self._known[key][0]]
-        for source in fresh:
-            key = key_of(source)
-            self._sources[key] = self._open[key] = source
-            found = self._known.get(key)
-            if found is None:
-                continue
-            number, stamp, level, _ = found
-            if stamp == source.stamp and level:
+        for key in changed:
+            source, found = self._sources.get(key), self._known.get(key)
+            number, stamp, level, _ = found if found is not None else _NOT_THERE
+            if source is None or stamp != source.stamp:
+                level = Level.NOTHING
+            if level is not Level.NOTHING:
                 levels[key] = numbers[number] = level
             elif levels.pop(key, None) is not None:
                 del numbers[number]
-            if levels.get(key) is Level.ALL:
-                del self._open[key]
+            if source is None or level is Level.ALL:
+                self._open.pop(key, None)
+            else:
+                self._open[key] = source
         whole = bool(levels) and levels.keys().isdisjoint(self._open)
         self._coverage = Coverage(self._coverage.generation, levels, numbers, whole)
 

@@ -21,8 +21,9 @@ Stop = Callable[[], bool]
 _MOST = 4
 """Connections; more questions at once than this wait for each other. As long as one is open, SQLite keeps the files
 of those that were closed open, too: they must not come and go."""
-_OFTEN = 2000
-"""Steps of SQLite's machine between two looks at whether to stop: a tenth of a millisecond or so."""
+_OFTEN = 20_000
+"""Steps of SQLite's machine between two looks at whether to stop: a millisecond or so. For each, this thread has to
+wait for the others."""
 
 
 class Pool:

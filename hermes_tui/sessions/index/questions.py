@@ -50,6 +50,11 @@ class Question(NamedTuple):
         return len(self.asks) == 1 and not (self.names or self.nameless or self.without)
 
     @property
+    def begun(self) -> bool:
+        """Words are asked for of which only the beginning is known, and that in no table of beginnings."""
+        return any('"*' in ask.expression for ask in self.asks if ask.table not in ("short", "brief"))
+
+    @property
     def wordless(self) -> bool:
         """Nothing is asked of the words of a message: its prose and its tool text are found alike."""
         return not self.asks and not self.without

@@ -9,23 +9,27 @@ import apsw
 import msgspec
 
 from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit
+from hermes_tui.sessions.index.facts import Facts, facts
 from hermes_tui.sessions.index.named import Named
 from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.pool import Pool, Stop
 from hermes_tui.sessions.index.questions import Question, questions
-from hermes_tui.sessions.index.rows import Facts, Page, Run, page
+from hermes_tui.sessions.index.rows import RUNS, Rows, Run
 from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
 from hermes_tui.sessions.index.standing import VISIBILITY, Level, Report
-from hermes_tui.sessions.index.stock import Stock, generation_of
+from hermes_tui.sessions.index.stock import Stock
 from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 
 __all__ = ["Coverage", "Field", "Figures", "Hit", "Index"]
 
 _FIRST = 24
-_FIRST_GROUPED = 128
-"""Rows at first; each time four times as many. Of those that are told by session more are wanted."""
-_LARGEST = 1 << 16
+_FIRST_GROUPED = 512
+"""Rows that are read at first. Of those that are told by session more are wanted."""
+_PAGE = 128
+"""Rows of which it is looked up first what they are, to tell them by session; then twice as many each time."""
+_LARGEST = 1 << 14
+_STATE = "SELECT (SELECT value FROM meta WHERE key='generation'), (SELECT value FROM meta WHERE key='commits')"
 
 
 class Index:
@@ -129,22 +133,27 @@ class Index:
     def _pages(
         self, runs: Sequence[Run], coverage: Coverage, low: int, high: int, stop: Stop | None, *, each: bool
     ) -> Iterator[Hit]:
-        def read(connection: apsw.Connection) -> Page:
-            _same(connection, coverage)
-            return page(connection, named, runs, low, before, size, each=each)
+        def read(connection: apsw.Connection) -> tuple[int, list[Facts]]:
+            connection.execute("BEGIN")  # so that the numbers mean the messages that were found
+            try:
+                numbers = rows.take(connection, _commit(connection, coverage), size)
+                return len(numbers), facts(connection, numbers, wordless, each=each)
+            finally:
+                connection.execute("COMMIT")
 
-        named = Named(self._names, coverage.generation)
-        size = _FIRST if each else _FIRST_GROUPED
-        before: Sequence[int] = [high] * len(runs)
+        rows = Rows(Named(self._names, coverage.generation), runs, low, high, _FIRST if each else _FIRST_GROUPED)
+        kinds = [run[0] for run in runs]
+        wordless = [number for number, kind in enumerate(kinds) if kind.wordless]
+        size = _FIRST if each else _PAGE
         while runs:
             found = self._pool.ask_until(read, stop)
             if found is None:
                 return
-            yield from _hits(found.messages, [run[0] for run in runs], coverage, each=each)
-            if found.before is None:
+            number, messages = found
+            yield from _hits(messages, kinds, coverage, each=each)
+            if number < size:
                 return
-            before = found.before
-            size = min(size * 4, _LARGEST)
+            size = min(size * 2, _LARGEST)
 
 
 def _alike(asked: Iterable[Question]) -> list[Run]:
@@ -154,22 +163,26 @@ def _alike(asked: Iterable[Question]) -> list[Run]:
     return list(found.values())
 
 
-def _hits(rows: Iterable[Facts], kinds: Sequence[Question], coverage: Coverage, *, each: bool) -> Iterator[Hit]:
-    for row, source, agent, path, native, session_id, key, at, role, visibility, said, number, _, _, run in rows:
-        kind = kinds[run]
+def _hits(found: Iterable[Facts], kinds: Sequence[Question], coverage: Coverage, *, each: bool) -> Iterator[Hit]:
+    for number, source, agent, path, native, session_id, key, at, role, visibility, said, units in found:
+        row, place = divmod(number, RUNS)
+        kind = kinds[RUNS - 1 - place]
         if coverage.numbers.get(source, Level.NOTHING) >= kind.level:
             time = at / 1000 if at is not None else float(row >> SECOND)
             message_id, shown = key.partition("\0")[0], VISIBILITY[visibility]
-            place = agent, path, native, session_id, message_id, time, role, shown
+            message = agent, path, native, session_id, message_id, time, role, shown
             if not kind.wordless:
-                yield Hit(*place, kind.field, row, kind.exact, number)
-            elif each and number == 2:
-                yield Hit(*place, "prose", row, kind.exact)
-                yield Hit(*place, "tool", row, kind.exact)
+                yield Hit(*message, kind.field, row, kind.exact, units)
+            elif each and units == 2:
+                yield Hit(*message, "prose", row, kind.exact)
+                yield Hit(*message, "tool", row, kind.exact)
             else:
-                yield Hit(*place, "prose" if said else "tool", row, kind.exact, number)
+                yield Hit(*message, "prose" if said else "tool", row, kind.exact, units)
 
 
-def _same(connection: apsw.Connection, coverage: Coverage) -> None:
-    if generation_of(connection) != coverage.generation:
+def _commit(connection: apsw.Connection, coverage: Coverage) -> int:
+    """The number of the last commit to the index; raises `IndexUnusable` where it is another than was looked at."""
+    generation, commit = next(connection.execute(_STATE))
+    if generation != coverage.generation:
         raise IndexUnusable("it was made anew while it was asked")
+    return int(commit)

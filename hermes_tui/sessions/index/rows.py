@@ -1,101 +1,102 @@
-"""The newest rows that answer a question, and the messages that they stand for."""
+"""The newest rows that answer a question."""
 
 from __future__ import annotations
 
 import heapq
-import json
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import NamedTuple
 
 import apsw
+import msgspec
 
 from hermes_tui.sessions.index.named import Named, Stream
 from hermes_tui.sessions.index.questions import Ask, Question
-from hermes_tui.sessions.index.standing import VISIBILITY
 
-__all__ = ["Facts", "Page", "Run", "newest", "page"]
+__all__ = ["RUNS", "Rows", "Run", "newest"]
 
-Facts = tuple[int, int, str, str, str, str, str, int | None, str, int, int, int, int, int, int]
-_FACTS = """
-SELECT message.id, source.id, source.agent, source.path, source.native, session.native, message.key, message.at,
-    message.role, message.visibility, message.prose IS NOT NULL OR message.tool IS NULL, wanted.number, wanted.first,
-    wanted.rows, wanted.run
-FROM {wanted} AS wanted CROSS JOIN message ON message.id = wanted.id JOIN session ON session.id = message.session
-    JOIN source ON source.id = session.source
-ORDER BY message.id DESC
-"""
+RUNS = 16
+"""Runs of a search, at most. A row's number, that many times over, and the place of the run from behind make one
+number: the larger, the earlier it comes."""
+_LAST = RUNS - 1
 _MATCHING = "SELECT rowid AS id, {run} AS run FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ?"
 _STEPS = 64
 """Rows after which it is quicker to look the next one up than to go on to it."""
-_UNITS = "max(1, (message.prose IS NOT NULL) + (message.tool IS NOT NULL))"
-_REWOUND = VISIBILITY.index("rewound")
-_GROUPED = f"""
-(SELECT max(message.id) AS id, run, sum({{units}}) AS number, min(message.id) AS first, count(*) AS rows
-    FROM {{rows}} CROSS JOIN message ON message.id = found.id
-    GROUP BY message.session, message.visibility = {_REWOUND}, run)
-"""  # noqa: S608
-_EACH = "(SELECT id, run, {units} AS number, id AS first, 1 AS rows FROM {rows} CROSS JOIN message USING (id))"
-_RUNS = 16
-"""Runs of a search, at most: that many times a row's number, and the run, make one number."""
-_LISTED = f"(SELECT value / {_RUNS} AS id, value % {_RUNS} AS run FROM json_each(?)) AS found"  # noqa: S608
+_BEGUN = 4
+"""Times as many are read where words are only begun: FTS5 makes a list of all rows first, each time."""
+_LARGEST = 1 << 16
 
 Run = Sequence[Question]
 """Questions of which the answers are of one kind: a row counts once, however many of them it answers."""
 
 
-class Page(NamedTuple):
-    """A stretch of an answer."""
+class Rows:
+    """The rows that answer the questions of any run, newest first. They are read some at a time, more each time than
+    are asked for, which costs little: while nothing is written they hold."""
 
-    messages: list[Facts]
-    """Newest first."""
-    before: Sequence[int] | None
-    """For each run the row below which it goes on; None where there are no more."""
+    def __init__(self, named: Named, runs: Sequence[Run], low: int, high: int, first: int) -> None:
+        """Of those from `low` up to, not including, `high`; `first` of them are read first."""
+        self._named = named
+        self._runs = runs
+        self._low = low
+        self._below = high * RUNS
+        """They were read down to this number."""
+        self._plain = all(one.plain for run in runs for one in run)
+        self._size = first * _BEGUN if any(one.begun for run in runs for one in run) else first
+        self._commit = -1
+        self._kept: list[int] = []
+        self._over = False
 
+    def take(self, connection: apsw.Connection, commit: int, most: int) -> list[int]:
+        """The next `most` of them, as numbers; fewer when there are no more. `commit` is that which the index is
+        at."""
+        if commit != self._commit and self._kept:
+            self._below, self._over = self._kept[0] + 1, False
+            self._kept = []
+        self._commit = commit
+        taken, self._kept = self._kept[:most], self._kept[most:]
+        while len(taken) < most and not self._over:
+            found = self._read(connection)
+            missing = most - len(taken)
+            taken += found[:missing]
+            self._kept = found[missing:]
+        return taken
 
-def page(
-    connection: apsw.Connection,
-    named: Named,
-    runs: Sequence[Run],
-    low: int,
-    before: Sequence[int],
-    size: int,
-    *,
-    each: bool,
-) -> Page:
-    """The newest `size` rows that answer the questions of any run, of those from `low` up to, not including, where
-    the run goes on: the message of each, or else of each session the newest of them, and how many they are."""
-    bindings: tuple[str | int, ...]
-    if all(one.plain for run in runs for one in run):
-        asks = [(number, one.asks[0]) for number, run in enumerate(runs) for one in run]
-        # SQLite merges them as they come, and reads no further than the limit.
-        every = " UNION ".join(_MATCHING.format(table=ask.table, run=number) for number, ask in asks)
-        rows = f"({every} ORDER BY id DESC, run LIMIT ?) AS found"
-        bindings = (*(value for number, ask in asks for value in (ask.expression, low, before[number])), size)
-    else:
-        streams = [
-            _numbered(newest(connection, named, one, low, before[number]), number)
-            for number, run in enumerate(runs)
-            for one in run
-        ]
-        rows, bindings = _LISTED, (json.dumps(list(islice(_merged(streams), size))),)
-    wanted = (_EACH if each else _GROUPED).format(units=_units(runs), rows=rows)
-    found = list(connection.execute(_FACTS.format(wanted=wanted), bindings))
-    if sum(rows for *_, rows, _ in found) < size:
-        return Page(found, None)
-    last = min(first for *_, first, _, _ in found)
-    done = {run for *_, first, _, run in found if first == last}
-    return Page(found, [last if number in done else last + 1 for number in range(len(runs))])
-
-
-def _units(runs: Sequence[Run]) -> str:
-    """SQL: how many units of a message a row stands for."""
-    wordless = ", ".join(str(number) for number, run in enumerate(runs) if run[0].wordless)
-    return f"CASE WHEN run IN ({wordless}) THEN {_UNITS} ELSE 1 END" if wordless else "1"
+    def _read(self, connection: apsw.Connection) -> list[int]:
+        read = _one_statement if self._plain else _by_streams
+        # The newest row of each run that was not read yet.
+        before = [-((_LAST - run - self._below) // RUNS) for run in range(len(self._runs))]
+        found = read(connection, self._named, self._runs, self._low, before, self._size)
+        self._over = len(found) < self._size
+        self._below = found[-1] if found else 0
+        self._size = min(self._size * 4, _LARGEST)
+        return found
 
 
-def _numbered(rows: Iterator[int], run: int) -> Iterator[int]:
-    return (row * _RUNS + run for row in rows)
+def _one_statement(
+    connection: apsw.Connection, _: Named, runs: Sequence[Run], low: int, before: Sequence[int], size: int
+) -> list[int]:
+    asks = [(number, one.asks[0]) for number, run in enumerate(runs) for one in run]
+    # SQLite merges them as they come, and reads no further than the limit. All of them are one value: for each row
+    # that it gives, this thread would have to wait for the others.
+    every = " UNION ".join(_MATCHING.format(table=ask.table, run=number) for number, ask in asks)
+    sql = f"SELECT json_group_array(id * {RUNS} + {_LAST} - run) FROM ({every} ORDER BY id DESC, run LIMIT ?)"  # noqa: S608
+    values = [value for number, ask in asks for value in (ask.expression, low, before[number])]
+    return msgspec.json.decode(connection.execute(sql, (*values, size)).get, type=list[int])
+
+
+def _by_streams(
+    connection: apsw.Connection, named: Named, runs: Sequence[Run], low: int, before: Sequence[int], size: int
+) -> list[int]:
+    streams = [
+        _numbered(newest(connection, named, one, low, before[number]), _LAST - number)
+        for number, run in enumerate(runs)
+        for one in run
+    ]
+    return list(islice(_merged(streams), size))
+
+
+def _numbered(rows: Iterator[int], place: int) -> Iterator[int]:
+    return (row * RUNS + place for row in rows)
 
 
 def _merged(streams: Sequence[Iterator[int]]) -> Iterator[int]:

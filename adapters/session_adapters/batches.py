@@ -39,6 +39,15 @@ class Batch(Generic[T]):
             self._places = self._found()
         return self._places[index]
 
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """The lines, without what ends them, and their offsets."""
+        block, at = self._block, 0
+        while at < len(block):
+            end = block.find(b"\n", at)
+            end = len(block) if end < 0 else end
+            yield self._start + at, block[at:end]
+            at = end + 1
+
     def _found(self) -> list[tuple[int, int]]:
         block, start = self._block, self._start
         places: list[tuple[int, int]] = []

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from session_adapters.calls import NOTHING, Names, names_of
 from session_adapters.model import Message
 
-__all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "flat", "prose_of", "texts_of"]
+__all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "flat", "texts_of"]
 
 
 class Text(NamedTuple):
@@ -91,14 +91,6 @@ def texts_of(
             visibility=message.visibility,
             names=names,
         )
-
-
-def prose_of(session_id: str, messages: Iterable[Message]) -> Iterator[Text]:
-    """The same of the messages that hold prose, without tool text."""
-    for message in messages:
-        if message.content and message.role in ("user", "assistant"):
-            at = message.timestamp.timestamp() if message.timestamp is not None else None
-            yield Text(session_id, message.id, message.role, at, message.content, "", message.visibility)
 
 
 def _tool_parts(message: Message, spoken: bool, answered: Iterable[str]) -> Iterator[str]:

@@ -68,7 +68,7 @@ class Adapters:
         environment = self.environment
         with self._lock:
             made = self._made.get(name)
-            if made is not None and made[0] == environment:
+            if made is not None and (made[0] is environment or made[0] == environment):
                 return made[1]
             try:
                 adapter = adapter_class(name)(environment)

@@ -34,8 +34,12 @@ _CJK = re.compile(
     "\u31a0-\u31bf\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc"
     "\U0001b000-\U0001b16f\U00020000-\U0003ffff]"
 )
+_DENSE = re.compile(f"{_CJK.pattern}+")
 _OTHERS = bytes({*range(256)} - {0xE1, 0xE2, *range(0xE3, 0xEE), 0xEF, 0xF0})
 """Bytes with which none of those begins in UTF-8."""
+_ASCII = bytes(range(128))
+_FOREIGN = re.compile(rb"[\xe1-\xf0][\x80-\xff]*")
+"""Characters of which one may be one of those, and others that are not ASCII behind it."""
 _ACCENTED = re.compile("[\u00c0-\u0233\u0300-\u0331\u1e00-\u1ef9\u212a\u212b]")
 """Every character that the tokenizer makes plain ASCII letters of, or leaves out, is one of these."""
 _ASCII_WORD = re.compile("[a-z0-9]+")
@@ -76,10 +80,18 @@ def spaced(text: str) -> str:
 
 
 def spaced_bytes(text: bytes) -> bytes:
-    """The same of UTF-8, which is quick to tell whether there may be any."""
+    """The same of UTF-8, which is quick to tell whether there may be any, and where."""
     if text.isascii() or not text.translate(None, _OTHERS):
         return text
-    return _CJK.sub(r" \g<0> ", text.decode()).encode()
+    if not _CJK.search(text.translate(None, _ASCII).decode()):
+        return text
+    return _FOREIGN.sub(_spaced_run, text)
+
+
+def _spaced_run(found: re.Match[bytes]) -> bytes:
+    run = found[0].decode()
+    spaced_out = f" {'  '.join(run)} " if _DENSE.fullmatch(run) else _CJK.sub(r" \g<0> ", run)
+    return spaced_out.encode()
 
 
 def tokens(text: str) -> list[str]:

@@ -45,6 +45,23 @@ def at_once(path: Path) -> list[tuple[int, int, int | None]]:
         ]
 
 
+def cut_lines(path: Path) -> list[tuple[int, bytes]]:
+    """Those that are not blank."""
+    decoder: BatchDecoder[Brief] = BatchDecoder(Brief, Decoder(Full))
+    with open_file(path) as fd:
+        found = [line for batch in decoder.read(fd, path.stat().st_size) for line in batch.lines()]
+    return [(offset, data) for offset, data in found if data.strip(b"\x00 \t\r")]
+
+
+def lines_one_by_one(path: Path) -> list[tuple[int, bytes]]:
+    with open_file(path) as fd:
+        return [
+            (line.offset, line.data)
+            for line in lines(fd, 0, path.stat().st_size)
+            if line.complete or is_whole(line.data)
+        ]
+
+
 whole = st.builds(
     lambda number, text: json.dumps({"number": number, "text": text}).encode(),
     st.integers(0, 99),
@@ -82,6 +99,7 @@ def test_the_same_records_in_the_same_places(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(batches, "BLOCK", block)
         assert at_once(path) == one_by_one(path)
+        assert cut_lines(path) == lines_one_by_one(path)
 
 
 def test_a_line_that_is_too_long_is_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

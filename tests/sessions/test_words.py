@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_tui.sessions.words import TOKENIZER, Passage, located, spaced, tokens
+from hermes_tui.sessions.words import TOKENIZER, Passage, located, spaced, spaced_bytes, tokens
 
 SAMPLES = [
     "can't a@b.com /usr/bin C:\\x 100% #tag hello?",
@@ -32,6 +32,12 @@ def fts(text: str, phrase: str) -> bool:
     data = spaced(text).encode("utf-8", "replace").decode()
     connection.execute("INSERT INTO t VALUES (?)", (data,))
     return bool(connection.execute("SELECT count(*) FROM t WHERE t MATCH ?", (phrase,)).fetchone()[0])  # type: ignore[index]
+
+
+@given(st.one_of(LETTERS, st.text(max_size=60), st.sampled_from(SAMPLES)))
+def test_blanks_are_the_same_in_bytes(text: str) -> None:
+    text = text.encode("utf-8", "replace").decode()
+    assert spaced_bytes(text.encode()).decode() == spaced(text)
 
 
 @pytest.mark.parametrize("text", SAMPLES)

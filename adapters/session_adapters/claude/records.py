@@ -140,14 +140,14 @@ class Head(Marks):
     tool_name: Text = None
 
 
-class BriefBlock(Struct):
+class BriefBlock(Struct, gc=False):
     """A block of `message.content`, for counting."""
 
     type: Text = None
     text: Text = None
 
 
-class SpokenBody(Struct):
+class SpokenBody(Struct, gc=False):
     """`message`, for what was said: tool input and output are passed over, which is what makes it fast."""
 
     id: Text = None
@@ -161,7 +161,7 @@ class BriefBody(SpokenBody):
     usage: Usage | None = None
 
 
-class Spoken(Marks):
+class Spoken(Marks, gc=False):
     """A line, for what was said."""
 
     message: SpokenBody | str | None = None

@@ -29,7 +29,6 @@ __all__ = ["text_reader", "texts"]
 
 _SPOKEN = BatchDecoder(Spoken, Decoder(Spoken))
 _SPEAKERS = ("user", "assistant")
-_RESULT = ["tool_result"]
 
 _REPORTED = 10
 """Damaged lines of one file that are reported one by one."""
@@ -83,39 +82,47 @@ def texts(source: Source, report: Report, *, prose_only: bool = False) -> Iterat
 
 
 class _Part(NamedTuple):
-    """What one line says."""
+    """What one line says, or the lines of one reply."""
 
     key: str
     role: str
     timestamp: str | int | float | None
     text: str
-    prompt: bool = False
 
 
 def _prose(source: Source) -> Iterator[Text]:
     """What was said, by the rules of `ClaudeBuilder`. Raises `OSError`."""
     turn: dict[str, _Part] = {}
-    for part in _parts(source):
-        if part.role == "assistant" and part.key in turn:
-            known = turn[part.key]
-            joined = "\n\n".join(text for text in (known.text, part.text) if text)
-            turn[part.key] = known._replace(text=joined)
-            continue
-        if part.prompt:
-            yield from _said(source, turn.values())
-            turn.clear()
-        turn[part.key if part.role == "assistant" else f"\0{len(turn)}"] = part
+    for record, place in _spoken(source):
+        message = record.message
+        body = message if isinstance(message, SpokenBody) else None
+        content = message.content if isinstance(message, SpokenBody) else message or record.content
+        if record.type == "assistant":
+            text = block_text(content)
+            key = reply_key(record, body) or place
+            known = turn.get(key)
+            if known is None:
+                turn[key] = _Part(key, "assistant", record.timestamp, text)
+            elif text:
+                turn[key] = known._replace(text=f"{known.text}\n\n{text}" if known.text else text)
+        elif not _is_result(content) and (said := _user_part(record, content, place)) is not None:
+            part, prompt = said
+            if prompt:
+                yield from _said(source, turn.values())
+                turn.clear()
+            turn[f"\0{len(turn)}"] = part
     yield from _said(source, turn.values())
 
 
 def _said(source: Source, parts: Iterable[_Part]) -> Iterator[Text]:
-    for part in parts:
-        if part.text:
-            at = parse_time(part.timestamp)
-            yield Text(source.session_id, part.key, part.role, at.timestamp() if at else None, part.text, "")
+    for key, role, timestamp, text in parts:
+        if text:
+            at = parse_time(timestamp)
+            yield Text(source.session_id, key, role, at.timestamp() if at else None, text, "")
 
 
-def _parts(source: Source) -> Iterator[_Part]:
+def _spoken(source: Source) -> Iterator[tuple[Spoken, str]]:
+    """The lines of user and assistant, each once, and what they are known by."""
     helper = is_helper(source)
     seen: set[str] = set()
     with open_file(source.path) as fd:
@@ -126,33 +133,33 @@ def _parts(source: Source) -> Iterator[_Part]:
                     continue
                 if uuid:
                     seen.add(uuid)
-                if record.type not in _SPEAKERS:
-                    continue
-                part = _part(record, uuid or _place(*batch.place(index)))
-                if part is not None:
-                    yield part
+                if record.type in _SPEAKERS:
+                    yield record, uuid or _place(*batch.place(index))
 
 
 def _place(offset: int, number: int) -> str:
     return f"@{offset}.{number}" if number else f"@{offset}"
 
 
-def _part(record: Spoken, place: str) -> _Part | None:
-    body = record.message if isinstance(record.message, SpokenBody) else None
-    content = body.content if body is not None else record.message or record.content
-    text = block_text(content)
-    if record.type == "assistant":
-        return _Part(reply_key(record, body) or place, "assistant", record.timestamp, text)
-    kinds = [block.type for block in content if isinstance(block, BriefBlock)] if isinstance(content, list) else []
-    if kinds == _RESULT and not text:
-        return None  # as most are
+def _is_result(content: object) -> bool:
+    """Whether it is one result of a tool and nothing else, as most are."""
+    if not isinstance(content, list) or len(content) != 1:
+        return False
+    block = content[0]
+    return isinstance(block, BriefBlock) and block.type == "tool_result"
+
+
+def _user_part(record: Spoken, content: object, place: str) -> tuple[_Part, bool] | None:
+    """What a line of role user says beside the results of tools, and whether it is a prompt."""
+    blocks = content if isinstance(content, list) else ()
+    kinds = [block.type for block in blocks if isinstance(block, BriefBlock)]
     results = kinds.count("tool_result")
     images = kinds.count("image") + kinds.count("document")
-    said = user_said(record, text, results=results, images=images)
+    said = user_said(record, block_text(content), results=results, images=images)
     if said is None:
         return None
     name = f"{place}#{results}" if results else place
-    return _Part(name, "user", record.timestamp, said.text, prompt=said.kind == "message")
+    return _Part(name, "user", record.timestamp, said.text), said.kind == "message"
 
 
 def _problem(source: Source, reason: str, place: str = "") -> Problem:

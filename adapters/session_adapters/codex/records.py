@@ -60,7 +60,7 @@ class HistoryBase(Struct):
     end_byte_offset: int | None = None
 
 
-class Usage(Struct):
+class Usage(Struct, gc=False):
     """Tokens of one model call, or a running total. The last two names are those of spec 004's layout."""
 
     input_tokens: int | None = None
@@ -72,14 +72,14 @@ class Usage(Struct):
     reasoning_tokens: int | None = None
 
 
-class TokenInfo(Struct):
+class TokenInfo(Struct, gc=False):
     """`token_count.info`: the thread's running total, and the latest call (repeated in later events)."""
 
     total_token_usage: Usage | None = None
     last_token_usage: Usage | None = None
 
 
-class Part(Struct):
+class Part(Struct, gc=False):
     """A piece of a message or of a reasoning summary."""
 
     type: str | None = None
@@ -87,7 +87,7 @@ class Part(Struct):
     image_url: Any = None
 
 
-class CompletedItem(Struct):
+class CompletedItem(Struct, gc=False):
     """`item_completed.item`; of interest are UserMessage and AgentMessage."""
 
     type: str | None = None

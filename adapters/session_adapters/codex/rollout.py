@@ -22,7 +22,6 @@ __all__ = [
     "Head",
     "Relation",
     "base_stop",
-    "identified",
     "identify",
     "is_rollout",
     "is_uuid",
@@ -69,15 +68,10 @@ class Head(NamedTuple):
 def identify(first_lines: Iterable[Line], path: str) -> Head:
     """The id is that of the FIRST `session_meta`: in an old fork the parent's comes second. Codex finds rollouts by
     the uuid in their name, so where the two differ (damage, a copy under another name) the name tells."""
-    return identified(((line.offset, record) for line in first_lines for record in LINE.all(line.data)[0]), path)
-
-
-def identified(records: Iterable[tuple[int, Record]], path: str) -> Head:
-    """The same from the first records and the offsets of their lines."""
     named = name_id(path) or PurePath(path).stem
     meta: Payload | None = None
     bare, copied = False, ""
-    for offset, record in records:
+    for offset, record in ((line.offset, record) for line in first_lines for record in LINE.all(line.data)[0]):
         found = record.payload if record.type == "session_meta" else None
         if found is None and meta is None and _is_header(record):
             meta, bare = record, True

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from datetime import datetime
 from itertools import chain
-
-from msgspec.structs import replace
 
 from session_adapters.base import Report, Source
 from session_adapters.batches import Batch, BatchDecoder
 from session_adapters.codex.document import is_document
 from session_adapters.codex.messages import CodexBuilder
-from session_adapters.codex.records import LINE, Payload
-from session_adapters.codex.records import Line as Record
-from session_adapters.codex.rollout import Head, identified, identify
-from session_adapters.files import lines, open_file
+from session_adapters.codex.rollout import Head, identify
+from session_adapters.codex.speech import Speech, SpokenLine
+from session_adapters.files import Decoder, Line, lines, open_file
 from session_adapters.following import LinesReader
-from session_adapters.model import Problem, ToolCall
-from session_adapters.searchable import Text, prose_of
+from session_adapters.model import Problem
+from session_adapters.searchable import Text
 
 __all__ = ["prose", "text_reader", "texts"]
 
 _REPORTED = 10
 """Damaged lines of one file that are reported one by one."""
-
-
-_RUN = 200
-"""Messages after which those that are settled are handed over."""
-_BATCHES = BatchDecoder(Record, LINE)
-_CALL = (ToolCall(tool_call_id="", tool_name=""),)
+_BATCHES = BatchDecoder(SpokenLine, Decoder(SpokenLine))
 
 
 def text_reader(source: Source) -> LinesReader | None:
@@ -72,45 +63,22 @@ def _unreadable(source: Source, error: OSError) -> Problem:
 # What was said -----------------------------------------------------------------------------------------------
 
 
-class _ProseBuilder(CodexBuilder):
-    """Makes the same messages of a file read from its beginning, without what the tools got and gave."""
-
-    def __init__(self, owner: str) -> None:
-        super().__init__(owner)
-        self.from_start = True
-
-    def take(self, batch: Batch[Record]) -> None:
-        """The next records."""
-        for index, record in enumerate(batch.records):
-            offset, number = batch.place(index)
-            self.at = f"{offset}.{number}" if number else str(offset)
-            self._take(record)
-
-    def _call(self, item: Payload, kind: str, when: datetime | None) -> None:
-        index = self._reply(item.id, when)
-        message = self.messages[index]
-        self.change(index, replace(message, tool_calls=_CALL, timestamp=when or message.timestamp))
-
-    def _output(self, item: Payload, when: datetime | None) -> None:
-        self._say("tool", item_id=item.id, when=when)
-
-
 def prose(source: Source, report: Report, session_id: str | None) -> Iterator[Text] | None:
     """What was said in a rollout; None as in `text_reader`, nothing if it is not that of `session_id`. Raises
     `OSError` where it cannot be opened."""
     if is_document(source.path):
         return None
     batches = _batches(source, report)
-    looked_at: list[Batch[Record]] = []
-    head = identified(_records(batches, looked_at), source.path)
+    looked_at: list[Batch[SpokenLine]] = []
+    head = identify(_first_lines(batches, looked_at), source.path)
     if not _stands_alone(head):
         return None
     if session_id not in (None, head.session_id):
         return iter(())
-    return _prose(head.session_id, chain(looked_at, batches))
+    return _prose(Speech(head.session_id), chain(looked_at, batches))
 
 
-def _batches(source: Source, report: Report) -> Iterator[Batch[Record]]:
+def _batches(source: Source, report: Report) -> Iterator[Batch[SpokenLine]]:
     with open_file(source.path) as fd:
         try:
             yield from _BATCHES.read(fd, os.fstat(fd).st_size)
@@ -118,19 +86,15 @@ def _batches(source: Source, report: Report) -> Iterator[Batch[Record]]:
             report(_unreadable(source, error))
 
 
-def _records(batches: Iterable[Batch[Record]], taken: list[Batch[Record]]) -> Iterator[tuple[int, Record]]:
-    """Records and the offsets of their lines; each batch that is begun is `taken`."""
+def _first_lines(batches: Iterable[Batch[SpokenLine]], taken: list[Batch[SpokenLine]]) -> Iterator[Line]:
+    """The lines of a rollout; each batch that is begun is `taken`."""
     for batch in batches:
         taken.append(batch)
-        for index, record in enumerate(batch.records):
-            yield batch.place(index)[0], record
+        for offset, data in batch.lines():
+            yield Line(offset, data)
 
 
-def _prose(session_id: str, batches: Iterable[Batch[Record]]) -> Iterator[Text]:
-    builder = _ProseBuilder(session_id)
+def _prose(speech: Speech, batches: Iterable[Batch[SpokenLine]]) -> Iterator[Text]:
     for batch in batches:
-        builder.take(batch)
-        if len(builder.messages) >= _RUN and (settled := builder.settled()):
-            yield from prose_of(session_id, builder.messages[:settled])
-            builder.drop(set(range(settled)))
-    yield from prose_of(session_id, builder.messages)
+        yield from speech.take(batch)
+    yield from speech.rest()

@@ -5,6 +5,8 @@ from __future__ import annotations
 import fcntl
 import json
 import re
+import subprocess
+import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -165,9 +167,37 @@ def test_another_operation_that_never_ends(home: Home, monkeypatch: pytest.Monke
             StoreError, match=r"Another hermes-tui has been changing lanes .* nothing was changed here"
         ):
             home.operations.apply(plan)
+        told: list[str] = []
+        with pytest.raises(StoreError):
+            Operations(home.environment, audit=Audit(home.audit), waiting=told.append).apply(plan)
+        assert told == ["another process is changing lanes; waiting for it, for 0 s at most"]
     assert tree_hash(home.path) == tree
     assert home.operations.log() == []
     assert home.operations.apply(plan).state == "done"
+
+
+def test_who_is_waited_for_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = home.plan("reset")
+    home.audit.parent.mkdir(exist_ok=True)
+    code = (
+        "import fcntl, sys; file = open(sys.argv[1], 'w'); fcntl.flock(file, fcntl.LOCK_EX); print(flush=True);"
+        " sys.stdin.read()"
+    )
+    lock = str(home.audit.with_suffix(".lock"))
+    with subprocess.Popen([sys.executable, "-c", code, lock], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdin is not None and other.stdout is not None
+        other.stdout.readline()
+        told: list[str] = []
+
+        def waiting(words: str) -> None:
+            told.append(words)
+            other.communicate()  # it is through
+
+        monkeypatch.setattr(audit, "_SOON", 0.05)
+        done = Operations(home.environment, audit=Audit(home.audit), waiting=waiting).apply(plan)
+    assert done.state == "done"
+    name = Path(sys.executable).name[:15]
+    assert told == [f"process {other.pid} ({name}) is changing lanes; waiting for it, for 15 s at most"]
 
 
 @pytest.mark.parametrize("device", ["/dev/full", "/dev/zero", "/dev/null"])

@@ -267,6 +267,17 @@ async def test_beside_a_gateway_a_reset_waits_and_then_comes_true(demo: HermesDe
         await until(pilot, lambda: state(pilot, DISCORD) == "✓ reset taken 10:34")
 
 
+async def test_a_change_that_waits_does_not_hide_the_state(demo: HermesDemo, at_once: None) -> None:
+    async with demo.program((80, 24)) as pilot:
+        await go(pilot, DISCORD)
+        await pilot.press("R")
+        await agree(pilot)
+        await until(pilot, lambda: state(pilot, DISCORD) == "◷ reset pending")
+        changed = json.dumps(demo.entry(DISCORD) | {"suspended": True})
+        demo.sql("UPDATE gateway_routing SET entry_json = ? WHERE session_key = ?", changed, DISCORD)
+        await until(pilot, lambda: state(pilot, DISCORD) == "■ suspended ◷ reset")
+
+
 async def test_a_change_that_was_lost_says_so(demo: HermesDemo, at_once: None) -> None:
     old = demo.entry(DISCORD)["session_id"]
     async with demo.program() as pilot:

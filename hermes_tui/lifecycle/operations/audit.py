@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -20,12 +20,15 @@ import msgspec
 from hermes_tui import locking, paths
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.operations.plan import Changes, Request
+from hermes_tui.lifecycle.state_db.holders import holder
 from session_adapters.files import read_small
 
 __all__ = ["Audit", "Operation", "OutcomeState", "Record", "new_id"]
 
 PATIENCE = 15.0
 """Seconds to wait for another operation; one takes a fraction of a second."""
+_SOON = 1.0
+"""Seconds after which it is said who is waited for."""
 _LIMIT = 1 << 28
 """Bytes of the log; a lifetime of operations is a fraction of that."""
 
@@ -88,12 +91,15 @@ class Audit:
             raise StoreError(f"The log of operations {self.path} cannot be written: {reason}.") from error
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """One operation at a time, over all processes of this user. Raises `StoreError`, also where another one
-        takes longer than any should."""
+    def alone(self, waiting: Callable[[str], None] = lambda words: None) -> Iterator[None]:
+        """One operation at a time, over all processes of this user; `waiting` is told, in a clause, whose takes long.
+        Raises `StoreError`, also where another one takes longer than any should."""
         lock = self.path.with_suffix(".lock")
         try:
-            number = locking.take(lock, PATIENCE)
+            number = locking.take(lock, min(_SOON, PATIENCE))
+            if number is None:
+                waiting(f"{holder(lock)} is changing lanes; waiting for it, for {PATIENCE:.0f} s at most")
+                number = locking.take(lock, PATIENCE - _SOON)
         except OSError as error:
             raise StoreError(
                 f"The log of operations cannot be locked: {lock}: {error.strerror or error}; without it nothing is"

@@ -104,7 +104,7 @@ class Operations(Ledger):
         if plan.refusal:
             raise OperationRefused(f"{plan.request.kind}: {plan.refusal}")
         home = self._home(plan.request.profile)
-        with self._audit.alone():
+        with self._audit.alone(self._waiting):
             self._finish_interrupted(home)
             begun, fresh = self._written(plan, home)
             trouble = [self._mirrored(fresh, home), self._noted(plan, begun)]

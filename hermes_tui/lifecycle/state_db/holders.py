@@ -38,7 +38,7 @@ def _inode(name: str) -> int:
 def _writer(line: str, inodes: set[int]) -> int:
     """The process in a line of `/proc/locks`, if it writes one of these files; else 0."""
     words = line.split()  # 7: POSIX ADVISORY WRITE 4127 fe:00:3801116 120 120; with `->` for one that waits
-    if len(words) < 6 or words[1] != "POSIX" or words[3] != "WRITE":
+    if len(words) < 6 or words[1] not in ("POSIX", "FLOCK") or words[3] != "WRITE":
         return 0
     inode = words[5].rpartition(":")[2]
     return int(words[4]) if inode.isdigit() and int(inode) in inodes and words[4].isdigit() else 0

@@ -24,6 +24,8 @@ _STATES = {
     "unknown": State("?", "unknown", "error"),
     "unreadable": State("!", "unreadable", "error"),
 }
+_TELLING = ("suspended", "resume pending")
+"""States that decide what the next message meets."""
 _LIVE = {"reset": "reset taken", "suspend": "suspend taken", "resume": "resume taken", "undo": "undone"}
 _MAKES = {"suspend": "suspended", "mark": "resume pending"}
 """The state that an operation leaves a lane in, where that is another than live."""
@@ -70,10 +72,13 @@ def notice_state(notice: Notice, local: Callable[[datetime], datetime]) -> State
 
 
 def state_with(lane: Lane, notice: Notice, local: Callable[[datetime], datetime]) -> State:
-    """What became of an operation. Where the lane is not as one would think then: how it is, and only whether and
-    when the operation was carried out, for the text below the table has the rest."""
+    """What became of an operation. Where the lane is not as one would think then: how it is, and only which
+    operation waits, or whether and when it was carried out, for the text below the table has the rest."""
     told = notice_state(notice, local)
     if notice.settled is None:
+        if notice.outcome.state == "pending" and lane.state in _TELLING:
+            state = lane_state(lane)
+            return state._replace(word=f"{state.word} {told.glyph} {notice.outcome.request.kind}")
         return told
     expected = "live"
     if notice.outcome.state == "done" and not notice.live:
@@ -91,7 +96,7 @@ def session_states(board: Board) -> dict[str, State]:
     return {
         unified_id("hermes", lane.session_id): _STATES[lane.state]
         for lane in board.lanes
-        if lane.session_id and lane.state in ("suspended", "resume pending")
+        if lane.session_id and lane.state in _TELLING
     }
 
 

@@ -272,7 +272,34 @@ def test_it_leaves_when_it_is_through_and_comes_back(
     made.write_bytes(made.read_bytes().replace(b"findable", b"changeable"))
     service.poke()
     until(lambda: bool(sessions_with(service.path, tmp_path / "home", "changeable")))
-    until(lambda: ended(service))
+
+
+def test_it_stays_where_lines_are_added_and_is_told_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same process takes in what is written later; it is given what was written to, and looks at nothing else."""
+    monkeypatch.setattr("hermes_tui.sessions.index.service._PAUSE", 0.0)
+    made = ClaudeHome(tmp_path / "home")
+    path = made.session("findable")
+    environment = Environment(home=tmp_path / "home")
+    named: list[Source] = []
+    service = IndexService(tmp_path / "i.db", environment, sources=lambda: named or homes_sources(environment))
+    build(environment, service.path)
+    made.say(path, "user", "firstly")
+    service.poke()
+    first = service._process
+    until(lambda: bool(sessions_with(service.path, tmp_path / "home", "firstly")))
+    unnamed = made.session("unheard")
+    made.say(path, "user", "secondly")
+    named += [one for one in homes_sources(environment) if one.path == str(path)]
+    service.poke()
+    until(lambda: bool(sessions_with(service.path, tmp_path / "home", "secondly")))
+    assert service._process is first is not None
+    assert first.poll() is None
+    assert not sessions_with(service.path, tmp_path / "home", "unheard")
+    named.clear()
+    service.poke()
+    until(lambda: sessions_with(service.path, tmp_path / "home", "unheard") == {unnamed.stem})
+    assert service._process is first
+    service.close()
 
 
 def test_it_ends_with_its_parent(several: Path, tmp_path: Path) -> None:
@@ -296,6 +323,9 @@ def test_it_is_not_started_while_nothing_is_to_be_done(tmp_path: Path) -> None:
     made.say(path, "user", "one more")
     assert service.poke() is not None
     assert service._process is not None
+    until(lambda: not service.index.lacking(homes_sources(environment), time.time()))
+    assert service._process.stdin is not None
+    service._process.stdin.close()
     until(lambda: ended(service))
     assert service.poke() is None
     made.say(path, "user", "and one more")

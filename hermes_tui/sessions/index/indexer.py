@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from math import inf
 from operator import attrgetter
-from time import process_time, time
+from time import monotonic, process_time, time
 from typing import NamedTuple, TypeVar
 
 import apsw
@@ -14,7 +15,7 @@ import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.index.sink import Sink
-from hermes_tui.sessions.index.standing import Key, Level, Report, Standing, key_of
+from hermes_tui.sessions.index.standing import Key, Level, Report, key_of
 from hermes_tui.sessions.index.writer import Writer
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
@@ -27,10 +28,15 @@ T = TypeVar("T")
 _SHARE = 20
 """A source that took a second to be looked through again is left alone for so many: a large database that is written
 to all the time must not keep a processor busy. Until then it is not covered."""
+_SELDOM = 300.0
+"""Seconds between two looks at every store at least, whatever is told: nobody tells of what is deleted."""
 _TOO_LONG = 86_400
 """Seconds; to be left alone for longer than this is a mistake of the clock."""
 _KEPT = 20
 """An indexer that would need a second to know again what it knows is kept for so many, doing nothing."""
+_LEAST = 60.0
+"""Seconds for which it is kept at least when it knows anything: starting another one takes half a second of work, and
+taking in a line no more than a thousandth."""
 _LONGEST = 120.0
 _WARM = 16
 """Sources that were written to lately, whose readers are kept."""
@@ -67,6 +73,7 @@ class Indexer:
         self._pid = pid
         self._stop = stop
         self._sources = 0
+        self._looked = -inf
         self._said: Report | None = None
         self._failed: dict[Key, tuple[int, ...]] = {}
         self._warm: OrderedDict[Key, _Warm] = OrderedDict()
@@ -74,12 +81,15 @@ class Indexer:
     @property
     def patience(self) -> float:
         """Seconds for which it is worth to be kept: coming back, it would have to read again what it knows now."""
-        return min(_LONGEST, _KEPT * sum(warm.cost for warm in self._warm.values()))
+        if not self._warm:
+            return 0.0
+        return min(_LONGEST, max(_LEAST, _KEPT * sum(warm.cost for warm in self._warm.values())))
 
-    def run(self) -> bool:
-        """Look at every store and take in what is new; whether it got to the end. Raises `apsw.Error`."""
+    def run(self, told: Sequence[Source] = ()) -> bool:
+        """Take in what is new, in the sources that somebody `told` are different, or in every store if none are named
+        or that was not done for long. Whether it got to the end. Raises `apsw.Error`."""
         try:
-            self._run()
+            self._run(told)
         except _Stopped:
             return False
         except BaseException:
@@ -94,26 +104,34 @@ class Indexer:
         if self._stop():
             raise _Stopped
 
-    def _run(self) -> None:
-        known = self._writer.sources()
-        listed, unsure = self._list()
-        there = {key_of(source) for source in listed}
-        for key in [key for key in known if key not in there and key[0] not in unsure]:
-            self._warm.pop(key, None)
-            self._writer.forget(key)
-        self._sources = len(listed)
+    def _run(self, told: Sequence[Source]) -> None:
+        if not told or monotonic() - self._looked >= _SELDOM:
+            listed: Iterable[Source] = self._look()
+        else:
+            listed = [source for source in told if source.agent in self._adapters.names]
+            self._sources += sum(key_of(source) not in self._writer.sources() for source in listed)
+        fresh, changed, started = self._sorted_out(listed)
         self._commit()
-        fresh, changed, started = self._sorted_out(listed, known)
         for sources, step in ((changed, self._change), (fresh, self._prose), ([*fresh, *started], self._all)):
             for source in sorted(sources, key=attrgetter("modified"), reverse=True):
                 self._guarded(source, step)
                 self._writer.commit_when_full()
             self._commit()
 
-    def _sorted_out(
-        self, listed: Iterable[Source], known: Mapping[Key, Standing]
-    ) -> tuple[list[Source], list[Source], list[Source]]:
+    def _look(self) -> Iterable[Source]:
+        """Every source there is; those that are no more are taken out."""
+        listed, unsure = self._list()
+        there = {key_of(source): source for source in listed}
+        for key in [key for key in self._writer.sources() if key not in there and key[0] not in unsure]:
+            self._warm.pop(key, None)
+            self._writer.forget(key)
+        self._sources = len(there)
+        self._looked = monotonic()
+        return there.values()
+
+    def _sorted_out(self, listed: Iterable[Source]) -> tuple[list[Source], list[Source], list[Source]]:
         """Sources of which there is nothing, those written to since, and those of which the rest is missing."""
+        known = self._writer.sources()
         fresh: list[Source] = []
         changed: list[Source] = []
         started: list[Source] = []

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import apsw
+
 from hermes_tui.sessions.index.schema import SECOND
 
 __all__ = ["Numbers"]
 
 _LATEST = 1 << 37
 """Seconds; a later time is a mistake."""
+_SPAN = 8
+"""Bits: so many seconds, four minutes or so, are looked up at once, since messages of a session follow each other."""
+_TAKEN = f"SELECT max(id) FROM message WHERE id >= ? AND id < ? GROUP BY id >> {SECOND}"  # noqa: S608
 
 
 class Numbers:
     """Hands out row numbers that no message has: those of a second begin with it."""
 
-    def __init__(self, last: Callable[[int, int], int | None]) -> None:
-        """`last` tells the largest number there is from one up to, not including, another; None where there is
-        none."""
-        self._last = last
+    def __init__(self, connection: Callable[[], apsw.Connection]) -> None:
+        """`connection` gives where to look up which there are."""
+        self._connection = connection
         self._next: dict[int, int] = {}
         self._full: dict[int, int] = {}
         """Second → a later one, where there are no more numbers in it."""
-        self._fresh: bool | None = None
-        """There was no message when the first number was asked for."""
+        self._last: int | None = None
+        """The largest there was when the first number was asked for."""
+        self._spans: set[int] = set()
+        """What was looked up."""
 
     def next(self, second: int) -> int:
         """One of `second`, or if it has no more of the seconds that follow."""
@@ -39,16 +45,24 @@ class Numbers:
         """Those that were handed out may not have been used."""
         self._next.clear()
         self._full.clear()
-        self._fresh = None
+        self._spans.clear()
+        self._last = None
 
     def _first(self, second: int) -> int:
         number = self._next.get(second)
-        if number is not None:
-            return number
-        if self._fresh is None:
-            self._fresh = self._last(0, 1 << 62) is None
-        base = second << SECOND
-        if self._fresh:
-            return base
-        found = self._last(base, base + (1 << SECOND))
-        return base if found is None else found + 1
+        if number is None:
+            self._look_up(second)
+            number = self._next.get(second, second << SECOND)
+        return number
+
+    def _look_up(self, second: int) -> None:
+        if self._last is None:
+            self._last = int(self._connection().execute("SELECT coalesce(max(id), -1) FROM message").get)
+        span = second >> _SPAN
+        if second << SECOND > self._last or span in self._spans:
+            return
+        self._spans.add(span)
+        first, stop = span << _SPAN << SECOND, (span + 1) << _SPAN << SECOND
+        for (last,) in self._connection().execute(_TAKEN, (first, stop)):
+            # What was handed out since is not to be handed out again.
+            self._next.setdefault(last >> SECOND, last + 1)

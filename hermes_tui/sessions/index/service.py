@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -27,6 +27,7 @@ from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.index.place import leave_word, trouble_at
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import STORES, remove
+from hermes_tui.sessions.index.telling import tell
 from session_adapters.base import Environment, Source
 from session_adapters.proc import words_of
 
@@ -111,15 +112,15 @@ class IndexService:
         None when nothing is left to be done."""
         if not self.on:
             return None
-        lacking = self._sources is None or self.index.lacking(self._sources(), time.time()) != []
+        lacking = None if self._sources is None else self.index.lacking(self._sources(), time.time())
         with self._lock:
             now = time.monotonic()
             if self._alive():
-                if lacking and (self._asked is None or now - self._asked >= _PAUSE):
+                if lacking != [] and (self._asked is None or now - self._asked >= _PAUSE):
                     self._asked = now
-                    self._wake()
+                    self._wake(lacking or ())
                 return _STEP
-            if not lacking:
+            if lacking == []:
                 return None
             if self._ended is not None and now - self._ended < _REST:
                 return _REST - (now - self._ended)
@@ -178,17 +179,18 @@ class IndexService:
                 cwd="/",
                 start_new_session=True,
             )
+            if self._process.stdin is not None:
+                os.set_blocking(self._process.stdin.fileno(), False)
             self._detached, self._trouble = not follow, ""
         except OSError as error:
             self._ended = time.monotonic()
             self._trouble = f"the indexer cannot be started: {error.strerror or error}"
 
-    def _wake(self) -> None:
+    def _wake(self, lacking: Sequence[Source]) -> None:
         process = self._process
         if process is not None and process.stdin is not None:
-            with suppress(OSError):  # it is just ending; next time it is started
-                process.stdin.write(b"\n")
-                process.stdin.flush()
+            with suppress(OSError):  # it is just ending, and started next time, or has not heard the last time yet
+                tell(process.stdin.fileno(), lacking)
 
     # How far it is -----------------------------------------------------------------------------------------
 

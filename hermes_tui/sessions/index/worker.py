@@ -1,8 +1,8 @@
 """The indexer's process: `python -m hermes_tui.sessions.index.worker FILE [--follow]`, niced, one per index.
 
-It reads the stores of the home in its environment, and ends when it is through. With `--follow` it looks once more if
-there was a line on its standard input meanwhile, stays for that a little where it knows what would take long to find
-out again, and ends when the other end is closed: its parent is gone then. It may be killed at any moment.
+It reads the stores of the home in its environment, and ends when it is through. With `--follow` it goes on with what
+it was told on its standard input meanwhile (see `telling`), stays for that a little where it knows what would take
+long to find out again, and ends when its parent is gone. It may be killed at any moment.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import gc
 import json
 import os
-import select
 import sys
+from collections.abc import Sequence
 from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
@@ -33,8 +33,9 @@ from hermes_tui.sessions.index.schema import (
     remove,
     write_seal,
 )
+from hermes_tui.sessions.index.telling import Ear
 from hermes_tui.sessions.sealed import fingerprint
-from session_adapters.base import Environment
+from session_adapters.base import Environment, Source
 
 __all__ = ["Outcome", "main", "work"]
 
@@ -54,39 +55,9 @@ class Outcome(IntEnum):
     """The cache directory cannot be written, or the disk is full."""
 
 
-class _Parent:
-    """The other end of standard input."""
-
-    def __init__(self, *, follow: bool) -> None:
-        self._follow = follow
-        self._gone = False
-        self._asked = False
-
-    def gone(self) -> bool:
-        """Whether nobody is there any more."""
-        if self._follow and not self._gone:
-            self._read(0)
-        return self._gone
-
-    def wait(self, seconds: float) -> bool:
-        """Wait so long to be asked to look again; False when it is time to end."""
-        if not self._follow:
-            return False
-        if not self._asked and not self._gone:
-            self._read(seconds)
-        asked, self._asked = self._asked, False
-        return asked and not self._gone
-
-    def _read(self, seconds: float) -> None:
-        if select.select([0], [], [], seconds)[0]:
-            data = os.read(0, 4096)
-            self._asked = self._asked or bool(data)
-            self._gone = not data
-
-
 def work(path: Path, *, follow: bool = False) -> Outcome:
     """Bring the index in `path` up to date, and keep it so while asked to."""
-    parent = _Parent(follow=follow)
+    ear = Ear(sys.stdin.fileno() if follow else None)
     try:
         held = locking.take(path.with_suffix(".lock"))
     except OSError:
@@ -95,7 +66,7 @@ def work(path: Path, *, follow: bool = False) -> Outcome:
         return Outcome.BUSY
     leave_word(held, "")
     try:
-        return _index_anew_if_damaged(path, parent)
+        return _index_anew_if_damaged(path, ear)
     except (OSError, apsw.Error) as error:
         leave_word(held, reason_of(error))
         return Outcome.NO_PLACE
@@ -103,17 +74,17 @@ def work(path: Path, *, follow: bool = False) -> Outcome:
         os.close(held)
 
 
-def _index_anew_if_damaged(path: Path, parent: _Parent) -> Outcome:
+def _index_anew_if_damaged(path: Path, ear: Ear) -> Outcome:
     try:
-        return _index(path, parent)
+        return _index(path, ear)
     except (Damaged, apsw.Error) as error:
         if not (isinstance(error, Damaged) or broken(error)):
             raise
     remove(path)
-    return _index(path, parent)
+    return _index(path, ear)
 
 
-def _index(path: Path, parent: _Parent) -> Outcome:
+def _index(path: Path, ear: Ear) -> Outcome:
     program = fingerprint().decode("utf-8", "replace")
     _examine(path, program)
     adapters = Adapters(_environment)
@@ -121,9 +92,10 @@ def _index(path: Path, parent: _Parent) -> Outcome:
     try:
         break_seal(path)
         _check(connection, program)
-        indexer = Indexer(connection, adapters, pid=os.getpid(), stop=parent.gone)
-        while indexer.run() and parent.wait(indexer.patience):
-            pass
+        indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone)
+        told: Sequence[Source] | None = ()
+        while told is not None and indexer.run(told):
+            told = ear.wait(indexer.patience)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
         connection.close()

@@ -29,7 +29,7 @@ class Writer:
         self._transactions = Transactions(connection, committed)
         self._collected = self._transactions.collected
         self._ledger = Ledger(self._transactions)
-        self._numbers = Numbers(self._last)
+        self._numbers = Numbers(self._transactions.any)
         self._limit = _FIRST_BATCH
 
     # Transactions ------------------------------------------------------------------------------------------
@@ -156,8 +156,3 @@ class Writer:
     def names(self, wanted: Iterable[tuple[int, str]]) -> str:
         """See `Ledger.names`."""
         return self._ledger.names(wanted)
-
-    def _last(self, first: int, stop: int) -> int | None:
-        sql = "SELECT max(id) FROM message WHERE id >= ? AND id < ?"
-        found = self._transactions.any().execute(sql, (first, stop)).get
-        return None if found is None else int(found)

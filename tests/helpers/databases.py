@@ -19,6 +19,7 @@ from support import REPOSITORY
 __all__ = [
     "count_rows",
     "crashed_writer",
+    "listed_by_another",
     "locked",
     "make_rows",
     "names_in",
@@ -76,6 +77,29 @@ def run_python(
     )
     assert done.returncode == expect, done.stderr
     return done
+
+
+_LIST = """
+import sys
+from pathlib import Path
+from session_adapters.base import Environment
+from session_adapters.registry import adapter_class
+problems = []
+adapter = adapter_class(sys.argv[1])(Environment(home=Path(sys.argv[2])))
+for source in adapter.sources(problems.append):
+    for summary in adapter.summaries(source, problems.append, exact=True):
+        print("session", summary.session_id, adapter.session(source, summary.session_id).message_count)
+        adapter.open(source, summary.session_id).refresh()
+for problem in problems:
+    print(Path(problem.path).relative_to(sys.argv[2]), "|", problem.reason)
+"""
+
+
+def listed_by_another(agent: str, home: Path) -> list[str]:
+    """What a user to whom nothing of it belongs is shown of `home`, every session read and followed: `session ID
+    MESSAGES`, then `PATH | REASON` of what could not be read."""
+    done = run_python(_LIST, agent, home, user=unprivileged(), adapter=agent, imports="session_adapters.registry")
+    return done.stdout.splitlines()
 
 
 def unprivileged() -> int | None:

@@ -76,6 +76,16 @@ async def walk(pilot: Pilot[None], key: str) -> list[Stop]:
         found.append(here(pilot))
 
 
+def long_walk(home: ClaudeHome) -> Path:
+    """A session of which only the end is read at first, with a heron at either end of it."""
+    long = home.session("Long walk")
+    home.say(long, "assistant", "The first heron.")
+    for number in range(400):
+        home.say(long, "assistant", f"We went on past {number}, " + "and on, " * 600)
+    home.say(long, "assistant", "The last heron.")
+    return long
+
+
 def prompts(path: Path) -> list[Stop]:
     """What was asked in a session, from its file."""
     records = [json.loads(line) for line in path.read_text().splitlines()[1:]]
@@ -108,11 +118,7 @@ async def test_through_all_parts_and_the_same_way_back(
 
 async def test_into_a_long_session_at_its_first_match(program: Program, claude_home: ClaudeHome) -> None:
     """Also where its beginning was not read yet, and whichever of its matches fits best."""
-    long = claude_home.session("Long walk")
-    claude_home.say(long, "assistant", "The first heron.")
-    for number in range(400):
-        claude_home.say(long, "assistant", f"We went on past {number}, " + "and on, " * 600)
-    claude_home.say(long, "assistant", "The last heron.")
+    long = long_walk(claude_home)
     claude_home.say(long, "assistant", "The end.")
     short = claude_home.session("Short walk")
     herons = ["A heron.", "Another heron.", "One more heron."]
@@ -128,11 +134,7 @@ async def test_into_a_long_session_at_its_first_match(program: Program, claude_h
 
 
 async def test_keys_on_the_way_to_a_match_do_not_lead_past_it(program: Program, claude_home: ClaudeHome) -> None:
-    long = claude_home.session("Long walk")
-    claude_home.say(long, "assistant", "The first heron.")
-    for number in range(400):
-        claude_home.say(long, "assistant", f"We went on past {number}, " + "and on, " * 600)
-    claude_home.say(long, "assistant", "The last heron.")
+    long = long_walk(claude_home)
     async with program(claude_home.home, size=(80, 24)) as pilot:
         await search(pilot, "role:assistant heron")
         pane = main_of(pilot).pane

@@ -11,22 +11,7 @@ from cursor_store import (
     Editor,
     transcript,
 )
-from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
-
-LIST = """
-import sys
-from pathlib import Path
-from session_adapters.base import Environment
-from session_adapters.cursor import CursorAdapter
-problems = []
-adapter = CursorAdapter(Environment(home=Path(sys.argv[1])))
-for source in adapter.sources(problems.append):
-    for summary in adapter.summaries(source, problems.append, exact=True):
-        print("session", summary.session_id, adapter.session(source, summary.session_id).message_count)
-        adapter.open(source, summary.session_id).refresh()
-for problem in problems:
-    print(Path(problem.path).relative_to(sys.argv[1]), "|", problem.reason)
-"""
+from databases import crashed_writer, listed_by_another, shared_folder, tree
 
 
 @pytest.mark.parametrize("state", ["cold", "crashed", "crashed without -shm"])
@@ -58,9 +43,9 @@ def test_every_state_is_read_where_nothing_may_be_written(state: str) -> None:
         for path in (folder, *folder.rglob("*")):
             path.chmod(0o555 if path.is_dir() else 0o444)
         before = tree(folder)
-        done = run_python(LIST, folder, user=unprivileged(), adapter="cursor")
+        listed = listed_by_another("cursor", folder)
         counts = (2, 1) if state == "cold" else (1, 2)
-        assert done.stdout.splitlines() == [f"session chat-1 {counts[0]}", f"session c1 {counts[1]}"]
+        assert listed == [f"session chat-1 {counts[0]}", f"session c1 {counts[1]}"]
         assert tree(folder) == before
 
 
@@ -77,9 +62,9 @@ def test_what_may_not_be_read_is_named() -> None:
         hidden.chmod(0o000)
         spoken = transcript(folder, "spoken", {"role": "user", "content": "hello"})
         spoken.chmod(0o000)
-        done = run_python(LIST, folder, user=unprivileged(), adapter="cursor")
+        listed = listed_by_another("cursor", folder)
         hidden.chmod(0o755)
-        assert done.stdout.splitlines() == [
+        assert listed == [
             "session seen 1",
             ".cursor/projects/hidden/agent-transcripts | it cannot be reached: Permission denied",
             f"{secret.path.relative_to(folder)} | it cannot be opened",

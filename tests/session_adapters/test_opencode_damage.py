@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from damage import flipped, kept, shuffled, spoil_page, truncated
-from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
+from databases import crashed_writer, listed_by_another, shared_folder, tree
 from opencode_store import LAYOUTS, Store, adapter_for, everything, get
 from plain_opencode import data_folder
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
@@ -378,21 +378,6 @@ def test_files_and_directories_in_the_wrong_place(store: Stored) -> None:
 
 # Reading where nothing may be written ------------------------------------------------------------------------
 
-LIST = """
-import sys
-from pathlib import Path
-from session_adapters.base import Environment
-from session_adapters.opencode import OpenCodeAdapter
-problems = []
-adapter = OpenCodeAdapter(Environment(home=Path(sys.argv[1])))
-for source in adapter.sources(problems.append):
-    for summary in adapter.summaries(source, problems.append, exact=True):
-        print("session", summary.session_id, adapter.session(source, summary.session_id).message_count)
-        adapter.open(source, summary.session_id).refresh()
-for problem in problems:
-    print(Path(problem.path).relative_to(sys.argv[1]), "|", problem.reason)
-"""
-
 
 @pytest.mark.parametrize("state", ["cold", "crashed", "crashed without -shm"])
 def test_every_state_is_read_where_nothing_may_be_written(state: str) -> None:
@@ -411,8 +396,7 @@ def test_every_state_is_read_where_nothing_may_be_written(state: str) -> None:
         for path in (*made.path.parents[:4], made.path.parent, *made.path.parent.iterdir()):
             path.chmod(0o555 if path.is_dir() else 0o444)
         before = tree(folder)
-        done = run_python(LIST, folder, user=unprivileged(), adapter="opencode")
-        assert done.stdout.splitlines() == [f"session ses_1 {1 if state == 'cold' else 2}"]
+        assert listed_by_another("opencode", folder) == [f"session ses_1 {1 if state == 'cold' else 2}"]
         assert tree(folder) == before
 
 
@@ -431,8 +415,7 @@ def test_directories_that_may_not_be_read_are_named() -> None:
         (storage / "open" / "ses_file.json").write_text(json.dumps({"id": "ses_file"}))
         (storage / "hidden").chmod(0o000)
         prefix = ".local/share/opencode"
-        done = run_python(LIST, folder, user=unprivileged(), adapter="opencode")
-        assert done.stdout.splitlines() == [
+        assert listed_by_another("opencode", folder) == [
             "session ses_seen 0",
             "session ses_file 0",
             f"{prefix}/opencode-dev.db | it cannot be opened",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
@@ -23,7 +23,8 @@ _SHORTEST = 1.0
 """Seconds between two looks at least, however much is written."""
 _LONGEST = 30.0
 _WITH_NOTIFICATION = 60.0
-"""Seconds between two looks when nothing is notified: the system may have dropped a notification."""
+"""Seconds between two looks at every store, whatever is notified: the system may have dropped a notification, and of
+some places there is none."""
 _PROCESSES = 15.0
 """Seconds between two looks for processes: they end without writing to a file."""
 _SHARE = 20
@@ -43,8 +44,8 @@ class Catalogue(Protocol):
     def glance(self) -> Snapshot:
         """Where nothing is known yet: read only what changed last."""
 
-    def refresh(self) -> Snapshot:
-        """Look at every store."""
+    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+        """Look at the stores of `agents`, at all of them if None."""
 
     def refresh_processes(self) -> Snapshot:
         """Look only at which sessions a process has open."""
@@ -98,6 +99,10 @@ class Watch:
         self._over = threading.Event()
         self._wanted = threading.Event()
         self._version = self._rested = -1
+        self._touched: set[str] = set()
+        """Paths of which the system notified since the last look."""
+        self._whole = 0.0
+        """When every store was last looked at."""
         self._thread: threading.Thread | None = None
         self._in_notify = False
         self.notified = False
@@ -124,14 +129,17 @@ class Watch:
             self._thread.join(0.1)
 
     def _run(self) -> None:
-        watcher: Iterator[bool] | None = None
+        watcher: Iterator[Collection[str]] | None = None
         watched: tuple[Path, ...] = ()
+        snapshot = Snapshot()
         self._begin()
         while not self._over.is_set():
-            self._wanted.clear()
+            agents = self._concerned(snapshot)
             began = time.monotonic()
+            if agents is None:
+                self._whole = began
             try:
-                snapshot = self._catalogue.refresh()
+                snapshot = self._catalogue.refresh(agents)
                 self._offer(snapshot)
                 took = time.monotonic() - began
                 unfinished = False
@@ -147,6 +155,16 @@ class Watch:
                 watcher, watched = self._notifications(places), places
             if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST), unfinished):
                 watcher = None
+
+    def _concerned(self, snapshot: Snapshot) -> Collection[str] | None:
+        """The agents in whose places something was written; None where all are to be looked at."""
+        touched, self._touched = self._touched, set()
+        wanted = self._wanted.is_set()
+        if wanted:
+            self._wanted.clear()
+        if wanted or not touched or time.monotonic() - self._whole >= _WITH_NOTIFICATION:
+            return None
+        return _agents_at(touched, snapshot)
 
     def _begin(self) -> None:
         """Show the beginning of the list before all of it is read."""
@@ -183,17 +201,17 @@ class Watch:
             self.stopped = self._over.is_set() or self._wanted.is_set() or self._last > self._end
             return self.stopped
 
-    def _wait(self, watcher: Iterator[bool] | None, pause: float, unfinished: bool) -> bool:
+    def _wait(self, watcher: Iterator[Collection[str]] | None, pause: float, unfinished: bool) -> bool:
         """Until it is time for the next look, which is soon where reading is `unfinished`; False when the watcher
         can notify no more."""
         began = looked = time.monotonic()
         if watcher is None:
             self._wanted.wait(max(pause, 2 * _SHORTEST))
             return True
-        changed = False
         while not self._over.is_set() and not self._wanted.is_set():
             now = time.monotonic()
-            if now - began >= pause and (changed or unfinished or now - began >= _WITH_NOTIFICATION):
+            late = now - self._whole >= _WITH_NOTIFICATION
+            if now - began >= pause and (self._touched or unfinished or late):
                 return True
             if now - looked >= _PROCESSES:
                 looked = now
@@ -203,7 +221,7 @@ class Watch:
                     self._rest()
             self._in_notify = True
             try:
-                changed = next(watcher) or changed
+                self._touched.update(next(watcher))
             except (StopIteration, OSError, RuntimeError):
                 self.notified = False
                 return self._over.is_set()
@@ -219,9 +237,9 @@ class Watch:
         except Exception as error:
             self._failed(_bug(error))
 
-    def _notifications(self, places: tuple[Path, ...]) -> Iterator[bool] | None:
-        """Yields at once, each time it is asked, True when something was written below `places` since; None when
-        the system notifies of nothing."""
+    def _notifications(self, places: tuple[Path, ...]) -> Iterator[Collection[str]] | None:
+        """Yields at once, each time it is asked, what was written below `places` since; None when the system notifies
+        of nothing."""
         if not places:
             return None
         from watchfiles import Change, watch
@@ -230,7 +248,7 @@ class Watch:
             # A reader moves bytes in a database's shared memory: that would wake us by our own reading.
             return not path.endswith("-shm")
 
-        def notifications() -> Iterator[bool]:
+        def notifications() -> Iterator[Collection[str]]:
             for changes in watch(
                 *places,
                 watch_filter=counts,
@@ -242,7 +260,7 @@ class Watch:
                 raise_interrupt=False,
                 ignore_permission_denied=True,
             ):
-                yield bool(changes)
+                yield [path for _, path in changes]
 
         return notifications()
 
@@ -252,6 +270,18 @@ def _directories(snapshot: Snapshot) -> tuple[Path, ...]:
     roots = (root for place in snapshot.places for root in place.roots)
     found = sorted({root.path for root in roots if root.exists and _is_there(root.path)})
     return tuple(path for path in found if not any(other in path.parents for other in found))
+
+
+def _agents_at(paths: Collection[str], snapshot: Snapshot) -> Collection[str] | None:
+    """Those that have places where `paths` lie; None where it is nobody's place, so that anybody may be meant."""
+    roots = [(f"{root.path}/", place.agent) for place in snapshot.places for root in place.roots]
+    found: set[str] = set()
+    for path in paths:
+        owners = {agent for root, agent in roots if f"{path}/".startswith(root)}
+        if not owners:
+            return None
+        found |= owners
+    return found
 
 
 def _is_there(path: Path) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.snapshot import Place, Snapshot
-from hermes_tui.watch import Slot, Watch, _directories
+from hermes_tui.watch import Slot, Watch, _agents_at, _directories
 from session_adapters.base import Environment, Root
 from session_adapters.model import Problem, SessionSummary
 
@@ -37,6 +37,7 @@ class Looked:
 
     def __init__(self, root: Path | None = None) -> None:
         self.count = 0
+        self.agents: list[Collection[str] | None] = []
         self.processes = 0
         self.error: Exception | None = None
         self.root = root
@@ -44,8 +45,9 @@ class Looked:
     def glance(self) -> Snapshot:
         return Snapshot()
 
-    def refresh(self) -> Snapshot:
+    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
         self.count += 1
+        self.agents.append(agents)
         if self.error is not None:
             raise self.error
         places = (Place(agent="a", label="A", roots=(Root(path=self.root, exists=True),)),) if self.root else ()
@@ -87,8 +89,45 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path) -> N
         began = time.monotonic()
         wait(lambda: looked.count > before)
         assert time.monotonic() - began < 8
+        assert [agents and set(agents) for agents in looked.agents] == [None, {"a"}]
+        looked.agents.clear()
+        watch.look_now()
+        wait(lambda: looked.agents)
+        assert looked.agents == [None]
     finally:
         watch.stop()
+
+
+def test_every_store_is_looked_at_now_and_then_however_much_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.watch._WITH_NOTIFICATION", 4.0)
+    looked = Looked(tmp_path)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+
+    def look_again() -> bool:
+        (tmp_path / "grows.jsonl").write_text(str(time.monotonic()))
+        return looked.agents.count(None) >= 2 and len(looked.agents) > looked.agents.count(None)
+
+    try:
+        wait(look_again)
+    finally:
+        watch.stop()
+        watch.join()
+
+
+def test_whose_place_it_is() -> None:
+    """An agent may have several places, two may share one, and what is nobody's may be anybody's."""
+    places = [
+        Place(agent=agent, label=agent, roots=tuple(Root(path=Path(path), exists=True) for path in paths))
+        for agent, paths in {"a": ["/h/.a"], "b": ["/h/.b/one", "/h/.b/two"], "c": ["/h/.a/inside"]}.items()
+    ]
+    snapshot = Snapshot(places=tuple(places))
+    assert _agents_at(["/h/.a/x.jsonl", "/h/.a"], snapshot) == {"a"}
+    assert _agents_at(["/h/.b/two/deep/x", "/h/.a/inside/x"], snapshot) == {"a", "b", "c"}
+    assert _agents_at(["/h/.a/x", "/h/.abc"], snapshot) is None
+    assert _agents_at(["/h/.b/three"], snapshot) is None
 
 
 def test_processes_are_looked_for_without_a_look_at_the_stores(
@@ -134,8 +173,8 @@ class Partial(Looked):
         super().__init__(root)
         self._stops = stops
 
-    def refresh(self) -> Snapshot:
-        return replace(super().refresh(), partial=1)
+    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+        return replace(super().refresh(agents), partial=1)
 
     def complete(self, stop: Callable[[], bool]) -> Snapshot:
         while self._stops and not stop():
@@ -215,7 +254,7 @@ def test_what_changed_last_is_shown_before_all_is_read() -> None:
         def glance(self) -> Snapshot:
             return first
 
-        def refresh(self) -> Snapshot:
+        def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
             assert published == [first]
             done.set()
             return everything
@@ -230,9 +269,9 @@ def test_stopping_waits_for_no_read() -> None:
     gate = threading.Event()
 
     class Slow(Looked):
-        def refresh(self) -> Snapshot:
+        def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
             gate.wait(30)
-            return super().refresh()
+            return super().refresh(agents)
 
     watch = Watch(Slow(), lambda snapshot: None, nothing)
     watch.start()

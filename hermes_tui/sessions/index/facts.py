@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.rows import RUNS
+from hermes_tui.sessions.index.rows import RUNS, Run, every_row
 from hermes_tui.sessions.index.standing import VISIBILITY
 
-__all__ = ["Facts", "facts"]
+__all__ = ["Facts", "facts", "held_by"]
 
 Facts = tuple[int, int, str, str, str, str, str, int | None, str, int, int, int]
 """Number of the row; of its source the number, agent, path and native id; native id of the session; key of the
@@ -25,13 +25,14 @@ FROM {wanted} AS wanted CROSS JOIN message ON message.id = wanted.number / {runs
     JOIN session ON session.id = message.session JOIN source ON source.id = session.source
 """
 _UNITS = "max(1, (message.prose IS NOT NULL) + (message.tool IS NOT NULL))"
-_EACH = "(SELECT value AS number FROM json_each(?))"
+_LISTED = "SELECT value AS number FROM json_each(?)"
 _REWOUND = VISIBILITY.index("rewound")
 _GROUPED = f"""
-(SELECT max(value) AS number, sum({{units}}) AS units
-    FROM json_each(?) CROSS JOIN message ON message.id = value / {RUNS}
-    GROUP BY message.session, message.visibility = {_REWOUND}, value % {RUNS})
+(SELECT max(found.number) AS number, sum({{units}}) AS units
+    FROM ({{rows}}) AS found CROSS JOIN message ON message.id = found.number / {RUNS} {{only}}
+    GROUP BY message.session, message.visibility = {_REWOUND}, found.number % {RUNS})
 """  # noqa: S608
+_AMONG = "WHERE message.session IN (SELECT value FROM json_each(?))"
 _DECODER = msgspec.json.Decoder(list[Facts])
 
 
@@ -39,11 +40,27 @@ def facts(connection: apsw.Connection, numbers: Sequence[int], wordless: Sequenc
     """What is known of each row, or else of the newest of each session, which stands for the others; the newest
     first. Rows of the runs in `wordless` stand for all units of their messages."""
     units = _units(wordless)
-    wanted = _EACH if each else _GROUPED.format(units=units.format(number="value"))
-    columns = _COLUMNS.format(units=units.format(number="wanted.number") if each else "wanted.units")
-    sql = _FACTS.format(columns=columns, wanted=wanted, runs=RUNS)
-    found = _DECODER.decode(connection.execute(sql, (msgspec.json.encode(numbers).decode(),)).get)
-    return found if each else sorted(found, reverse=True)
+    listed = msgspec.json.encode(numbers).decode()
+    if each:
+        return _read(connection, f"({_LISTED})", units.format(number="wanted.number"), (listed,))
+    grouped = _GROUPED.format(rows=_LISTED, only="", units=units.format(number="found.number"))
+    return sorted(_read(connection, grouped, "wanted.units", (listed,)), reverse=True)
+
+
+def held_by(
+    connection: apsw.Connection, sessions: Sequence[int], runs: Sequence[Run], low: int, high: int
+) -> list[Facts]:
+    """What of a few sessions answers plain questions, each session once: all of it."""
+    every, bindings = every_row(runs, low, high)
+    rows = f"SELECT id * {RUNS} + {RUNS - 1} - run AS number FROM ({every})"  # noqa: S608
+    grouped = _GROUPED.format(rows=rows, only=_AMONG, units="1")
+    found = _read(connection, grouped, "wanted.units", (*bindings, msgspec.json.encode(sessions).decode()))
+    return sorted(found, reverse=True)
+
+
+def _read(connection: apsw.Connection, wanted: str, units: str, bindings: tuple[str | int, ...]) -> list[Facts]:
+    sql = _FACTS.format(columns=_COLUMNS.format(units=units), wanted=wanted, runs=RUNS)
+    return _DECODER.decode(connection.execute(sql, bindings).get)
 
 
 def _units(wordless: Sequence[int]) -> str:

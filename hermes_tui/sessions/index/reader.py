@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import apsw
 import msgspec
 
 from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit
-from hermes_tui.sessions.index.facts import Facts, facts
+from hermes_tui.sessions.index.facts import Facts, facts, held_by
+from hermes_tui.sessions.index.holding import Place, holding, numbers_of
 from hermes_tui.sessions.index.named import Named
 from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.pool import Pool, Stop
@@ -29,6 +30,7 @@ _FIRST_GROUPED = 512
 _PAGE = 128
 """Rows of which it is looked up first what they are, to tell them by session; then twice as many each time."""
 _LARGEST = 1 << 14
+_HIGHEST = 1 << 62
 _STATE = "SELECT (SELECT value FROM meta WHERE key='generation'), (SELECT value FROM meta WHERE key='commits')"
 
 
@@ -114,21 +116,62 @@ class Index:
         until: float | None = None,
         stop: Stop | None = None,
         each: bool = True,
+        among: Collection[Place] | None = None,
     ) -> Iterator[Hit] | None:
         """The units of covered sources that may satisfy `tree`, newest first: none that does is missing, one that
         does not may be among them. In `prose` at `Level.PROSE` and more, in `tool` at `Level.ALL`. None where the
         query cannot be asked of the index: what it covers must be read too.
 
         Unless `each` is wanted, the newest unit of a session stands for those that follow it closely, as
-        `Hit.number` says; there may be more of the session further on. The answer is read in pages as it is taken,
-        and ends when `stop` says so, also within a page. Raises `IndexUnusable`, from the iterator too.
+        `Hit.number` says; there may be more of the session further on. Units of other sessions than those `among`
+        which is searched may be left out. The answer is read in pages as it is taken, and ends when `stop` says so,
+        also within a page. Raises `IndexUnusable`, from the iterator too.
         """
         asked = questions(tree, fields, coverage)
         if asked is None:
             return None
         low = 0 if since is None else int(since) << SECOND
-        high = (1 << 62) if until is None else (int(until) + 1) << SECOND
-        return self._pages(_alike(asked), coverage, low, high, stop, each=each)
+        high = _HIGHEST if until is None else (int(until) + 1) << SECOND
+        runs = _alike(asked)
+        if among is not None and not each and all(one.plain for one in asked):
+            return self._held(among, runs, coverage, low, high, stop)
+        return self._pages(runs, coverage, low, high, stop, each=each)
+
+    def holding(
+        self, tree: Tree, coverage: Coverage, *, rewound: bool = False, stop: Stop | None = None
+    ) -> Collection[Place] | None:
+        """The sessions of covered sources in which some unit satisfies `tree`, of those that `search` would give:
+        much sooner. None where the index cannot tell without a look at them. Raises `IndexUnusable`."""
+        asked = questions(tree, ("prose", "tool"), coverage)
+        if asked is None or not all(one.plain and one.exact for one in asked):
+            return None
+        runs = _alike(asked)
+        levels = [run[0].level for run in runs]
+
+        def read(connection: apsw.Connection) -> set[Place]:
+            _commit(connection, coverage)
+            found = holding(connection, runs, 0, _HIGHEST, rewound=rewound)
+            covered = coverage.numbers
+            return {place for source, run, place in found if covered.get(source, Level.NOTHING) >= levels[run]}
+
+        return (self._pool.ask_until(read, stop) or ()) if runs else ()
+
+    def _held(
+        self,
+        among: Collection[Place],
+        runs: Sequence[Run],
+        coverage: Coverage,
+        low: int,
+        high: int,
+        stop: Stop | None,
+    ) -> Iterator[Hit]:
+        def read(connection: apsw.Connection) -> list[Facts]:
+            _commit(connection, coverage)
+            sessions = numbers_of(connection, among)
+            return held_by(connection, sessions, runs, low, high) if sessions else []
+
+        found = self._pool.ask_until(read, stop) if runs else None
+        yield from _hits(found or (), [run[0] for run in runs], coverage, each=False)
 
     def _pages(
         self, runs: Sequence[Run], coverage: Coverage, low: int, high: int, stop: Stop | None, *, each: bool

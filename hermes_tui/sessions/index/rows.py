@@ -12,7 +12,7 @@ import msgspec
 from hermes_tui.sessions.index.named import Named, Stream
 from hermes_tui.sessions.index.questions import Ask, Question
 
-__all__ = ["RUNS", "Rows", "Run", "newest"]
+__all__ = ["RUNS", "Rows", "Run", "every_row", "newest"]
 
 RUNS = 16
 """Runs of a search, at most. A row's number, that many times over, and the place of the run from behind make one
@@ -70,6 +70,17 @@ class Rows:
         self._below = found[-1] if found else 0
         self._size = min(self._size * 4, _LARGEST)
         return found
+
+
+def every_row(runs: Sequence[Run], low: int, high: int) -> tuple[str, list[str | int]]:
+    """SQL for all rows from `low` up to `high` that answer plain questions, with the run of each, in any order; and
+    what to bind to it. A row counts once in a run: where all its questions are put to different tables, it is in no
+    two of them."""
+    asks = [(number, [one.asks[0] for one in run]) for number, run in enumerate(runs)]
+    once = all(len({ask.table for ask in some}) == len(some) for _, some in asks)
+    every = [(_MATCHING.format(table=ask.table, run=number), ask.expression) for number, some in asks for ask in some]
+    bindings = [value for _, expression in every for value in (expression, low, high)]
+    return (" UNION ALL " if once else " UNION ").join(sql for sql, _ in every), bindings
 
 
 def _one_statement(

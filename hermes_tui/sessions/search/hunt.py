@@ -19,23 +19,20 @@ from hermes_tui.sessions.index.reader import Hit, Index
 from hermes_tui.sessions.index.schema import IndexUnusable, row_time
 from hermes_tui.sessions.index.standing import key_of
 from hermes_tui.sessions.query import Query, Search
-from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
-from hermes_tui.sessions.query.tree import SessionFilter, Tree, leaves
+from hermes_tui.sessions.query.tree import Tree
 from hermes_tui.sessions.scan import Wanted, scan
-from hermes_tui.sessions.search.model import Coverage, Field, Found, Match
-from hermes_tui.sessions.search.own_index import own_terms
+from hermes_tui.sessions.search.deciding import decide
+from hermes_tui.sessions.search.model import Coverage, Found, Match
+from hermes_tui.sessions.search.own_index import own_rows, own_terms
 from hermes_tui.sessions.search.relevance import MOST_RANKED, of_unit
 from hermes_tui.sessions.search.shelves import Place, Shelf, Stores
 from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.searchable import Text
 
 __all__ = ["Hunt"]
 
 Stop = Callable[[], bool]
-_Searched = Callable[[SessionSummary], Search | None]
 _FIELDS: Sequence[Asked] = ("prose", "tool")
-_NOBODY = SessionSummary(agent="", session_id="")
 
 
 class Hunt:
@@ -57,9 +54,7 @@ class Hunt:
         nothing more is read: the newest come first. `before_reading` is called when what is quick to know was given
         and stores have to be read."""
         self._stores = stores
-        self._query = query
         self._index = index
-        self._keep = keep
         self._rewound = rewound
         self._stop = stop
         self._before_reading = before_reading
@@ -71,12 +66,10 @@ class Hunt:
         """There may be more sessions than were asked for."""
         self.complete = False
         """Everything was searched that was to be."""
-        self._searched: _Searched
-        """What a session's texts are searched for; None where there is no need to."""
-        self._forbids = False
-        """There are sessions that are found unless something is in their texts."""
-        self._excluded: dict[str, SessionSummary] = {}
-        """Those, as far as nothing was."""
+        self._decided = decide(stores, query, keep)
+        self._excluded = {one.unified_id: one for one in self._decided.excluded}
+        """Sessions that are found unless something is in their texts, as far as nothing was."""
+        self._forbids = bool(self._excluded)
         self._times: dict[str, datetime] = {}
         """Unified id of a session that texts were found in → when it was last active."""
         self._suspects: set[Place] = set()
@@ -97,23 +90,24 @@ class Hunt:
 
     def run(self) -> Iterator[Found]:
         """The sessions that are found. Of one session further places may come later."""
-        searches, todo = yield from self._decide()
-        if not searches:
+        yield from map(Found, self._decided.found)
+        if not self._decided.every:
             self.complete = True
             return
-        yield from self._sift(self._titles(searches))
+        todo = self._decided.todo
+        yield from self._sift(self._titles())
         self._coverage = Coverage(sources=len(todo))
         left: Sequence[Shelf] = todo
         suspects: Sequence[Shelf] = ()
         if self._index is not None:
-            left, suspects = yield from self._indexed(self._index, searches, todo)
+            left, suspects = yield from self._indexed(self._index, todo)
         reading = [*((shelf, self._suspects) for shelf in suspects), *((shelf, None) for shelf in left)]
         if suspects and left:
             reading.sort(key=lambda pair: max(one.updated_at for one in pair[0].sessions), reverse=True)
         if reading:
             self._before_reading()
         if not self.more:
-            yield from self._own_indexes(searches, left)
+            yield from self._own_indexes(left)
         for number, (shelf, only) in enumerate(reading, 1):
             if self._stop():
                 return
@@ -124,7 +118,7 @@ class Hunt:
             self._coverage = replace(self._coverage, scanned=number)
         if not self._stop():
             self.complete = True
-            yield from (Found(summary) for summary in self._excluded.values())
+            yield from map(Found, self._excluded.values())
 
     def _noted(self, found: Iterable[Found]) -> Iterator[Found]:
         for one in found:
@@ -140,49 +134,14 @@ class Hunt:
 
     # What needs no texts -----------------------------------------------------------------------------------
 
-    def _decide(self) -> Generator[Found, None, tuple[Sequence[Search], Sequence[Shelf]]]:
-        """Give the sessions that are found by what the list knows; what the others are searched for, and where."""
-        shelves = self._stores.shelves()
-        everyone = self._query.for_session(_NOBODY)
-        if not self._query.fields - MESSAGE_FILTERS and self._keep is None and everyone.decided is None:
-            self._searched = lambda summary: everyone
-            self._forbids = everyone.forbids
-            if everyone.forbids:
-                self._excluded = {one.unified_id: one for one in self._stores.sessions}
-            return (everyone,) if shelves else (), shelves
-        searches: dict[str, Search] = {}
-        filters = [leaf for leaf in leaves(self._query.tree) if isinstance(leaf, SessionFilter)]
-        verdicts = [self._stores.verdicts(one) for one in filters]
-        known: dict[tuple[bool, ...], tuple[Search, bool | None]] = {}
-        distinct: dict[Search, Search] = {}
-        for summary, *each in zip(self._stores.sessions, *verdicts, strict=True):
-            if self._keep is not None and not self._keep(summary):
-                continue
-            passed = tuple(each)
-            if passed not in known:
-                search = self._query.for_session(summary)
-                known[passed] = distinct.setdefault(search, search), search.decided
-            search, decided = known[passed]
-            if decided is None:
-                searches[summary.unified_id] = search
-                if search.forbids:
-                    self._excluded[summary.unified_id] = summary
-            elif decided:
-                yield Found(summary)
-        self._searched = lambda summary: searches.get(summary.unified_id)
-        self._forbids = bool(self._excluded)
-        return tuple(search for search in distinct if search.decided is None), [
-            shelf for shelf in shelves if any(one.unified_id in searches for one in shelf.sessions)
-        ]
-
-    def _titles(self, searches: Iterable[Search]) -> Iterator[Found]:
-        for tree in {search.tree for search in searches}:
+    def _titles(self) -> Iterator[Found]:
+        for tree in self._decided.trees:
             titles = self._stores.titles.matching(tree)
             # Of more than are put in order by how well they fit, nobody asks how well.
             scored = self._most is None or len(titles) <= MOST_RANKED
             for summary, title in titles:
-                search = self._searched(summary)
-                if search is not None and (search.tree is tree or search.tree == tree):
+                search = self._search(summary, tree)
+                if search is not None:
                     score = of_unit(search, title, "title") if scored else None
                     yield Found(summary, (Match("", "title", score=score),), 1)
 
@@ -194,7 +153,7 @@ class Hunt:
 
     def _allowed(self, found: Iterable[Found]) -> Iterator[Found]:
         for one in found:
-            search = self._searched(one.summary)
+            search = self._decided.search(one.summary)
             if search is not None and search.forbids:
                 self._excluded.pop(one.summary.unified_id, None)
             else:
@@ -206,19 +165,20 @@ class Hunt:
         return {
             one.session_id: Wanted(one, search)
             for one in shelf.sessions
-            if (only is None or (*place, one.session_id) in only) and (search := self._searched(one)) is not None
+            if (only is None or (*place, one.session_id) in only)
+            and (search := self._decided.search(one)) is not None
         }
 
     # Our index ---------------------------------------------------------------------------------------------
 
     def _indexed(
-        self, index: Index, searches: Iterable[Search], todo: Sequence[Shelf]
+        self, index: Index, todo: Sequence[Shelf]
     ) -> Generator[Found, None, tuple[Sequence[Shelf], Sequence[Shelf]]]:
         """Ask the index; the return value is what is left to be read: all of it, or the suspects there."""
         covered = index.coverage(self._stores.sources)
         answered = True
         try:
-            for tree in {search.tree for search in searches}:
+            for tree in self._decided.trees:
                 answered = (yield from self._ask(index, covered, tree)) and answered
         except IndexUnusable as error:
             self._coverage = Coverage(sources=len(todo), trouble=str(error))
@@ -239,20 +199,38 @@ class Hunt:
 
     def _ask(self, index: Index, covered: Covered, tree: Tree) -> Generator[Found, None, bool]:
         """Give what the index knows; whether it could be asked everything."""
+        if self._forbids and self._decided.forbidden(tree):
+            places = index.holding(tree, covered, rewound=self._rewound, stop=self._stop)
+            if places is not None:
+                self._strike(places, tree)
+                return True
+        few = self._decided.few
         if self._most is None or self._forbids:
-            hits = index.search(tree, covered, stop=self._stop, each=False)
+            hits = index.search(tree, covered, stop=self._stop, each=False, among=few)
             if hits is not None:
                 yield from self._sift(self._group(hits, tree, None))
             return hits is not None
         # What was said is told apart from what tools wrote in much less time, and is what is mostly looked for.
         since = 0.0
         for field in _FIELDS:
-            hits = index.search(tree, covered, fields=(field,), since=since, stop=self._stop, each=False)
+            hits = index.search(tree, covered, fields=(field,), since=since, stop=self._stop, each=False, among=few)
             if hits is None:
                 return False
             last = yield from self._group(hits, tree, self._most)
             since = row_time(last) if last is not None else since
         return True
+
+    def _strike(self, places: Iterable[Place], tree: Tree) -> None:
+        """These sessions hold what must not be there."""
+        for place in places:
+            summary = self._stores.by_place.get(place)
+            if summary is not None and self._search(summary, tree) is not None:
+                self._excluded.pop(summary.unified_id, None)
+
+    def _search(self, summary: SessionSummary, tree: Tree) -> Search | None:
+        """What the session's texts are searched for, if it is this."""
+        search = self._decided.search(summary)
+        return search if search is not None and (search.tree is tree or search.tree == tree) else None
 
     def _group(self, hits: Iterable[Hit], tree: Tree, most: int | None) -> Generator[Found, None, int | None]:
         """The sessions of the newest hits; the row of the last one when `most` sessions were found before the end."""
@@ -264,8 +242,7 @@ class Hunt:
             summary = by_place.get(place)
             if summary is None or (hit.visibility == "rewound" and not self._rewound):
                 continue
-            search = self._searched(summary)
-            if search is None or search.tree != tree:
+            if self._search(summary, tree) is None:
                 continue
             if not hit.exact:
                 self._suspects.add(place)
@@ -282,10 +259,10 @@ class Hunt:
 
     # Indexes of the stores themselves ----------------------------------------------------------------------
 
-    def _own_indexes(self, searches: Iterable[Search], unread: Sequence[Shelf]) -> Iterator[Found]:
+    def _own_indexes(self, unread: Sequence[Shelf]) -> Iterator[Found]:
         """What a store's own index finds counts, also where the words are in no text that we show."""
         open_places = {key_of(shelf.source) for shelf in unread}
-        for search in searches:
+        for search in self._decided.every:
             asked = None if search.forbids else own_terms(search.tree)
             if asked is None:
                 continue
@@ -298,19 +275,7 @@ class Hunt:
                 some = None if len(wanted) == len(shelf.sessions) else wanted
                 rows = adapter.full_text(shelf.source, *asked, thorough=thorough, session_ids=some)
                 if rows:
-                    yield from self._sift(self._rows(rows, wanted))
-
-    def _rows(self, rows: Iterable[Text], wanted: Mapping[str, Wanted]) -> Iterator[Found]:
-        """What rows of a store's own index say, all of a session at once."""
-        places: dict[str, list[Match]] = {}
-        for row in rows:
-            if row.session_id not in wanted or (row.visibility == "rewound" and not self._rewound):
-                continue
-            field: Field = "prose" if row.role in ("user", "assistant") else "tool"
-            place = Match(row.message_id, field, row.role, row.time, row.visibility, guessed=True)
-            places.setdefault(row.session_id, []).append(place)
-        for session_id, found in places.items():
-            yield Found(wanted[session_id].summary, tuple(found), 1)
+                    yield from self._sift(own_rows(rows, wanted, rewound=self._rewound))
 
     # The stores --------------------------------------------------------------------------------------------
 

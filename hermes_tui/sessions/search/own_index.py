@@ -1,14 +1,17 @@
-"""A query as a store's own index is asked it."""
+"""What a store's own index is asked for a query, and what its rows say."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hermes_tui.sessions.index.expression import match_expression
 from hermes_tui.sessions.query.tree import TRUE, All, Tree, Word, all_of, leaves
+from hermes_tui.sessions.scan import Wanted
+from hermes_tui.sessions.search.model import Field, Found, Match
 from hermes_tui.sessions.words import is_dense
+from session_adapters.searchable import Text
 
-__all__ = ["own_terms"]
+__all__ = ["own_rows", "own_terms"]
 
 
 def own_terms(tree: Tree) -> tuple[str, Sequence[str]] | None:
@@ -27,3 +30,16 @@ def own_terms(tree: Tree) -> tuple[str, Sequence[str]] | None:
     words = all_of(part for part in parts if part not in dense)
     expression = "" if words == TRUE else match_expression(words)
     return None if expression is None else (expression, ["".join(leaf.tokens) for leaf in dense])
+
+
+def own_rows(rows: Iterable[Text], wanted: Mapping[str, Wanted], *, rewound: bool) -> Iterator[Found]:
+    """What rows of a store's own index say of the sessions that are `wanted` (by native id), all of one at once."""
+    places: dict[str, list[Match]] = {}
+    for row in rows:
+        if row.session_id not in wanted or (row.visibility == "rewound" and not rewound):
+            continue
+        field: Field = "prose" if row.role in ("user", "assistant") else "tool"
+        place = Match(row.message_id, field, row.role, row.time, row.visibility, guessed=True)
+        places.setdefault(row.session_id, []).append(place)
+    for session_id, found in places.items():
+        yield Found(wanted[session_id].summary, tuple(found), 1)

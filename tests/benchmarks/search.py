@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
@@ -106,9 +107,13 @@ def _their_cold(tool: Tool, home: Path) -> tuple[float, ...]:
 
 
 def _processor(pid: int) -> float:
-    """Processor milliseconds of a running process, user and system."""
+    """Processor milliseconds of a running process and of those that it started, user and system."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * 1000 / _TICK
+    spent = sum(int(field) for field in fields[11:15]) * 1000 / _TICK  # with those that have ended
+    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+        with suppress(FileNotFoundError):  # it has just ended
+            spent += _processor(int(child))
+    return spent
 
 
 def _megabytes(folder: Path) -> float:

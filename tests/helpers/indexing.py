@@ -15,7 +15,15 @@ from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.schema import TABLES, open_writer
 from session_adapters.base import Environment, Source
 
-__all__ = ["build", "contents", "homes_sources"]
+__all__ = ["BESIDE", "build", "contents", "homes_sources"]
+
+BESIDE = """
+import sys
+from hermes_tui.sessions.index import ahead, worker
+ahead._WORTH = 0
+sys.exit(worker.main())
+"""
+"""The program of an indexer that reads ahead by a process beside also where there is little to read."""
 
 
 def build(environment: Environment, path: Path, *, commits: int | None = None) -> bool:

@@ -30,7 +30,7 @@ from hermes_tui.sessions.index.service import IndexService, index_file
 from hermes_tui.sessions.index.worker import Outcome
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query.tree import Word
-from indexing import build, contents, homes_sources
+from indexing import BESIDE, build, contents, homes_sources
 from session_adapters.base import Environment, Report, Source
 from session_adapters.searchable import Text
 from support import REPOSITORY, STORES
@@ -90,7 +90,7 @@ def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> 
     assert run(several, tmp_path / "timed" / "i.db") == Outcome.DONE
     length = time.monotonic() - started
     for number in range(KILLS):
-        process = subprocess.Popen(command(path), env=variables(several))
+        process = subprocess.Popen([sys.executable, "-c", BESIDE, str(path)], env=variables(several))
         with_rest = chosen.random() * length
         try:
             process.wait(with_rest)

@@ -14,6 +14,7 @@ import apsw
 import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.sessions.index.ahead import Ahead, Untold, start
 from hermes_tui.sessions.index.sink import Sink
 from hermes_tui.sessions.index.standing import Key, Level, Report, key_of
 from hermes_tui.sessions.index.writer import Writer
@@ -67,11 +68,14 @@ class Indexer:
         *,
         pid: int = 0,
         stop: Callable[[], bool] = lambda: False,
+        beside: bool = False,
     ) -> None:
+        """With `beside` a process of its own may read ahead: a copy of this one, which must have no threads."""
         self._writer = Writer(connection, self._committed)
         self._adapters = adapters
         self._pid = pid
         self._stop = stop
+        self._beside = beside
         self._sources = 0
         self._looked = -inf
         self._said: Report | None = None
@@ -112,11 +116,27 @@ class Indexer:
             self._sources += sum(key_of(source) not in self._writer.sources() for source in listed)
         fresh, changed, started = self._sorted_out(listed)
         self._commit()
-        for sources, step in ((changed, self._change), (fresh, self._prose), ([*fresh, *started], self._all)):
-            for source in sorted(sources, key=attrgetter("modified"), reverse=True):
-                self._guarded(source, step)
+        self._each(changed, self._change)
+        self._each_said(_newest_first(fresh))
+        self._each([*fresh, *started], self._all)
+
+    def _each(self, sources: Iterable[Source], step: Callable[[Adapter, Source], None]) -> None:
+        for source in _newest_first(sources):
+            self._guarded(source, step)
+            self._writer.commit_when_full()
+        self._commit()
+
+    def _each_said(self, sources: Sequence[Source]) -> None:
+        """What was said in sources of which there is nothing yet."""
+        ahead = start(self._adapters, sources) if self._beside else None
+        try:
+            for number, source in enumerate(sources):
+                self._guarded(source, self._prose if ahead is None else partial(self._from_ahead, ahead, number))
                 self._writer.commit_when_full()
             self._commit()
+        finally:
+            if ahead is not None:
+                ahead.close()
 
     def _look(self) -> Iterable[Source]:
         """Every source there is; those that are no more are taken out."""
@@ -177,6 +197,18 @@ class Indexer:
     def _prose(self, adapter: Adapter, source: Source) -> None:
         """What was said in a source of which there is nothing yet."""
         self._take(adapter, source, Level.PROSE)
+
+    def _from_ahead(self, ahead: Ahead, number: int, adapter: Adapter, source: Source) -> None:
+        """The same, as it was read ahead."""
+        sink = Sink(self._writer, source, prose_only=True)
+        try:
+            for native, messages in ahead.said(number):
+                if not sink.say(native, messages):
+                    raise Untold
+        except Untold:
+            self._prose(adapter, source)
+        else:
+            sink.finish(Level.PROSE, source)
 
     def _all(self, adapter: Adapter, source: Source) -> None:
         """Everything in a source that differs from what there is."""
@@ -247,6 +279,10 @@ class Indexer:
         except (_AdapterFailed, AdapterBroken):
             self._failed[key] = source.stamp
             self._writer.mark(source, Level.NOTHING)
+
+
+def _newest_first(sources: Iterable[Source]) -> list[Source]:
+    return sorted(sources, key=attrgetter("modified"), reverse=True)
 
 
 def _each_guarded(found: Iterable[SessionTexts]) -> Iterator[SessionTexts]:

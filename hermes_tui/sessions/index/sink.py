@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 
 from hermes_tui.sessions.index.beginnings import beginnings
+from hermes_tui.sessions.index.said import NUMBERS, Said, keyed, mark_of, milliseconds, said, unique_key, utf8
 from hermes_tui.sessions.index.schema import FILE, LONG, ROLE, SECOND, TOOL
-from hermes_tui.sessions.index.standing import VISIBILITY, Level, Row
+from hermes_tui.sessions.index.standing import Level, Row
 from hermes_tui.sessions.index.writer import Writer
 from hermes_tui.sessions.words import spaced_bytes
 from session_adapters.base import Source
@@ -16,8 +16,6 @@ from session_adapters.searchable import SessionTexts, Text
 from session_adapters.text import scrub
 
 __all__ = ["Sink"]
-
-_NUMBERS = {name: number for number, name in enumerate(VISIBILITY)}
 
 
 class Sink:
@@ -46,23 +44,34 @@ class Sink:
 
     def take(self, texts: Iterable[Text]) -> None:
         """All texts of the source; what is not among them is taken out."""
-        for text in texts:
+        for key, second, text in keyed(self._source, texts):
             self.taken += 1
             if text.session_id != self._native:
                 self._leave()
                 self._enter(text.session_id)
-            number = 0
-            while (key := _key(text, number)) in self._seen:
-                number += 1
             self._seen.add(key)
             if self._blank and self._prose_only:
-                self._say(key, text)
+                one = said(key, second, text)
+                if one is not None:
+                    self._say(self._sessions[text.session_id], one)
             else:
                 self._put(key, text)
             self._writer.commit_when_full()
         self._leave()
         if not self._prose_only:
             self._forget_others()
+
+    def say(self, native: str, messages: Iterable[Said]) -> bool:
+        """Add what was said in a session of which there was nothing before this source was begun; False where there
+        was something."""
+        if native != self._native:
+            self._enter(native)
+        if not self._blank:
+            return False
+        for one in messages:
+            self._say(self._sessions[native], one)
+        self._writer.commit_when_full()
+        return True
 
     def renew(self, found: Iterable[SessionTexts]) -> None:
         """Every session of the source, with what is new in it."""
@@ -94,7 +103,7 @@ class Sink:
         for number, text in texts:
             if text.session_id != self._native:
                 self._enter(text.session_id)
-            self._put(_key(text, number), text)
+            self._put(unique_key(text, number), text)
             self._writer.commit_when_full()
 
     def finish(self, level: Level, source: Source) -> None:
@@ -122,25 +131,22 @@ class Sink:
         for key in self._rows.keys() - self._seen:
             self._writer.remove(self._rows.pop(key))
 
-    def _say(self, key: str, text: Text) -> None:
+    def _say(self, session: int, one: Said) -> None:
         """Add what was said in a message of a session of which there was nothing."""
-        if text.time is not None:
-            self._second = int(text.time)
-        prose = _bytes(text.prose)
-        if prose:
-            row = Row(0, _milliseconds(text), _NUMBERS.get(text.visibility, 0), _mark(prose))
-            self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
-            self._writer.words("prose", row.id, spaced_bytes(prose))
+        key, second, at, role, visibility, mark, words = one
+        row = Row(0, at, visibility, mark)
+        self._writer.add(session, key, second, role, row)
+        self._writer.words("prose", row.id, words)
 
     def _put(self, key: str, text: Text) -> None:
         """Add a message of the session that is being read, or change it."""
         if text.time is not None:
             self._second = int(text.time)
-        prose = _bytes(text.prose)
-        tool = b"" if self._prose_only else _bytes(text.tool)
+        prose = utf8(text.prose)
+        tool = b"" if self._prose_only else utf8(text.tool)
         names = self._names(text) if not self._prose_only and (prose or tool or text.names != NOTHING) else None
-        at = _milliseconds(text)
-        visibility = _NUMBERS.get(text.visibility, 0)
+        at = milliseconds(text)
+        visibility = NUMBERS.get(text.visibility, 0)
         row = self._rows.get(key)
         if row is not None and row.at != at and row.id >> SECOND != self._second:
             self._writer.remove(self._rows.pop(key))
@@ -195,25 +201,6 @@ class Sink:
         return changed
 
 
-def _key(text: Text, number: int) -> str:
-    """What a message is known by among those of its session; ids may repeat."""
-    return f"{text.message_id}\0{number}" if number else text.message_id
-
-
-def _bytes(text: str) -> bytes:
-    """As FTS5 is given it; nothing for blanks."""
-    if text.isspace():
-        return b""
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return scrub(text).encode()
-
-
-def _milliseconds(text: Text) -> int | None:
-    return None if text.time is None else round(text.time * 1000)
-
-
 def _each_once(text: bytes) -> bytes:
     """Every word of a text, which blanks tell apart."""
     return b" ".join(dict.fromkeys(text.split()))
@@ -221,4 +208,4 @@ def _each_once(text: bytes) -> bytes:
 
 def _mark(text: bytes) -> int | None:
     """Tells a text from another; None for none."""
-    return zlib.crc32(text) | (len(text) & 0x7FFFFFFF) << 32 if text else None
+    return mark_of(text) if text else None

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from enum import IntEnum
+from functools import cache
 from pathlib import Path
 
 import apsw
@@ -92,7 +93,7 @@ def _index(path: Path, ear: Ear) -> Outcome:
     try:
         break_seal(path)
         _check(connection, program)
-        indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone)
+        indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone, beside=True)
         told: Sequence[Source] | None = ()
         while told is not None and indexer.run(told):
             told = ear.wait(indexer.patience)
@@ -103,7 +104,9 @@ def _index(path: Path, ear: Ear) -> Outcome:
     return Outcome.DONE
 
 
+@cache
 def _environment() -> Environment:
+    """Nobody changes the variables of this process."""
     given = os.environ.get(STORES)
     if given is None:
         return Environment.current()

@@ -120,8 +120,9 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: 
         else f"{outcome.total} conversations"
     )
     shown = f", the first {len(outcome.results)} are shown" if len(outcome.results) < outcome.total else ""
-    narration.say(f"hermes-tui: {found} found{shown}; {outcome.coverage}")
     coverage = outcome.coverage
+    searched = coverage if coverage.sources or not outcome.total else "by what the list of sessions says"
+    narration.say(f"hermes-tui: {found} found{shown}; {searched}")
     if coverage.indexed < coverage.sources and (trouble := index.trouble):
         narration.say(f"hermes-tui: {safe(trouble)}")
     elif coverage.trouble and os.path.lexists(index.path):

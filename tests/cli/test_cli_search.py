@@ -64,6 +64,13 @@ def test_search_as_json_can_be_followed(capsysbinary: pytest.CaptureFixture[byte
         assert out.endswith("(the session ends here)\n")
 
 
+def test_what_takes_no_look_at_texts_is_said_so(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
+    code, out, err = run(capsysbinary, HOME, "search", "agent:claude", "--limit", "1")
+    assert code == 0 and out
+    assert err.endswith("the first 1 are shown; by what the list of sessions says\n")
+    assert run(capsysbinary, HOME, "search", "agent:codex")[2] == "hermes-tui: nothing found; nothing to search\n"
+
+
 def test_search_refuses_an_empty_query(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
     """Checklist S-9."""
     assert run(capsysbinary, HOME, "search")[0] == 2

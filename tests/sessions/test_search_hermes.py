@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hermes_store import Store
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.service import index_file
 from hermes_tui.sessions.manager import SessionManager
@@ -218,6 +219,31 @@ def test_everyday_text_finds_what_it_should(home: Path, text: str) -> None:
         rows = connection.execute("SELECT id FROM messages WHERE instr(content, ?)", (text,)).fetchall()
     assert rows
     assert {str(id_) for (id_,) in rows} <= found(home, text)
+
+
+def test_goal_and_resolution_are_those_of_the_whole_conversation(tmp_path: Path) -> None:
+    """What was found is in the middle of it: it began before, and ended after."""
+    store = Store(tmp_path / "home")
+    said = {
+        "first": ("find the leak", "looking", "any news?"),
+        "middle": ("the heron valve drips", "closed"),
+        "last": ("is it dry?", "bone dry"),
+    }
+    before = None
+    for name, texts in said.items():
+        end = None if name == "last" else "compression"
+        store.session(name, title="Leak", parent_session_id=before, end_reason=end, ended_at=1_780_000_200)
+        for number, text in enumerate(texts):
+            store.say(name, "assistant" if number % 2 else "user", text, timestamp=1_780_000_100 + number)
+        before = name
+    store.connection.close()
+    manager = SessionManager(Environment(home=tmp_path / "home"), cache_dir=tmp_path / "cache")
+    (found,) = manager.discover("heron").results
+    assert found.session_id == "middle" and found.parts == ("middle",)
+    assert [line.text for line in found.start] == ["find the leak", "looking", "any news?"]
+    assert found.window is not None
+    assert [line.text for line in found.window.lines] == ["the heron valve drips", "closed"]
+    assert [line.text for line in found.end] == ["is it dry?", "bone dry"]
 
 
 def test_rewound_messages_stay_out_unless_asked_for(home: Path) -> None:

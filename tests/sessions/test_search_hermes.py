@@ -259,6 +259,34 @@ def test_rewound_messages_stay_out_unless_asked_for(home: Path) -> None:
 
 
 @pytest.mark.parametrize("indexed", [True, False])
+def test_what_was_taken_back_is_shown_nowhere(tmp_path: Path, *, indexed: bool) -> None:
+    store = Store(tmp_path / "home")
+    store.session("s1", title="Leak")
+    texts = ["a heron at the weir", "I see", "no, a kingfisher at the weir", "I see", "what now?", "nothing more"]
+    for number, text in enumerate(texts):
+        role, active = ("assistant" if number % 2 else "user"), int(number not in (0, 1, 5))
+        store.say("s1", role, text, timestamp=1_780_000_100 + number, active=active, compacted=0)
+    store.connection.close()
+    manager = SessionManager(Environment(home=tmp_path / "home"), cache_dir=tmp_path / "cache")
+    if indexed:
+        build(manager.environment, manager.index.path)
+    assert not manager.discover("heron").results
+    assert manager.discover("weir").coverage.indexed == int(indexed)
+    for rewound, places in ((False, 1), (True, 2)):
+        (found,) = manager.discover("weir", rewound=rewound).results
+        assert found.match_count == places
+        assert [line.text for line in found.start] == ["no, a kingfisher at the weir", "I see", "what now?"]
+        assert [line.text for line in found.end] == ["no, a kingfisher at the weir", "I see", "what now?"]
+    (found,) = manager.discover("heron", rewound=True).results
+    assert "heron" in found.snippet
+    with closing(manager.searches.live()) as live:
+        live.ask("heron ")
+        assert not live.wait(60).results
+        live.ask("kingfisher ")
+        assert [one.total for one in live.wait(60).results] == [1]
+
+
+@pytest.mark.parametrize("indexed", [True, False])
 def test_there_is_something_to_see_of_every_result(home: Path, tmp_path: Path, *, indexed: bool) -> None:
     """Their index names messages, not what of a message the words are in: that may be what it called."""
     environment = Environment(home=home)

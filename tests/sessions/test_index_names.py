@@ -14,6 +14,7 @@ from hermes_tui.sessions.index.named import Named
 from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.questions import Name
 from hermes_tui.sessions.index.schema import FILE, KINDS, ROLE, TOOL, open_writer
+from hermes_tui.sessions.index.streams import common
 
 _PATHS = st.text("ab/.é漢\n", max_size=6)
 
@@ -45,6 +46,7 @@ def test_messages_are_the_same_whichever_way_they_are_looked_for(
 ) -> None:
     monkeypatch.setattr(looking, "_MERGED", merged)
     monkeypatch.setattr(looking, "_FEW", few)
+    monkeypatch.setattr(looking, "_FIRST", 3)
     connection = open_writer(tmp_path / "i.db")
     texts = ((TOOL, "bash"), (TOOL, "bashful"), (FILE, "/a/b.py"), (FILE, "/a/c.py"), (ROLE, "user"))
     for number, (kind, text) in enumerate(texts):
@@ -66,12 +68,10 @@ def test_messages_are_the_same_whichever_way_they_are_looked_for(
             if its == kind and (text.startswith(value) if kind == ROLE else value in text)
         }
         for units in ((0, 1, 2, 3), (1, 3), (2, 3), (0, 1, 3)):
-            stream = named.stream(connection, Name(kind, value), 7, units)
             for before in (60, 31):
+                stream = named.stream(connection, Name(kind, value), 7, units)
                 expected = [row for row, (mine, unit) in about.items() if mine & meant and unit in units]
-                assert list(stream(before)) == sorted((row for row in expected if 7 <= row < before), reverse=True), (
-                    KINDS[kind],
-                    value,
-                    units,
-                )
+                found = list(common([stream], [], before))
+                rows = sorted((row for row in expected if 7 <= row < before), reverse=True)
+                assert found == rows, (KINDS[kind], value, units)
     connection.close()

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_left
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
+from itertools import islice
 
 import apsw
+import msgspec
 
 from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.questions import Name
+from hermes_tui.sessions.index.streams import Stream, kept
 
-__all__ = ["Named", "Stream"]
+__all__ = ["Named"]
 
-Stream = Callable[[int], Iterator[int]]
-"""Rows below one, newest first."""
+_FIRST = 64
+"""Rows that are read first."""
 _MERGED = 40
 """Stretches of `called`, each in the order of its messages, that SQLite may merge as they are read."""
 _NAMES = 8192
 _FEW = 1 << 15
 """Rows that are gathered and put in order, of more names. Where there are more rows, the newest messages are looked
 at one by one, since every few of them is among those; and where there are more than `_NAMES` names."""
+_ROWS = msgspec.json.Decoder(list[int])
 _STRETCH = "SELECT message FROM called WHERE name = ? AND unit = ? AND message >= ? AND message < ?"
 
 Units = tuple[int, ...]
@@ -32,11 +35,14 @@ class Named:
     def __init__(self, names: Names, generation: str) -> None:
         self._names = names
         self._generation = generation
+        self._meant: dict[Name, list[int]] = {}
         self._gathered: dict[tuple[Name, Units, int], list[int] | None] = {}
 
     def stream(self, connection: apsw.Connection, name: Name, low: int, units: Units) -> Stream:
         """The messages from `low` on that have to do with it, and of which there are such units."""
-        numbers = self._names.meant(connection, self._generation, name)
+        if name not in self._meant:
+            self._meant[name] = self._names.meant(connection, self._generation, name)
+        numbers = self._meant[name]
         if len(numbers) * len(units) <= _MERGED:
             return _merged(connection, [(number, unit) for number in numbers for unit in units], low)
         key = name, units, low
@@ -44,18 +50,20 @@ class Named:
             self._gathered[key] = _few(connection, numbers, low, units)
         few = self._gathered[key]
         if few is not None:
-            return lambda before: (few[at] for at in range(bisect_left(few, before) - 1, -1, -1))
+            return Stream(kept(few), _FIRST)
         return _looked_at(connection, frozenset(map(str, numbers)), low, units)
 
 
 def _merged(connection: apsw.Connection, stretches: Sequence[tuple[int, int]], low: int) -> Stream:
-    sql = " UNION ".join([_STRETCH] * len(stretches)) + " ORDER BY message DESC"
+    every = " UNION ".join([_STRETCH] * len(stretches))
+    # One value, because this thread would have to wait for the others at each row that SQLite gives.
+    sql = f"SELECT json_group_array(message) FROM ({every} ORDER BY message DESC LIMIT ?)"  # noqa: S608
 
-    def rows(before: int) -> Iterator[int]:
-        bindings = [value for stretch in stretches for value in (*stretch, low, before)]
-        return (row for (row,) in connection.execute(sql, bindings)) if stretches else iter(())
+    def read(below: int, most: int) -> list[int]:
+        bindings = [value for stretch in stretches for value in (*stretch, low, below)]
+        return _ROWS.decode(connection.execute(sql, (*bindings, most)).get)
 
-    return rows
+    return Stream(read if stretches else kept(()), _FIRST)
 
 
 def _few(connection: apsw.Connection, numbers: Sequence[int], low: int, units: Units) -> list[int] | None:
@@ -72,11 +80,12 @@ def _looked_at(connection: apsw.Connection, numbers: frozenset[str], low: int, u
     unit = f"(prose IS NOT NULL) + 2 * (tool IS NOT NULL) IN {_listed(units)}"
     every = f"SELECT id, names FROM message WHERE id >= ? AND id < ? AND {unit} ORDER BY id DESC"  # noqa: S608
 
-    def rows(before: int) -> Iterator[int]:
-        found = connection.execute(every, (low, before))
-        return (row for row, names in found if names and not numbers.isdisjoint(names.split()))
+    def read(below: int, most: int) -> list[int]:
+        found = connection.execute(every, (low, below))
+        meant = (row for row, names in found if names and not numbers.isdisjoint(names.split()))
+        return list(islice(meant, most))
 
-    return rows
+    return Stream(read, _FIRST)
 
 
 def _listed(units: Units) -> str:

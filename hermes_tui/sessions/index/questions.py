@@ -22,6 +22,11 @@ class Ask(NamedTuple):
     table: str
     expression: str
 
+    @property
+    def begun(self) -> bool:
+        """Of some words only the beginning is known, which no table of beginnings knows."""
+        return '"*' in self.expression and self.table not in ("short", "brief")
+
 
 class Name(NamedTuple):
     """Messages that have to do with a role, a tool or a file."""
@@ -48,11 +53,6 @@ class Question(NamedTuple):
     def plain(self) -> bool:
         """It is one question to one table."""
         return len(self.asks) == 1 and not (self.names or self.nameless or self.without)
-
-    @property
-    def begun(self) -> bool:
-        """Words are asked for of which only the beginning is known, and that in no table of beginnings."""
-        return any('"*' in ask.expression for ask in self.asks if ask.table not in ("short", "brief"))
 
     @property
     def wordless(self) -> bool:

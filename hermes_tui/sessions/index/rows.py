@@ -9,8 +9,9 @@ from itertools import islice
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.named import Named, Stream
+from hermes_tui.sessions.index.named import Named
 from hermes_tui.sessions.index.questions import Ask, Question
+from hermes_tui.sessions.index.streams import Stream, common
 
 __all__ = ["RUNS", "Rows", "Run", "every_row", "newest"]
 
@@ -19,11 +20,14 @@ RUNS = 16
 number: the larger, the earlier it comes."""
 _LAST = RUNS - 1
 _MATCHING = "SELECT rowid AS id, {run} AS run FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ?"
-_STEPS = 64
-"""Rows after which it is quicker to look the next one up than to go on to it."""
+_FIRST = 64
+"""Rows of one kind that are read first, to find those that it has in common with another."""
+_DEAR = 2048
+"""The same where words are only begun: FTS5 makes a list of all rows first, each time."""
 _BEGUN = 4
-"""Times as many are read where words are only begun: FTS5 makes a list of all rows first, each time."""
+"""Times as many rows of an answer are read then."""
 _LARGEST = 1 << 16
+_ROWS = msgspec.json.Decoder(list[int])
 
 Run = Sequence[Question]
 """Questions of which the answers are of one kind: a row counts once, however many of them it answers."""
@@ -41,7 +45,7 @@ class Rows:
         self._below = high * RUNS
         """They were read down to this number."""
         self._plain = all(one.plain for run in runs for one in run)
-        self._size = first * _BEGUN if any(one.begun for run in runs for one in run) else first
+        self._size = first * _BEGUN if any(ask.begun for run in runs for one in run for ask in one.asks) else first
         self._commit = -1
         self._kept: list[int] = []
         self._over = False
@@ -92,7 +96,7 @@ def _one_statement(
     every = " UNION ".join(_MATCHING.format(table=ask.table, run=number) for number, ask in asks)
     sql = f"SELECT json_group_array(id * {RUNS} + {_LAST} - run) FROM ({every} ORDER BY id DESC, run LIMIT ?)"  # noqa: S608
     values = [value for number, ask in asks for value in (ask.expression, low, before[number])]
-    return msgspec.json.decode(connection.execute(sql, (*values, size)).get, type=list[int])
+    return _ROWS.decode(connection.execute(sql, (*values, size)).get)
 
 
 def _by_streams(
@@ -123,50 +127,19 @@ def _merged(streams: Sequence[Iterator[int]]) -> Iterator[int]:
 
 
 def newest(connection: apsw.Connection, named: Named, question: Question, low: int, high: int) -> Iterator[int]:
-    """The rows alone, newest first."""
-    streams = [_matching(connection, ask, low) for ask in question.asks]
-    streams += [named.stream(connection, name, low, question.units) for name in question.names]
-    rows = streams[0](high) if len(streams) == 1 else _common(streams, high)
-    for name in question.nameless:
-        rows = _absent(rows, named.stream(connection, name, low, question.units))
-    for ask in question.without:
-        rows = _absent(rows, _matching(connection, ask, low))
-    return rows
+    """The rows of one question alone, newest first."""
+    units = question.units
+    wanted = [_matching(connection, ask, low) for ask in question.asks]
+    wanted += [named.stream(connection, name, low, units) for name in question.names]
+    unwanted = [named.stream(connection, name, low, units) for name in question.nameless]
+    unwanted += [_matching(connection, ask, low) for ask in question.without]
+    return common(wanted, unwanted, high)
 
 
 def _matching(connection: apsw.Connection, ask: Ask, low: int) -> Stream:
-    sql = f"{_MATCHING.format(table=ask.table, run=0)} ORDER BY id DESC"
-    return lambda before: (row for row, _ in connection.execute(sql, (ask.expression, low, before)))
+    sql = f"SELECT json_group_array(id) FROM ({_MATCHING.format(table=ask.table, run=0)} ORDER BY id DESC LIMIT ?)"  # noqa: S608
 
+    def read(below: int, most: int) -> list[int]:
+        return _ROWS.decode(connection.execute(sql, (ask.expression, low, below, most)).get)
 
-def _absent(rows: Iterator[int], unwanted: Stream) -> Iterator[int]:
-    """Those that are not among others, which go on as they do."""
-    others: Iterator[int] = iter(())
-    other: int | None = None
-    for row in rows:
-        if other is None or other > row:
-            other = next((one for one in islice(others, _STEPS) if one <= row), None)
-            if other is None:
-                others = unwanted(row + 1)
-                other = next(others, -1)
-        if other != row:
-            yield row
-
-
-def _common(streams: Sequence[Stream], high: int) -> Iterator[int]:
-    """The rows that all of them have: in turn, each goes on to where the others are."""
-    running = [stream(high) for stream in streams]
-    target = next(running[0], None)
-    agreed, turn = 1, 1
-    while target is not None:
-        at = turn % len(streams)
-        row = next((row for row in islice(running[at], _STEPS) if row <= target), None)
-        if row is None:
-            running[at] = streams[at](target + 1)
-            row = next(running[at], None)
-        agreed = agreed + 1 if row == target else 1
-        target = row
-        if agreed == len(streams) and target is not None:
-            yield target
-            target, agreed = next(running[at], None), 1
-        turn += 1
+    return Stream(read, _DEAR if ask.begun else _FIRST, dear=ask.begun)

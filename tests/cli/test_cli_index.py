@@ -41,6 +41,10 @@ def test_from_nothing_to_all_and_back(
     people = cli("index", "status")
     assert f"{now['sources']} of {now['sources']} session files" in people.out
     assert now["path"] in people.out
+    search = ("sessions", "search", "question", "--agent", "tiny")
+    assert cli(*search).err == "hermes-tui: 2 conversations found; indexed 100 %\n"
+    for asked in ((*search, "--no-index"), ("--no-index", *search)):
+        assert cli(*asked).err == "hermes-tui: 2 conversations found; all scanned\n"
     cleared = cli("index", "clear", "--json")
     assert json.loads(cleared.out)["state"] == "absent"
     assert not Path(now["path"]).exists()

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hermes_tui.cli.edge import execute
 from support import STORES
+from tiny_home import TinyHome
 
 HOME = STORES / "claude" / "home"
 RunResult = tuple[int, str, str]
@@ -69,6 +72,15 @@ def test_what_takes_no_look_at_texts_is_said_so(capsysbinary: pytest.CaptureFixt
     assert code == 0 and out
     assert err.endswith("the first 1 are shown; by what the list of sessions says\n")
     assert run(capsysbinary, HOME, "search", "agent:codex")[2] == "hermes-tui: nothing found; nothing to search\n"
+
+
+def test_fifty_are_shown_unless_more_are_asked_for(tiny_home: TinyHome, cli: Callable[..., Any]) -> None:
+    """Checklist S-3."""
+    for number in range(53):
+        tiny_home.add(f"s{number}")
+    for options, shown in (((), 50), (("--limit", "52"), 52), (("--limit", "99"), 53)):
+        ran = cli("--no-index", "sessions", "search", "question", "--agent", "tiny", "--json", *options)
+        assert len(json.loads(ran.out)) == shown
 
 
 def test_search_refuses_an_empty_query(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

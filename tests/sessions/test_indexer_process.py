@@ -12,8 +12,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 from hypothesis import given
 from hypothesis import settings as examples
@@ -25,7 +27,7 @@ from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index import service as service_module
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.reader import Index
-from hermes_tui.sessions.index.schema import open_writer
+from hermes_tui.sessions.index.schema import FORMAT, open_writer, read_seal, write_seal
 from hermes_tui.sessions.index.service import IndexService, index_file
 from hermes_tui.sessions.index.worker import Outcome
 from hermes_tui.sessions.manager import SessionManager
@@ -131,6 +133,24 @@ def test_a_damaged_index_is_made_anew(
     index = Index(path)
     assert not index.coverage(homes_sources(Environment(home=several))).levels
     assert index.damaged
+    index.close()
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == contents(finished)
+
+
+@pytest.mark.parametrize("pragma", [f"user_version={FORMAT - 1}", f"user_version={FORMAT + 1}", "application_id=7"])
+def test_an_index_of_another_form_is_made_anew(several: Path, finished: Path, tmp_path: Path, pragma: str) -> None:
+    for file in finished.parent.iterdir():
+        shutil.copy2(file, tmp_path)
+    path = tmp_path / "i.db"
+    seal = read_seal(path)
+    assert seal is not None
+    with closing(apsw.Connection(str(path))) as connection:
+        connection.execute(f"PRAGMA {pragma}")
+    write_seal(path, seal.program)
+    index = Index(path)
+    assert not index.coverage(homes_sources(Environment(home=several))).levels
+    assert index.problem == "it is of another version of this program"
     index.close()
     assert run(several, path) == Outcome.DONE
     assert contents(path) == contents(finished)

@@ -69,6 +69,27 @@ def test_the_other_orders(filled: SessionManager) -> None:
     assert ids(filled.search("docker", sort="cost")) == ["short", "title", "deploy"]
 
 
+def test_what_was_asked_goes_before_what_was_said_and_that_before_what_tools_wrote(
+    tmp_path: Path,
+) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    by_tool, by_reply, by_prompt = (home.session(name) for name in ("One", "Two", "Three"))
+    home.say(by_prompt, "user", "a heron at the weir")
+    home.say(by_reply, "assistant", "a heron at the weir")
+    record = json.loads(by_tool.read_text().splitlines()[0])
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "a heron at the weir"}
+    record["message"] = {"role": "user", "content": [result]}
+    record["uuid"] = "00000000-0000-4000-8000-000000000000"
+    with by_tool.open("a") as file:
+        file.write(json.dumps(record) + "\n")
+    manager = SessionManager(Environment(home=home.home), cache_dir=tmp_path / "cache")
+    found = manager.discover("heron weir").results
+    assert [one.session_id for one in found] == [by_prompt.stem, by_reply.stem, by_tool.stem]
+    assert [one.match_field for one in found] == ["prose", "prose", "tool"]
+    scores = [one.relevance_score or 0.0 for one in found]
+    assert scores[0] == 1.0 and scores[0] > scores[1] > scores[2] > 0.0
+
+
 def test_options_narrow_before_the_cut(tiny_home: TinyHome, manager: SessionManager) -> None:
     """S-6: a hit in the oldest of many is found with a limit of one."""
     write(tiny_home, "oldest", "needle here", at=START - timedelta(days=400), tags=["keep"], model="x")

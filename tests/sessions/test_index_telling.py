@@ -42,7 +42,9 @@ def test_what_is_told_is_heard(pipe: tuple[int, int]) -> None:
     reader, writer = pipe
     ear = Ear(reader)
     assert ear.wait(0) is None
+    assert not ear.called()
     tell(writer, [_source(1), _source(2)])
+    assert ear.called()
     newer = replace(_source(2), stamp=(5,))
     tell(writer, [newer])
     assert not ear.gone()

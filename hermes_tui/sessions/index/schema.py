@@ -69,9 +69,9 @@ TOOL_TABLES = ("tool", "long", "brief")
 KINDS = ("role", "tool", "file")
 """Of names; by their places here."""
 ROLE, TOOL, FILE = range(3)
-_SETTINGS = (("hashsize", 16 << 20), ("automerge", 16))
+_SETTINGS = (("hashsize", 16 << 20), ("automerge", 16), ("usermerge", 8))
 """Bytes that FTS5 collects before it writes a segment, and how many segments it makes one of: with 4, as it would
-have it, everything is written twice as often."""
+have it, everything is written twice as often. How many are enough for `tidying`."""
 
 _WRITING = (
     "page_size=8192",

@@ -45,6 +45,10 @@ class Ear:
         self._listen(0)
         return self._gone
 
+    def called(self) -> bool:
+        """Whether something was told that was not waited for yet, or it is time to end."""
+        return self.gone() or self._all or bool(self._told)
+
     def wait(self, seconds: float) -> Sequence[Source] | None:
         """Wait so long to be told something: the sources that were written to, none if any may have been. None when
         it is time to end."""

@@ -35,6 +35,7 @@ from hermes_tui.sessions.index.schema import (
     write_seal,
 )
 from hermes_tui.sessions.index.telling import Ear
+from hermes_tui.sessions.index.tidying import tidy
 from hermes_tui.sessions.sealed import fingerprint
 from session_adapters.base import Environment, Source
 
@@ -95,7 +96,9 @@ def _index(path: Path, ear: Ear) -> Outcome:
         _check(connection, program)
         indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone, beside=True)
         told: Sequence[Source] | None = ()
+        tidied = False
         while told is not None and indexer.run(told):
+            tidied = tidied or tidy(connection, ear.called)
             told = ear.wait(indexer.patience)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.narrowing import narrows
 from hermes_tui.sessions.search.discovery import RANKED
 from hermes_tui.sessions.search.gather import Conversation, Gathering
 from hermes_tui.sessions.search.hunt import Hunt
+from hermes_tui.sessions.search.model import Coverage
 from hermes_tui.sessions.search.snapshot import LiveSnapshot, Picture, live_result
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.model import Problem
 
-__all__ = ["Answer", "broken_off"]
+__all__ = ["Answer", "Known", "broken_off"]
 
 _EVERY = 0.05
 """Seconds between two snapshots at least, while more is found. The first comes after as many, or before anything is
@@ -25,6 +28,18 @@ _REST = 4
 """Times as long as making one took, at least, is spent on searching before the next."""
 _SHOWN = 100
 """Conversations in a snapshot; of more the newest."""
+_FEW = 256
+"""Sessions, at most, of an answer in which the next one is looked for."""
+
+
+class Known(NamedTuple):
+    """A complete answer: what a longer query finds is among it, as long as the sessions are the same."""
+
+    query: Query
+    stores: CatalogueStores
+    found: frozenset[str]
+    """Unified ids of all sessions."""
+    coverage: Coverage
 
 
 class Answer:
@@ -37,14 +52,20 @@ class Answer:
         index: Index | None,
         superseded: Callable[[], bool],
         publish: Callable[[Picture], None],
+        before: Known | None = None,
     ) -> None:
-        """`publish` is given what is known, from time to time and at the end, unless another question came."""
+        """`publish` is given what is known, from time to time and at the end, unless another question came. `before`
+        is what is known from an earlier question."""
         self._query = query
         self._stores = stores
         self._superseded = superseded
         self._publish = publish
         self._gathering = Gathering()
-        self._hunt = Hunt(stores, query, index, stop=superseded, most=_SHOWN, before_reading=self._show)
+        self._within = before if before is not None and _leads_to(before, query, stores) else None
+        found = self._within.found if self._within is not None else frozenset()
+        keep = (lambda summary: summary.unified_id in found) if self._within is not None else None
+        self._hunt = Hunt(stores, query, index, keep=keep, stop=superseded, most=_SHOWN, before_reading=self._show)
+        self._found: set[str] = set()
         self._version = 0
         self._due = time.monotonic() + _EVERY
 
@@ -54,10 +75,24 @@ class Answer:
             if self._superseded():
                 return
             self._gathering.add(found)
+            self._found.add(found.summary.unified_id)
             if time.monotonic() >= self._due:
                 self._show()
         if not self._superseded():
             self._publish(self._picture(done=True))
+
+    @property
+    def known(self) -> Known | None:
+        """What it is worth to later questions; None for nothing."""
+        hunt = self._hunt
+        if not hunt.complete or hunt.more or hunt.problems or len(self._found) > _FEW:
+            return None
+        return Known(self._query, self._stores, frozenset(self._found), self._coverage)
+
+    @property
+    def _coverage(self) -> Coverage:
+        """Of all that was searched, now and for what is known from before."""
+        return self._within.coverage if self._within is not None else self._hunt.coverage
 
     def break_off(self, failure: str) -> None:
         """Show what was found by now, and why there will be no more."""
@@ -87,11 +122,15 @@ class Answer:
             more=hunt.more,
             ranked=ranked,
             done=done,
-            coverage=replace(hunt.coverage, unpriced=self._stores.unpriced),
+            coverage=replace(self._coverage, unpriced=self._stores.unpriced),
             problems=hunt.problems,
         )
         by_id = {part.summary.unified_id: one for one in chosen for part in one.parts.values()}
         return Picture(snapshot, self._stores, by_id)
+
+
+def _leads_to(before: Known, query: Query, stores: CatalogueStores) -> bool:
+    return before.stores is stores and narrows(query.tree, before.query.tree)
 
 
 def broken_off(snapshot: LiveSnapshot, failure: str) -> LiveSnapshot:

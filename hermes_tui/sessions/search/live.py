@@ -15,7 +15,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.log import write_failure
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.query import Query, parse
-from hermes_tui.sessions.search.answer import Answer, broken_off
+from hermes_tui.sessions.search.answer import Answer, Known, broken_off
 from hermes_tui.sessions.search.discovery import details, glimpse
 from hermes_tui.sessions.search.gather import Conversation, Part
 from hermes_tui.sessions.search.model import Result
@@ -25,7 +25,7 @@ from hermes_tui.sessions.search.stores import CatalogueStores
 __all__ = ["LivePart", "LiveResult", "LiveSearch", "LiveSnapshot"]
 
 
-class _Known(NamedTuple):
+class _Found(NamedTuple):
     """What is known of a session that was found; for one thread alone."""
 
     stores: CatalogueStores
@@ -47,6 +47,8 @@ class LiveSearch:
         """Of the latest question."""
         self._closed = False
         self._thread: threading.Thread | None = None
+        self._known: Known | None = None
+        """The last complete answer; for the searching thread alone."""
         self._picture = Picture(LiveSnapshot(query=parse(""), done=True))
         self.changed: Callable[[], None] = lambda: None
         """Called from the searching thread after each new snapshot."""
@@ -100,7 +102,7 @@ class LiveSearch:
             *(one for one in parts if one.summary is not first and one.in_texts),
         )
 
-    def _found(self, unified_id: str) -> _Known | None:
+    def _found(self, unified_id: str) -> _Found | None:
         """The very session that is shown: while more is found, or once its texts were compared, another part of its
         conversation may come to fit best."""
         picture = self._picture
@@ -109,7 +111,7 @@ class LiveSearch:
             return None
         conversation = shared.copy()
         part = next(one for one in conversation.parts.values() if one.summary.unified_id == unified_id)
-        return _Known(picture.stores, picture.snapshot.query, conversation, part)
+        return _Found(picture.stores, picture.snapshot.query, conversation, part)
 
     def close(self) -> None:
         """Give up and end the thread."""
@@ -144,8 +146,9 @@ class LiveSearch:
             return
         answer: Answer | None = None
         try:
-            answer = Answer(query, self._stores(query), self._index(), superseded, publish)
+            answer = Answer(query, self._stores(query), self._index(), superseded, publish, self._known)
             answer.run()
+            self._known = answer.known or self._known
         except Exception as error:  # a bug must not end the search for the rest of the run
             failure = _failure_of(error)
             if answer is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
@@ -47,18 +48,17 @@ class Titles(Generic[T]):
     def _saying(self, word: Word) -> set[int]:
         """Numbers of the texts with one plain word: hardly any needs a second look."""
         found = {at for at in self._odd if holds(word, self._units[at][1])}
-        text, token = self._text, word.tokens[0]
-        at = text.find(token)
-        while at >= 0:
-            end = at + len(token)
-            before, after = text[at - 1 : at], text[end : end + 1]
-            step = at + 1
-            if not _goes_on(before) and (word.prefix or not _goes_on(after)):
-                number = bisect_right(self._starts, at) - 1
-                if (before + after).isascii() or holds(word, self._units[number][1]):
-                    found.add(number)
-                    step = self._starts[number + 1] if number + 1 < len(self._starts) else len(text)
-            at = text.find(token, step)
+        text, starts = self._text, self._starts
+        # What goes before is looked at last: hardly any place that looks right is inside of a word.
+        sought = re.compile(f"{word.tokens[0]}(?<![a-z0-9]{word.tokens[0]}){'' if word.prefix else '(?![a-z0-9])'}")
+        place = sought.search(text)
+        while place is not None:
+            at, end = place.span()
+            number = bisect_right(starts, at) - 1
+            if (text[at - 1 : at] + text[end : end + 1]).isascii() or holds(word, self._units[number][1]):
+                found.add(number)
+                end = starts[number + 1] if number + 1 < len(starts) else len(text)
+            place = sought.search(text, end)
         return found
 
     def _holding(self, needle: str) -> Iterator[int]:
@@ -75,8 +75,3 @@ class Titles(Generic[T]):
             if number + 1 == len(self._starts):
                 return
             at = text.find(needle, self._starts[number + 1])
-
-
-def _goes_on(char: str) -> bool:
-    """A word with this before or behind it is part of a longer one."""
-    return char.isascii() and char.isalnum()

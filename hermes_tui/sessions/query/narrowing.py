@@ -1,0 +1,65 @@
+"""Whether a query can only find less than another: while somebody types, the next one mostly does."""
+
+from __future__ import annotations
+
+from hermes_tui.sessions.query.tree import All, Always, Any, MessageFilter, Not, Tree, Word, leaves
+
+__all__ = ["narrows"]
+
+
+def narrows(tree: Tree, wide: Tree) -> bool:
+    """Whether every session that `tree` finds is known to be found by `wide`. Never true of what asks for something
+    not to be there: a session is found by such a query for all its texts together, not for one of them."""
+    if any(isinstance(leaf, Always) for one in (tree, wide) for leaf in leaves(one)):
+        return False
+    try:
+        return not _denies(tree) and not _denies(wide) and _implies(tree, wide)
+    except RecursionError:
+        return False
+
+
+def _denies(tree: Tree) -> bool:
+    match tree:
+        case Not():
+            return True
+        case All(parts) | Any(parts):
+            return any(_denies(part) for part in parts)
+        case _:
+            return False
+
+
+def _implies(tree: Tree, wide: Tree) -> bool:
+    """Whether whatever satisfies `tree` satisfies `wide`; false where that is not to be seen at once."""
+    if tree == wide:
+        return True
+    match wide:
+        case All(parts):
+            return all(_implies(tree, part) for part in parts)
+        case Any(parts) if not isinstance(tree, Any):
+            return any(_implies(tree, part) for part in parts)
+    match tree:
+        case Any(parts):
+            return all(_implies(part, wide) for part in parts)
+        case All(parts):
+            return any(_implies(part, wide) for part in parts)
+        case Word() if isinstance(wide, Word):
+            return _says(tree, wide)
+        case MessageFilter(field, value) if isinstance(wide, MessageFilter):
+            return field == wide.field and (value.startswith(wide.value) if field == "role" else wide.value in value)
+        case _:
+            return False
+
+
+def _says(word: Word, wide: Word) -> bool:
+    """Whether the words of `wide` stand among those of `word`, one after the other as there."""
+    *whole, last = wide.tokens
+    ends = range(len(whole), len(word.tokens))
+    return any(
+        list(word.tokens[end - len(whole) : end]) == whole
+        and (
+            word.tokens[end].startswith(last)
+            if wide.prefix
+            else word.tokens[end] == last and not (word.prefix and end == len(word.tokens) - 1)
+        )
+        for end in ends
+    )

@@ -21,6 +21,7 @@ from hermes_tui.sessions.index.writer import Writer
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
 from session_adapters.searchable import SessionTexts, Text, TextReader
+from session_adapters.traces import may_have_sessions
 
 __all__ = ["Indexer"]
 
@@ -182,7 +183,10 @@ class Indexer:
         """Every source, and the agents of which some may not have been seen."""
         listed: list[Source] = []
         unsure: set[str] = set()
+        environment = self._adapters.environment
         for agent in self._adapters.names:
+            if not may_have_sessions(agent, environment):
+                continue
             problems: list[Problem] = []
             try:
                 listed += self._adapters.get(agent).sources(problems.append)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -256,6 +259,25 @@ def test_completion_knows_the_sessions(filled: SessionManager) -> None:
     assert [one.insert for one in desk.complete("tag:", 4)] == ["bug"]
     assert [one.insert for one in desk.complete("model:m", 7)] == ["m-1"]
     assert [one.insert for one in desk.complete("agent:t", 7)] == ["tiny"]
+
+
+def test_completion_knows_where_a_session_was_held_and_the_tools_of_the_index(
+    store: Callable[..., Path], tmp_path: Path
+) -> None:
+    home = store("hermes", "home")
+    manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache")
+    manager.catalogue.refresh()
+    sources = {one.source for one in manager.list(limit=None)} - {None}
+    assert sources and {one.insert for one in manager.searches.complete("source:", 7)} == sources
+    assert manager.searches.complete("tool:", 5) == []  # there is no index yet
+    build(manager.environment, manager.index.path)
+    with closing(sqlite3.connect(home / ".hermes" / "state.db")) as connection:
+        called = {name for (name,) in connection.execute("SELECT tool_name FROM messages WHERE tool_name <> ''")}
+    found = [one.insert for one in manager.searches.complete("tool:", 5)]
+    assert called and {name.lower() for name in called} <= set(found)
+    begun = min(called).lower()[:3]
+    begins = [one for one in found if one.startswith(begun)]
+    assert [one.insert for one in manager.searches.complete(f"x -tool:{begun}", 11)][: len(begins)] == begins
 
 
 def test_nothing_of_a_store_is_touched(tiny_home: TinyHome, filled: SessionManager, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.pool import Pool, Stop
 from hermes_tui.sessions.index.questions import Question, questions
 from hermes_tui.sessions.index.rows import RUNS, Rows, Run
-from hermes_tui.sessions.index.schema import SECOND, IndexUnusable
+from hermes_tui.sessions.index.schema import SECOND, TOOL, IndexUnusable
 from hermes_tui.sessions.index.standing import VISIBILITY, Level, Report
 from hermes_tui.sessions.index.stock import Stock
 from hermes_tui.sessions.query.tree import Tree
@@ -94,6 +94,14 @@ class Index:
             return self._ask(read)
         except IndexUnusable:
             return None
+
+    def tools(self) -> list[str]:
+        """Names of the tools that were called, in lower case; none while there is nothing to ask."""
+        sql = "SELECT text FROM name WHERE kind = ? ORDER BY text"
+        try:
+            return self._ask(lambda connection: [text for (text,) in connection.execute(sql, (TOOL,))])
+        except IndexUnusable:
+            return []
 
     def indexer(self) -> int | None:
         """The process that last said what it had to do; None where none did."""

@@ -77,17 +77,18 @@ class SearchDesk:
         known: list[tuple[int, bool, CatalogueStores]] = []
 
         def stores(query: Query) -> CatalogueStores:
-            """Made anew only when the list changed."""
+            """Made anew only when the list changed, or the costs that are asked for."""
             priced = "cost" in query.fields
             state = (self._catalogue.snapshot.version, priced)
-            if priced or not known or known[0][:2] != state:  # costs come in while the list stays
+            if not known or known[0][:2] != state or (priced and not known[0][2].is_priced_as_now):
                 known[:] = [(*state, self.stores(query, SearchOptions(), refresh=False))]
             return known[0][2]
 
         return LiveSearch(stores, self._index)
 
     def complete(self, text: str, cursor: int) -> list[Completion]:
-        """How the filter at `cursor` can go on, from the sessions that are known; no store is looked at."""
+        """How the filter at `cursor` can go on, from the sessions that are known and the tools that the index has;
+        no store is looked at."""
         return complete(text, cursor, self._values)
 
     def instead(self, text: str) -> str:
@@ -113,6 +114,9 @@ class SearchDesk:
                 values = [one.source or "" for one in sessions]
             case "tag":
                 values = [tag for one in self._dress(sessions, "none")[0] for tag in one.tags]
+            case "tool":
+                index = self._index()
+                values = index.tools() if index is not None else []
             case _:
                 values = []
         return list(dict.fromkeys(values))

@@ -44,6 +44,7 @@ class CatalogueStores:
             merge(snapshot.sessions, snapshot.memories, key=newest_first) if snapshot.memories else snapshot.sessions
         )
         there = [one for one in known if not one.gone and (wanted is None or one.agent in wanted)]
+        self._undressed, self._dress = there, dress
         dressed, self.unpriced = dress(there)
         self.sessions = tuple(dressed)
         """Newest first."""
@@ -53,6 +54,14 @@ class CatalogueStores:
         """Unified id → where the session is."""
         self._verdicts: dict[SessionFilter, Sequence[bool]] = {}
         self._uncovered: tuple[Coverage, tuple[Shelf, ...]] | None = None
+
+    @property
+    def is_priced_as_now(self) -> bool:
+        """The costs that are known are the same still: they come in while the list stays."""
+        dressed, unpriced = self._dress(self._undressed)
+        return unpriced == self.unpriced and all(
+            one.cost == known.cost for one, known in zip(dressed, self.sessions, strict=True)
+        )
 
     def shelves(self) -> Sequence[Shelf]:
         """See `Stores.shelves`."""

@@ -53,7 +53,7 @@ class Sink:
             if self._blank and self._prose_only:
                 one = said(key, second, text)
                 if one is not None:
-                    self._say(self._sessions[text.session_id], one)
+                    self._writer.say(self._sessions[text.session_id], (one,))
             else:
                 self._put(key, text)
             self._writer.commit_when_full()
@@ -68,8 +68,7 @@ class Sink:
             self._enter(native)
         if not self._blank:
             return False
-        for one in messages:
-            self._say(self._sessions[native], one)
+        self._writer.say(self._sessions[native], messages)
         self._writer.commit_when_full()
         return True
 
@@ -130,13 +129,6 @@ class Sink:
             return
         for key in self._rows.keys() - self._seen:
             self._writer.remove(self._rows.pop(key))
-
-    def _say(self, session: int, one: Said) -> None:
-        """Add what was said in a message of a session of which there was nothing."""
-        key, second, at, role, visibility, mark, words = one
-        row = Row(0, at, visibility, mark)
-        self._writer.add(session, key, second, role, row)
-        self._writer.words("prose", row.id, words)
 
     def _put(self, key: str, text: Text) -> None:
         """Add a message of the session that is being read, or change it."""

@@ -9,6 +9,7 @@ import apsw
 
 from hermes_tui.sessions.index.ledger import Ledger
 from hermes_tui.sessions.index.numbers import Numbers
+from hermes_tui.sessions.index.said import Said
 from hermes_tui.sessions.index.schema import TOOL_TABLES
 from hermes_tui.sessions.index.standing import Key, Level, Row, Standing
 from hermes_tui.sessions.index.transactions import Transactions
@@ -131,6 +132,12 @@ class Writer:
         self._collected.message(session, key, role, row)
         if row.names is not None:
             self._collected.call(row, None, row.unit)
+
+    def say(self, session: int, messages: Iterable[Said]) -> None:
+        """Put in what was said in messages of which there is nothing yet."""
+        for key, second, at, role, visibility, mark, words in messages:
+            row = self._numbers.next(second)
+            self._collected.said((row, session, key, at, role, visibility, mark, None, None, None), words)
 
     def change(self, row: Row, names: str | None, unit: int) -> None:
         """Write down what became of a row, which had those names and was of that `unit` before."""

@@ -196,6 +196,22 @@ def test_filters_pass_a_session(text: str, found: bool) -> None:
     assert {part.kind for part in query.parts} <= {"filter", "operator"}
 
 
+@pytest.mark.parametrize(
+    ("text", "title", "found"),
+    [
+        *(
+            ("title:cafe", "Un Café noir", True),
+            ("title:CAFÉ", "the cafe", True),
+            ("title:caf\u0065\u0301", "café", True),
+        ),
+        *(("title:hotel", "L'HÔTEL", True), ("title:ガ", "ガス", True), ("title:カ", "ガス", False)),
+        *(("title:가", "각", False), ("title:각", "각하", True), ("title:漢字", "これは漢字です", True)),
+    ],
+)
+def test_a_title_has_no_regard_to_accents(text: str, title: str, found: bool) -> None:
+    assert understood(text).finds(session(title=title), []) is found
+
+
 def test_what_a_session_is() -> None:
     states: dict[str, dict[str, object]] = {
         "live": {"live": True},

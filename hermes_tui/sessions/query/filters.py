@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import get_args
+from unicodedata import normalize
 
 from msgspec import Struct
 
@@ -59,6 +60,7 @@ _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
 }
 _NUMBER = re.compile(r"([<>]=?|=|)\s*\$?([0-9][0-9_,]{0,15}(?:\.[0-9]{0,6})?|\.[0-9]{1,6})([kmb]?)")
 _FACTORS = {"": 1.0, "k": 1e3, "m": 1e6, "b": 1e9}
+_MARKS = re.compile("[\u0300-\u036f]")
 _UNFINISHED = re.compile(r"[<>]?=?\$?")
 
 
@@ -96,13 +98,21 @@ _FIGURES: Mapping[str, Callable[[SessionSummary], float | None]] = {
 }
 """None where it is not known: that is neither more nor less than anything."""
 
+
+def _plain(text: str) -> str:
+    """Without regard to case and accents, as words are searched."""
+    if text.isascii():
+        return text.lower()
+    return normalize("NFC", _MARKS.sub("", normalize("NFD", text.lower())))
+
+
 _TEXTS: Mapping[str, Callable[[SessionSummary, str], bool]] = {
     "agent": lambda one, value: one.agent.lower().startswith(value),
     "model": lambda one, value: any(value in name.lower() for name in (one.model or "", *one.models)),
     "cwd": lambda one, value: value in (one.cwd or "").lower(),
     "tag": lambda one, value: any(tag.lower().startswith(value) for tag in one.tags),
     "source": lambda one, value: value in (one.source or "").lower(),
-    "title": lambda one, value: value in one.title.lower(),
+    "title": lambda one, value: value in _plain(one.title),
     "id": lambda one, value: one.session_id.lower().startswith(value) or one.unified_id.lower().startswith(value),
 }
 
@@ -118,6 +128,8 @@ def session_filter(field: str, value: str, values: tuple[str, ...], now: datetim
         return None if span is None else SessionFilter(field, (value,), low=span[0], high=span[1])
     if field in _FIGURES:
         return _figure(field, value.lower())
+    if field == "title":
+        values = tuple(map(_plain, values))
     if field == "cwd":
         values = tuple(one.removeprefix("~") for one in values)
     if field == "is":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["run_app"]
 
+_TURN = 0.0005
+"""Seconds for which one thread computes before another that can go on gets its turn. With Python's own 5 ms a search
+waits for the screen, and the screen for a search, each time for as long as both would take."""
 _COLOUR_SYSTEMS = ("auto", "standard", "256", "truecolor")
 
 
@@ -65,10 +69,13 @@ def run_app(
     if curtain is not None:
         curtain.give_back_signals()
     guard.install()
+    turn = sys.getswitchinterval()
+    sys.setswitchinterval(_TURN)
     try:
         with mishaps_told(app.say_mishap):
             app.run(mouse=config.mouse)
     finally:
+        sys.setswitchinterval(turn)
         app.watch_thread.join()
         app.bookkeeper.join(patience)
         guard.release()

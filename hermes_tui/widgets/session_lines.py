@@ -85,6 +85,10 @@ class SessionLines(ScrollView):
         self._base: Style | None = None
         self._drawn: dict[int, _Look] = {}
         """Line of the view → what is on the screen there; making a strip of it takes as long as finding out."""
+        self._found: dict[int, _Look] = {}
+        """Line of the view → what is to be there, as it was just compared with that: it is drawn next."""
+        self._found_at = (0, 0)
+        """Where the view began then, and how wide it was."""
         self._kept: _Position | None = None
         self.state_words = False
         """Write states out where there is room; set by the screen when the list has it to itself."""
@@ -263,13 +267,15 @@ class SessionLines(ScrollView):
 
     def render_line(self, y: int) -> Strip:
         """One line of the part in view."""
-        painter = self._painter()
-        look = self._drawn[y] = self._look(y + self.scroll_offset.y, painter)
+        painter, top = self._painter(), self.scroll_offset.y
+        look = self._found.pop(y, None) if self._found_at == (top, self.size.width) else None
+        look = self._drawn[y] = look or self._look(y + top, painter)
         return painter.strip(*look)
 
     def notify_style_update(self) -> None:
         """Forget looked-up styles: theme or focus changed."""
         self._styles.clear()
+        self._found.clear()
         self._base = None
         super().notify_style_update()
 
@@ -310,12 +316,16 @@ class SessionLines(ScrollView):
 
     def _redraw_changed(self) -> None:
         """Draw the lines in view that look different from what is on the screen."""
+        self._found.clear()
         if not self.is_attached or not self.size:
             return
         painter = self._painter()
         top = self.scroll_offset.y
+        self._found_at = (top, self.size.width)
         for y in range(self.size.height):
-            if self._drawn.get(y) != self._look(top + y, painter):
+            look = self._look(top + y, painter)
+            if self._drawn.get(y) != look:
+                self._found[y] = look
                 self.refresh_line(top + y)
 
     # Moving ------------------------------------------------------------------------------------------------
@@ -332,6 +342,7 @@ class SessionLines(ScrollView):
         self._highlight_changed()
 
     def _refresh_row(self, index: int) -> None:
+        self._found.clear()
         self.refresh_line(index)
         if self._has_snippet(index):
             self.refresh_line(index + 1)

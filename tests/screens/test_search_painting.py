@@ -18,7 +18,9 @@ from hermes_tui.screens import searching
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.sessions.search.model import Coverage
 from hermes_tui.widgets.row_painter import Painter, Parts
+from hermes_tui.widgets.session_line import Writer
 from hermes_tui.widgets.session_lines import SessionLines
+from hermes_tui.widgets.session_rows import Row
 from pilots import screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -143,6 +145,40 @@ async def test_only_lines_that_look_different_are_drawn(
         assert before != after and snippets
         # The heading says how they are ordered, which is known at the end.
         assert drawn <= {0} | snippets
+
+
+async def test_what_stands_in_a_line_is_worked_out_once(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To be compared with what is there; then it is drawn as it was found."""
+    herons(claude_home)
+    only_complete_answers(monkeypatch)
+    drawing: list[int] = []
+    again: list[int] = []
+    line, parts = SessionLines.render_line, Writer.parts
+
+    def drawn(sessions: SessionLines, y: int) -> Strip:
+        drawing.append(y)
+        try:
+            return line(sessions, y)
+        finally:
+            drawing.pop()
+
+    def made(writer: Writer, row: Row, *, on_cursor: bool = False) -> list[tuple[str, str]]:
+        again.extend(drawing)
+        return parts(writer, row, on_cursor=on_cursor)
+
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        await pilot.press("slash", "h", "e", "r", "o")
+        await press(pilot, "n", "heron")
+        monkeypatch.setattr(SessionLines, "render_line", drawn)
+        monkeypatch.setattr(Writer, "parts", made)
+        await press(pilot, "r", "heronr")
+        await press(pilot, "backspace", "heron")
+        assert not again and "heron" in screen_text(pilot)
+        await pilot.press("enter", "end", "home")
+        await pilot.pause()
+        assert "Walk 59" in screen_text(pilot)
 
 
 async def test_the_view_stays_within_a_shorter_answer(program: Program, claude_home: ClaudeHome) -> None:

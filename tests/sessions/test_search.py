@@ -17,7 +17,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
-from hermes_tui.sessions.search.model import SearchOptions
+from hermes_tui.sessions.search.model import Coverage, SearchOptions
 from indexing import build
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import SessionSummary
@@ -244,6 +244,47 @@ def test_browse_gives_the_last_active_conversations(tiny_home: TinyHome, filled:
     assert ids(filled.browse()) == ["other", "title", "short", "deploy"]
     assert ids(filled.browse("tiny", limit=2)) == ["other", "title"]
     assert filled.browse()[0].updated_at == datetime(2026, 3, 4, 12, 1, tzinfo=UTC)
+
+
+def test_helpers_are_listed_and_not_browsed(store: Callable[..., Path], tmp_path: Path) -> None:
+    manager = SessionManager(Environment(home=store("claude", "home")), cache_dir=tmp_path / "cache")
+    assert "subagent" in {one.kind for one in manager.list(limit=None)}
+    browsed = manager.browse(limit=None)
+    assert browsed and "subagent" not in {one.kind for one in browsed}
+
+
+@pytest.mark.parametrize("text", ["😀", "-😀", "😀 agent:tiny", "😀 OR 🚀", "$$ cash"])
+def test_what_an_index_cannot_be_asked_is_found_with_one(
+    tiny_home: TinyHome, manager: SessionManager, text: str
+) -> None:
+    write(tiny_home, "smile", "well done 😀", "thanks")
+    write(tiny_home, "frown", "oh no 😞", "sorry 🚀")
+    write(tiny_home, "money", "cash is $$ here", "and cash there")
+    by_reading = set(ids(manager.discover(text).results))
+    assert by_reading
+    build(manager.environment, manager.index.path)
+    assert manager.discover("well").coverage.indexed == 3
+    assert set(ids(manager.discover(text).results)) == by_reading
+    with closing(manager.searches.live()) as live:
+        live.ask(f"{text} ")
+        assert {one.summary.session_id for one in live.wait(60).results} == by_reading
+
+
+@pytest.mark.parametrize(
+    ("coverage", "said"),
+    [
+        (Coverage(), "nothing to search"),
+        (Coverage(sources=50, indexed=50), "indexed 100 %"),
+        (Coverage(sources=50, indexed=47, scanned=3), "indexed 94 %, rest scanned"),
+        (Coverage(sources=50, indexed=40, scanned=5), "indexed 80 %, 90 % searched"),
+        (Coverage(sources=1000, indexed=999), "indexed 99 %, 99 % searched"),
+        (Coverage(sources=50, scanned=50), "all scanned"),
+        (Coverage(sources=50, scanned=5), "10 % searched"),
+        (Coverage(sources=5, indexed=5, unpriced=1_200), "indexed 100 %, 1,200 costs not added up yet"),
+    ],
+)
+def test_how_complete_an_answer_is(coverage: Coverage, said: str) -> None:
+    assert str(coverage) == said
 
 
 def test_a_query_of_filters_alone_lists(filled: SessionManager) -> None:

@@ -223,6 +223,34 @@ def test_what_takes_long_to_read_again_is_left_alone_for_a_while(
     connection.close()
 
 
+@pytest.mark.parametrize("agent", ["claude", "hermes"])
+def test_it_is_worth_to_be_kept_where_something_is_written_to(agent: str, tmp_path: Path) -> None:
+    """Whatever the source is; not where it only found what nobody goes on with."""
+    environment = Environment(home=tmp_path)
+    adapters = Adapters(lambda: environment)
+    connection = open_writer(tmp_path / "cache" / "i.db")
+    if agent == "claude":
+        made = ClaudeHome(tmp_path)
+        path = made.session("one")
+    else:
+        store = Store(tmp_path)
+        store.session("a")
+        store.say("a", "user", "said first")
+    indexer = Indexer(connection, adapters)
+    assert indexer.run()
+    assert not indexer.patience
+    assert indexer.run()
+    assert not indexer.patience
+    if agent == "claude":
+        made.say(path, "user", "more")
+    else:
+        store.say("a", "user", "said later")
+        store.connection.close()
+    assert indexer.run()
+    assert indexer.patience >= 60
+    connection.close()
+
+
 def test_what_is_left_alone_for_a_while_is_not_covered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a search looks into it itself."""
     store = Store(tmp_path)

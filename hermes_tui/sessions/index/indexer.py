@@ -37,7 +37,7 @@ _TOO_LONG = 86_400
 _KEPT = 20
 """An indexer that would need a second to know again what it knows is kept for so many, doing nothing."""
 _LEAST = 60.0
-"""Seconds for which it is kept at least when it knows anything: starting another one takes half a second of work, and
+"""Seconds for which it is kept at least where sources are written to: starting another one is half a second of work,
 taking in a line no more than a thousandth."""
 _LONGEST = 120.0
 _WARM = 16
@@ -82,11 +82,14 @@ class Indexer:
         self._said: Report | None = None
         self._failed: dict[Key, tuple[int, ...]] = {}
         self._warm: OrderedDict[Key, _Warm] = OrderedDict()
+        self._followed = False
+        """Some of the sources are written to while it is there."""
 
     @property
     def patience(self) -> float:
-        """Seconds for which it is worth to be kept: coming back, it would have to read again what it knows now."""
-        if not self._warm:
+        """Seconds for which it is worth to be kept: coming back, it would have to read again what it knows now. None
+        where nothing that was there was written to."""
+        if not self._followed:
             return 0.0
         return min(_LONGEST, max(_LEAST, _KEPT * sum(warm.cost for warm in self._warm.values())))
 
@@ -116,6 +119,7 @@ class Indexer:
             listed = [source for source in told if source.agent in self._adapters.names]
             self._sources += sum(key_of(source) not in self._writer.sources() for source in listed)
         fresh, changed, started = self._sorted_out(listed)
+        self._followed = self._followed or bool(changed)
         self._commit()
         self._each(changed, self._change)
         self._each_said(_newest_first(fresh))

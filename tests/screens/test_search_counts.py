@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from typing import cast
 
 import pytest
@@ -15,6 +16,7 @@ from hermes_tui.app import HermesApp
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.sessions import catalogue
 from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.index.service import IndexService
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import Found
 from hermes_tui.sessions.snapshot import Snapshot
@@ -32,21 +34,28 @@ def top(pilot: Pilot[None]) -> str:
     return screen_text(pilot).splitlines()[0].rstrip()
 
 
-async def test_a_count_of_the_newest_alone_is_no_total(program: Program, claude_home: ClaudeHome) -> None:
+async def test_a_count_of_the_newest_alone_is_no_total(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(IndexService, "poke", lambda service, *, follow=True: None)  # there is no indexer
     for number in range(130):
         claude_home.say(claude_home.session(f"Walk {number}"), "assistant", "A heron stood there.")
-    async with program(claude_home.home, size=(140, 30)) as pilot:
+    # Time stands still: no costs come in, for which the same would be asked again.
+    async with program(claude_home.home, size=(140, 30), now=datetime.now(UTC)) as pilot:
         main = main_of(pilot)
+        main.say_indexing("indexing 5 %")
         main.search_for("heron stood")
         await until(pilot, lambda: "+ of 130 sessions · " in top(pilot) and top(pilot).endswith(" % searched"))
-        # Nothing of the index is asked for again while only its figures change, all of it when there is more of it.
-        service = cast(HermesApp, pilot.app).manager.index
-        build(service._environment, service.path)
-        asked = main._asked_at, main._live.snapshot if main._live is not None else None
+        await until(pilot, lambda: main._snapshot_shown is not None and main._snapshot_shown.done)
+        manager = cast(HermesApp, pilot.app).manager
+        build(manager.environment, manager.index.path)
+        before = main._snapshot_shown
+        main.say_indexing("indexing 6 %")  # only a figure
+        await pilot.pause(0.2)
+        assert main._snapshot_shown is before
         main.say_indexing("indexing tools 5 %")
         await until(pilot, lambda: top(pilot).endswith("+ of 130 sessions · indexed 100 %"))
         before = main._snapshot_shown
-        assert before is not asked[1]
         main.say_indexing("")
         await pilot.pause(0.2)
         assert main._snapshot_shown is before  # there was nothing left

@@ -6,10 +6,10 @@ small part of the time in which they are told one after the other.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 import apsw
+import msgspec
 
 from hermes_tui.sessions.index.rows import Run, every_row
 from hermes_tui.sessions.index.standing import VISIBILITY
@@ -19,34 +19,35 @@ __all__ = ["Place", "holding", "numbers_of"]
 Place = tuple[str, str, str, str]
 """Agent, path and native id of a source, native id of a session."""
 
+# One value for all of them: for each row that SQLite gives, this thread would have to wait for the others.
 _HOLDING = """
-SELECT source.id, wanted.run, source.agent, source.path, source.native, session.native
+SELECT json_group_array(json_array(
+    source.id, wanted.run, json_array(source.agent, source.path, source.native, session.native)))
 FROM (SELECT DISTINCT message.session AS id, run FROM ({rows}) AS found
         CROSS JOIN message ON message.id = found.id WHERE message.visibility <> ?) AS wanted
     CROSS JOIN session ON session.id = wanted.id CROSS JOIN source ON source.id = session.source
 """
 _NUMBERS = """
-SELECT session.id FROM json_each(?) AS wanted
+SELECT json_group_array(session.id) FROM json_each(?) AS wanted
     CROSS JOIN source ON source.agent = value ->> 0 AND source.path = value ->> 1 AND source.native = value ->> 2
     CROSS JOIN session ON session.source = source.id AND session.native = value ->> 3
 """
 _NONE = -1
 """No visibility."""
+_HELD = msgspec.json.Decoder(list[tuple[int, int, Place]])
 
 
 def holding(
     connection: apsw.Connection, runs: Sequence[Run], low: int, high: int, *, rewound: bool
-) -> Iterator[tuple[int, int, Place]]:
+) -> list[tuple[int, int, Place]]:
     """The sessions in which plain questions find anything: the number of the source, that of the run, and where it
     is. Messages that were taken back count where they are wanted."""
     rows, bindings = every_row(runs, low, high)
     hidden = _NONE if rewound else VISIBILITY.index("rewound")
-    for source, run, agent, path, native, session in connection.execute(
-        _HOLDING.format(rows=rows), (*bindings, hidden)
-    ):
-        yield source, run, (agent, path, native, session)
+    return _HELD.decode(connection.execute(_HOLDING.format(rows=rows), (*bindings, hidden)).get)
 
 
 def numbers_of(connection: apsw.Connection, places: Iterable[Place]) -> list[int]:
     """The sessions as the index numbers them; without those that are not in it."""
-    return [number for (number,) in connection.execute(_NUMBERS, (json.dumps(list(places)),))]
+    listed = msgspec.json.encode(list(places)).decode()
+    return msgspec.json.decode(connection.execute(_NUMBERS, (listed,)).get, type=list[int])

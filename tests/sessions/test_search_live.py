@@ -68,6 +68,62 @@ def test_a_question_supersedes_the_one_before(live: LiveSearch) -> None:
     assert names(answer) == ["s-17"]
 
 
+def test_key_by_key_it_is_as_if_asked_at_once(live: LiveSearch, manager: SessionManager) -> None:
+    """Though a longer query is looked for only among what a complete answer found."""
+    dice = random.Random(11)
+    typed = [
+        "question 2 title 1",
+        '"question 2" title',
+        "agent:tiny ques",
+        "nothing of it",
+        "title -3",
+        "title 1 OR 2",
+    ]
+    for text in [*typed, *(made(dice) for _ in range(25))]:
+        for end in range(1, len(text[:40]) + 1):
+            live.ask(text[:end])
+            answer = live.wait(_LONG)
+            fresh = manager.searches.live()
+            fresh.ask(text[:end])
+            alone = fresh.wait(_LONG)
+            fresh.close()
+            assert names(answer) == names(alone), text[:end]
+            assert [one.total for one in answer.results] == [one.total for one in alone.results], text[:end]
+            assert (answer.total, answer.more, answer.ranked) == (alone.total, alone.more, alone.ranked), text[:end]
+            assert answer.done and not answer.failure
+
+
+def test_what_came_since_a_complete_answer_is_found(
+    live: LiveSearch, manager: SessionManager, tiny_home: TinyHome
+) -> None:
+    live.ask("zebra")
+    assert live.wait(_LONG).total == 0
+    tiny_home.add("s-new", at=START + timedelta(days=90), turns=1, title="zebra crossing")
+    manager.catalogue.refresh()
+    live.ask("zebra c")
+    live.ask("zebra cr")
+    assert names(live.wait(_LONG)) == ["s-new"]
+
+
+def test_nothing_is_read_for_a_query_longer_than_one_that_found_nothing(
+    live: LiveSearch, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    live.ask("zebra")
+    answer = live.wait(_LONG)
+    assert answer.done and not answer.total
+
+    def unexpected(*args: object) -> Iterator[Found]:
+        raise AssertionError("a store is read")
+
+    monkeypatch.setattr(Hunt, "_scan", unexpected)
+    live.ask("zebra crossing")
+    longer = live.wait(_LONG)
+    assert longer.done and not longer.total and not longer.failure
+    assert longer.coverage == answer.coverage
+    live.ask("question")
+    assert live.wait(_LONG).failure
+
+
 def test_snapshots_are_of_one_question_and_only_grow(live: LiveSearch) -> None:
     seen: list[LiveSnapshot] = []
     live.changed = lambda: seen.append(live.snapshot)

@@ -15,19 +15,22 @@ from hermes_tui.sessions.index.facts import facts
 from hermes_tui.sessions.index.named import Named
 from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.questions import Ask, Question
-from hermes_tui.sessions.index.rows import RUNS, Rows, Run
+from hermes_tui.sessions.index.rows import RUNS, Rows, Run, every_row
 from hermes_tui.sessions.index.schema import open_writer
 
 _PROSE = Question("prose", (Ask("prose", '"word"'),))
 _BEGUN = Question("prose", (Ask("prose", '"wo"*'),))
 _TOOL = Question("tool", (Ask("tool", '"word"'),))
+_SHORT = Question("prose", (Ask("short", '"wor"'),))
+_LONG = Question("tool", (Ask("long", '"word"'),))
 _BOTH = Question("tool", (Ask("tool", '"word"'), Ask("long", '"word"')))
 
 
 def _filled(path: Path, **tables: Sequence[int]) -> apsw.Connection:
     connection = open_writer(path)
     for table, rows in tables.items():
-        connection.executemany(f"INSERT INTO {table}(rowid, text) VALUES(?, 'word')", ((row,) for row in rows))
+        text = "wor" if table == "short" else "word"
+        connection.executemany(f"INSERT INTO {table}(rowid, text) VALUES(?, '{text}')", ((row,) for row in rows))
     return connection
 
 
@@ -41,37 +44,48 @@ def _told(numbers: Sequence[int]) -> list[tuple[int, int]]:
 
 
 @given(
-    prose=st.sets(st.integers(1, 60)),
-    tool=st.sets(st.integers(1, 60)),
-    long=st.sets(st.integers(1, 60)),
+    said=st.sets(st.integers(1, 60)),
+    begun=st.sets(st.integers(1, 60)),
+    wrote=st.sets(st.integers(1, 60)),
+    much=st.sets(st.integers(1, 60)),
     first=st.integers(1, 5),
     most=st.integers(1, 7),
     low=st.integers(0, 30),
     high=st.integers(20, 70),
 )
 @examples(max_examples=60)
-@pytest.mark.parametrize("runs", [([_PROSE], [_TOOL]), ([_BEGUN], [_TOOL]), ([_PROSE], [_TOOL, _BOTH])])
+@pytest.mark.parametrize(
+    "runs", [([_PROSE], [_TOOL]), ([_BEGUN], [_TOOL]), ([_PROSE], [_TOOL, _BOTH]), ([_PROSE, _SHORT], [_TOOL, _LONG])]
+)
 def test_every_row_comes_once_however_many_are_taken(
     tmp_path_factory: pytest.TempPathFactory,
     runs: Sequence[Run],
-    prose: set[int],
-    tool: set[int],
-    long: set[int],
+    said: set[int],
+    begun: set[int],
+    wrote: set[int],
+    much: set[int],
     first: int,
     most: int,
     low: int,
     high: int,
 ) -> None:
-    connection = _filled(tmp_path_factory.mktemp("rows") / "i.db", prose=[*prose], tool=[*tool], long=[*long])
+    much -= wrote  # what tools wrote is either long or not
+    tables = {"prose": [*said], "short": [*begun], "tool": [*wrote], "long": [*much]}
+    connection = _filled(tmp_path_factory.mktemp("rows") / "i.db", **tables)
     rows = _rows(runs, low, high, first)
     found: list[int] = []
     while taken := rows.take(connection, 1, most):
         found += taken
         assert len(taken) == most or not rows.take(connection, 1, most)
+    every, bindings = every_row(runs, low, [high, high])
+    plain = all(one.plain for run in runs for one in run)
+    at_once = sorted(connection.execute(every, bindings)) if plain else None
     connection.close()
-    expected = [(row, 0) for row in prose] + [(row, 1) for row in tool]
+    expected = [(row, 0) for row in (said | begun if _SHORT in runs[0] else said)]
+    expected += [(row, 1) for row in (wrote | much if _LONG in runs[1] else wrote)]
     inside = [(row, run) for row, run in expected if low <= row < high]
     assert _told(found) == sorted(inside, key=lambda one: (-one[0], one[1]))
+    assert at_once is None or at_once == sorted(inside)
 
 
 @pytest.mark.parametrize("runs", [([_PROSE], [_TOOL]), ([_PROSE], [_BOTH])], ids=["one statement", "by streams"])

@@ -51,7 +51,7 @@ def held_by(
     connection: apsw.Connection, sessions: Sequence[int], runs: Sequence[Run], low: int, high: int
 ) -> list[Facts]:
     """What of a few sessions answers plain questions, each session once: all of it."""
-    every, bindings = every_row(runs, low, high)
+    every, bindings = every_row(runs, low, [high] * len(runs))
     rows = f"SELECT id * {RUNS} + {RUNS - 1} - run AS number FROM ({every})"  # noqa: S608
     grouped = _GROUPED.format(rows=rows, only=_AMONG, units="1")
     found = _read(connection, grouped, "wanted.units", (*bindings, msgspec.json.encode(sessions).decode()))

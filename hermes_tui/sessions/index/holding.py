@@ -42,7 +42,7 @@ def holding(
 ) -> list[tuple[int, int, Place]]:
     """The sessions in which plain questions find anything: the number of the source, that of the run, and where it
     is. Messages that were taken back count where they are wanted."""
-    rows, bindings = every_row(runs, low, high)
+    rows, bindings = every_row(runs, low, [high] * len(runs))
     hidden = _NONE if rewound else VISIBILITY.index("rewound")
     return _HELD.decode(connection.execute(_HOLDING.format(rows=rows), (*bindings, hidden)).get)
 

@@ -27,6 +27,8 @@ _DEAR = 2048
 _BEGUN = 4
 """Times as many rows of an answer are read then."""
 _LARGEST = 1 << 16
+_APART = ["long", "tool"]
+"""Tables of which no two have the same row."""
 _ROWS = msgspec.json.Decoder(list[int])
 
 Run = Sequence[Question]
@@ -76,26 +78,24 @@ class Rows:
         return found
 
 
-def every_row(runs: Sequence[Run], low: int, high: int) -> tuple[str, list[str | int]]:
-    """SQL for all rows from `low` up to `high` that answer plain questions, with the run of each, in any order; and
-    what to bind to it. A row counts once in a run: where all its questions are put to different tables, it is in no
-    two of them."""
+def every_row(runs: Sequence[Run], low: int, before: Sequence[int]) -> tuple[str, list[str | int]]:
+    """SQL for all rows that answer plain questions, with the run of each, in any order, and what to bind to it: those
+    from `low` up to, not including, what stands in `before` for the run. A row counts once in a run."""
     asks = [(number, [one.asks[0] for one in run]) for number, run in enumerate(runs)]
-    once = all(len({ask.table for ask in some}) == len(some) for _, some in asks)
-    every = [(_MATCHING.format(table=ask.table, run=number), ask.expression) for number, some in asks for ask in some]
-    bindings = [value for _, expression in every for value in (expression, low, high)]
-    return (" UNION ALL " if once else " UNION ").join(sql for sql, _ in every), bindings
+    once = all(len(some) == 1 or sorted(ask.table for ask in some) == _APART for _, some in asks)
+    every = [(number, ask) for number, some in asks for ask in some]
+    sql = (_MATCHING.format(table=ask.table, run=number) for number, ask in every)
+    bindings = [value for number, ask in every for value in (ask.expression, low, before[number])]
+    return (" UNION ALL " if once else " UNION ").join(sql), bindings
 
 
 def _one_statement(
     connection: apsw.Connection, _: Named, runs: Sequence[Run], low: int, before: Sequence[int], size: int
 ) -> list[int]:
-    asks = [(number, one.asks[0]) for number, run in enumerate(runs) for one in run]
     # SQLite merges them as they come, and reads no further than the limit. All of them are one value: for each row
     # that it gives, this thread would have to wait for the others.
-    every = " UNION ".join(_MATCHING.format(table=ask.table, run=number) for number, ask in asks)
+    every, values = every_row(runs, low, before)
     sql = f"SELECT json_group_array(id * {RUNS} + {_LAST} - run) FROM ({every} ORDER BY id DESC, run LIMIT ?)"  # noqa: S608
-    values = [value for number, ask in asks for value in (ask.expression, low, before[number])]
     return _ROWS.decode(connection.execute(sql, (*values, size)).get)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
@@ -10,7 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import islice, pairwise
 from pathlib import Path
@@ -24,6 +25,7 @@ from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.indexer import Indexer
 from hermes_tui.sessions.index.reader import Index
 from hermes_tui.sessions.index.schema import KINDS, open_writer
+from hermes_tui.sessions.index.worker import LITTER
 from hermes_tui.sessions.query.tree import All, MessageFilter, Tree, Word
 from session_adapters.base import Environment, Source
 
@@ -138,13 +140,27 @@ def _appended(tool: Tool, home: Path) -> tuple[float, float]:
     indexer.run()
     looks: list[float] = []
     lines: list[float] = []
-    for number in range(60):
-        made.say(grown, "user", f"line {number} with a few words of prose in it")
-        told = [one for one in adapters.get("claude").sources(lambda problem: None) if one.path == str(grown)]
-        lines.append(_timed(partial(indexer.run, told)))
-        looks.append(_timed(indexer.run))
+    with _collector_of_indexer():
+        for number in range(60):
+            made.say(grown, "user", f"line {number} with a few words of prose in it")
+            told = [one for one in adapters.get("claude").sources(lambda problem: None) if one.path == str(grown)]
+            lines.append(_timed(partial(indexer.run, told)))
+            looks.append(_timed(indexer.run))
     connection.close()
     return statistics.median(lines[2:]), statistics.median(looks)
+
+
+@contextmanager
+def _collector_of_indexer() -> Iterator[None]:
+    """Garbage is collected as in the indexer's process; see `worker.main`."""
+    before = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(LITTER)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+        gc.unfreeze()
 
 
 def _timed(action: Callable[[], object]) -> float:

@@ -39,10 +39,11 @@ from hermes_tui.sessions.index.tidying import tidy
 from hermes_tui.sessions.sealed import fingerprint
 from session_adapters.base import Environment, Source
 
-__all__ = ["Outcome", "main", "work"]
+__all__ = ["LITTER", "Outcome", "main", "work"]
 
 _NICE = 10
-_LITTER = 20_000
+LITTER = 20_000
+"""Objects that are made before the collector of garbage looks at them."""
 
 
 class Outcome(IntEnum):
@@ -146,7 +147,7 @@ def main() -> int:
     with suppress(OSError):
         os.nice(_NICE)
     gc.freeze()
-    gc.set_threshold(_LITTER)  # texts come and go in great numbers, and nearly none of them in circles
+    gc.set_threshold(LITTER)  # texts come and go in great numbers, and nearly none of them in circles
     try:
         return work(Path(sys.argv[1]), follow="--follow" in sys.argv[2:])
     except Exception as error:

@@ -16,6 +16,7 @@ from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Not, Tree, U
 from hermes_tui.sessions.words import tokens
 from indexing import build, homes_sources
 from session_adapters.base import Environment
+from session_adapters.calls import NOTHING
 from session_adapters.searchable import Text
 
 Place = tuple[str, str, str, str]
@@ -44,7 +45,8 @@ class Held:
             for text in texts
             if rewound or text.visibility != "rewound"
             for said in (text.prose, text.tool)
-            if said and holds(tree, Unit(said, text.role, text.names))
+            if (said or (text.names != NOTHING and not (text.prose or text.tool)))
+            and holds(tree, Unit(said, text.role, text.names))
         }
 
 
@@ -68,9 +70,20 @@ def trees(held: Held) -> list[Tree]:
     return [*found, Word(("the",)), All((Word(("the",)), Not(Word(("error",)))))]
 
 
+NAMES: list[Tree] = [
+    *(
+        MessageFilter("role", "tool"),
+        MessageFilter("role", "u"),
+        MessageFilter("tool", "e"),
+        MessageFilter("file", "."),
+    ),
+    *(MessageFilter("tool", "zzz"), Any((MessageFilter("tool", "sh"), Word(("the",))))),
+]
+
+
 def test_sessions_that_hold_something(held: Held) -> None:
     """Messages that were taken back count where they are wanted, and not elsewhere."""
-    for tree in trees(held):
+    for tree in [*trees(held), *NAMES]:
         for rewound in (False, True):
             found = held.index.holding(tree, held.coverage, rewound=rewound)
             assert found is not None and set(found) == held.holding(tree, rewound=rewound), (tree, rewound)
@@ -95,7 +108,7 @@ def test_some_sessions_are_asked_about_alone(held: Held) -> None:
 
 
 def test_what_the_index_cannot_tell_is_left_to_others(held: Held) -> None:
-    for tree in (Not(Word(("the",))), Word(("of", "the")), MessageFilter("role", "user")):
+    for tree in (Not(Word(("the",))), Word(("of", "the")), All((MessageFilter("tool", "a"), Word(("the",))))):
         assert held.index.holding(tree, held.coverage) is None, tree
     assert held.index.search(Word(("the",)), held.coverage, each=False, among=()) is not None
 

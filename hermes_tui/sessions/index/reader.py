@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import apsw
@@ -10,7 +11,7 @@ import msgspec
 
 from hermes_tui.sessions.index.answers import Coverage, Field, Figures, Hit
 from hermes_tui.sessions.index.facts import Facts, facts, held_by
-from hermes_tui.sessions.index.holding import Place, holding, numbers_of
+from hermes_tui.sessions.index.holding import Place, can_tell, holding, numbers_of
 from hermes_tui.sessions.index.named import Named
 from hermes_tui.sessions.index.names import Names
 from hermes_tui.sessions.index.pool import Pool, Stop
@@ -151,14 +152,15 @@ class Index:
         """The sessions of covered sources in which some unit satisfies `tree`, of those that `search` would give:
         much sooner. None where the index cannot tell without a look at them. Raises `IndexUnusable`."""
         asked = questions(tree, ("prose", "tool"), coverage)
-        if asked is None or not all(one.plain and one.exact for one in asked):
+        if asked is None or not all(map(can_tell, asked)):
             return None
         runs = _alike(asked)
         levels = [run[0].level for run in runs]
 
         def read(connection: apsw.Connection) -> set[Place]:
             _commit(connection, coverage)
-            found = holding(connection, runs, 0, _HIGHEST, rewound=rewound)
+            meant = partial(self._names.meant, connection, coverage.generation)
+            found = holding(connection, meant, runs, rewound=rewound)
             covered = coverage.numbers
             return {place for source, run, place in found if covered.get(source, Level.NOTHING) >= levels[run]}
 

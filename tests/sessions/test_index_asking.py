@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 from claude_lines import ClaudeHome
+from hermes_tui.sessions.index import pool
 from hermes_tui.sessions.index.reader import Hit, Index
 from hermes_tui.sessions.index.schema import IndexUnusable, open_writer
 from hermes_tui.sessions.index.standing import Level
@@ -62,7 +63,8 @@ def test_a_search_is_a_few_questions(tmp_path: Path) -> None:
     index.close()
 
 
-def test_an_answer_that_nobody_waits_for_is_given_up(tmp_path: Path) -> None:
+def test_an_answer_that_nobody_waits_for_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pool, "_OFTEN", 100)  # so that it is looked several times in the first page already
     made = ClaudeHome(tmp_path)
     made.session("session", turns=300)
     environment = Environment(home=tmp_path)
@@ -82,7 +84,7 @@ def test_an_answer_that_nobody_waits_for_is_given_up(tmp_path: Path) -> None:
         return looks[-1]
 
     assert search(lambda: True) == []
-    assert len(search(seldom)) < everything
+    assert search(seldom) == []
     assert looks == [False] * 4 + [True]
     assert len(search(lambda: False)) == everything == len(found(index, Word(("answer",)), coverage))
     assert not index.problem

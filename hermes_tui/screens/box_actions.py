@@ -45,6 +45,7 @@ class BoxActions(Screen[None]):
             screen._was_reading = screen.is_reading
         screen._turn_to(reading=False)
         self.set_focus(screen.box)
+        screen.get_ready()
 
     def action_keep(self) -> None:
         """From the box to the results."""

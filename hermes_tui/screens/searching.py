@@ -133,6 +133,13 @@ class Searching(FoundActions, Looking, Offering):
 
     # Asking ------------------------------------------------------------------------------------------------
 
+    def get_ready(self) -> None:
+        """Somebody has gone to the box and will type."""
+        if self._question is None:
+            self._search().ask("")
+            names = self._all_names()
+            threading.Thread(target=names.get_ready, name="names to be searched", daemon=True).start()
+
     @on(Input.Changed, "#search")
     def _typed(self) -> None:
         if self._typing is not None:
@@ -280,12 +287,16 @@ class Searching(FoundActions, Looking, Offering):
 
     def _fitting(self, query: Query) -> Sequence[Conversation]:
         """What fits by name: the same for every snapshot of an answer."""
+        names = self._all_names()
+        if self._named[0] != query.text:
+            self._named = (query.text, names.fitting(query))
+        return self._named[1]
+
+    def _all_names(self) -> Names:
         forest = self._main.sessions.forest
         if self._names.forest is not forest:
-            self._names, self._named = Names(forest), ("", ())
-        if self._named[0] != query.text:
-            self._named = (query.text, self._names.fitting(query))
-        return self._named[1]
+            self._names, self._named = Names(forest, self._names), ("", ())
+        return self._names
 
     def _stays_at_top(self) -> bool:
         """The answer is still coming in, and the cursor has not left the first of it: that is where it stays."""

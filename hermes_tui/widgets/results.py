@@ -50,15 +50,23 @@ class Listed(NamedTuple):
 class Names:
     """What the conversations of a forest are called: titles, projects, agents, ids."""
 
-    def __init__(self, forest: Forest) -> None:
+    def __init__(self, forest: Forest, before: Names | None = None) -> None:
+        """`before` are those of a moment ago."""
         self.forest = forest
+        self._before = before.__dict__.get("_texts") if before is not None else None
 
     @cached_property
     def _texts(self) -> Titles[Conversation]:
         """Made at the first question that is more than words."""
         from hermes_tui.sessions.search.titles import Titles
 
-        return Titles((one, "\n".join(_name(part) for part in one.parts)) for one in self.forest.newest)
+        called = ((one, "\n".join(_name(part) for part in one.parts)) for one in self.forest.newest)
+        before, self._before = self._before, None
+        return Titles(called, before)
+
+    def get_ready(self) -> None:
+        """Do now what the first question would have to wait for. Any thread may call it."""
+        _ = self._texts
 
     def fitting(self, query: Query) -> Sequence[Conversation]:
         """The conversations whose title, project, agent or id fits a query, the newest first: parts of words where

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from datetime import UTC, datetime
 from functools import partial
@@ -20,6 +20,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.app import HermesApp
 from hermes_tui.screens.help import HelpScreen
 from hermes_tui.screens.main import MainScreen
+from hermes_tui.sessions.snapshot import Snapshot
 from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.search_box import LONGEST
 from hermes_tui.widgets.session_rows import Forest
@@ -294,7 +295,12 @@ async def test_the_list_is_there_before_any_store_is_read(program: Program, clau
     async with program(claude_home.home, wait=False) as pilot:
         app = cast(HermesApp, pilot.app)
         refresh = app.manager.catalogue.refresh
-        app.watch_thread._catalogue.refresh = lambda: (gate.wait(30), refresh())[1]  # type: ignore[method-assign]
+
+        def late(agents: Iterable[str] | None = None) -> Snapshot:
+            gate.wait(30)
+            return refresh(agents)
+
+        app.watch_thread._catalogue.refresh = late  # type: ignore[method-assign]
         await until(pilot, lambda: "Known from last time" in screen_text(pilot))
         gate.set()
 

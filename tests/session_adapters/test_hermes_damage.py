@@ -309,5 +309,6 @@ for problem in problems:
             ".hermes/sessions | it cannot be listed: Permission denied",
             ".hermes/profiles/coder/state.db | the database cannot be reached: Permission denied",
             ".hermes/profiles/coder/sessions | it cannot be listed: Permission denied",
+            ".hermes/profiles/coder/memories | it cannot be reached: Permission denied",
             ".hermes/profiles/secret/state.db | it cannot be opened",
         ]

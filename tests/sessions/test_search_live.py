@@ -21,6 +21,7 @@ from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.live import LiveSearch, LiveSnapshot
 from hermes_tui.sessions.search.model import Found, SearchOptions
 from hermes_tui.sessions.search.stores import CatalogueStores
+from hermes_tui.sessions.search.titles import Titles
 from indexing import build
 from session_adapters.base import Environment
 from tiny_home import START, TinyHome
@@ -362,3 +363,25 @@ def test_an_error_before_anything_is_found_is_said_of_the_question_that_met_it(l
     live._stores = stores
     live.ask("question 0")
     assert live.wait(_LONG).total == 40
+
+
+def test_the_first_question_finds_everything_ready(live: LiveSearch, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who has gone to the box will type: what is needed for the first answer is made meanwhile."""
+    ready, made = threading.Event(), 0
+    get_ready, take_apart = CatalogueStores.get_ready, Titles.__init__
+
+    def told(stores: CatalogueStores) -> None:
+        get_ready(stores)
+        ready.set()
+
+    def counted(*given: object) -> None:
+        nonlocal made
+        made += 1
+        take_apart(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(CatalogueStores, "get_ready", told)
+    monkeypatch.setattr(Titles, "__init__", counted)
+    live.ask("")
+    assert ready.wait(_LONG) and made == 1
+    live.ask("title 17")
+    assert names(live.wait(_LONG)) == ["s-17"] and made == 1

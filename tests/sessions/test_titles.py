@@ -38,3 +38,11 @@ def test_those_are_found_that_satisfy_the_query(titles: list[str], query: str, t
     tree = parse(query, typing=typing).tree
     found = [number for number, _ in Titles(enumerate(titles)).matching(tree)]
     assert found == [number for number, title in enumerate(titles) if title and holds(tree, Unit(title))]
+
+
+@given(titles=st.lists(_TITLE, max_size=6), before=st.lists(_TITLE, max_size=6), query=_QUERY.map(" ".join))
+def test_what_was_known_before_makes_no_difference(titles: list[str], before: list[str], query: str) -> None:
+    tree = parse(query, typing=True).tree
+    again = Titles(enumerate(titles), Titles(enumerate(before))).matching(tree)
+    assert [number for number, _ in again] == [number for number, _ in Titles(enumerate(titles)).matching(tree)]
+    assert {number for number, _ in again} <= {number for number, _ in Titles(enumerate(titles)).candidates(tree)}

@@ -141,11 +141,12 @@ class LiveSearch:
         def publish(picture: Picture) -> None:
             self._publish(picture, number)
 
-        if query.empty:
-            publish(Picture(LiveSnapshot(query=query, done=True)))
-            return
         answer: Answer | None = None
         try:
+            if query.empty:
+                publish(Picture(LiveSnapshot(query=query, done=True)))
+                self._get_ready(query)
+                return
             answer = Answer(query, self._stores(query), self._index(), superseded, publish, self._known)
             answer.run()
             self._known = answer.known or self._known
@@ -155,6 +156,13 @@ class LiveSearch:
                 answer.break_off(failure)
             else:
                 publish(Picture(broken_off(LiveSnapshot(query=query), failure)))
+
+    def _get_ready(self, query: Query) -> None:
+        """Who empties the box, or has gone to it, may type next: do now what the first question has to wait for."""
+        stores, index = self._stores(query), self._index()
+        stores.get_ready()
+        if index is not None:
+            index.coverage(stores.sources)
 
     def _publish(self, picture: Picture, number: int) -> None:
         with self._condition:

@@ -72,6 +72,10 @@ class CatalogueStores:
         """See `Stores.titles`."""
         return Titles((one, one.title) for one in self.sessions)
 
+    def get_ready(self) -> None:
+        """Do now what the first question would have to wait for."""
+        _ = self.titles, self.by_place, self.answering
+
     def verdicts(self, condition: SessionFilter) -> Sequence[bool]:
         """See `Stores.verdicts`. Kept while somebody types the words behind a filter."""
         found = self._verdicts.get(condition)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Generic, TypeVar
+from typing import Generic, TypeGuard, TypeVar
 
-from hermes_tui.sessions.query.tree import Tree, Unit, Word, holds
+from hermes_tui.sessions.query.tree import All, Tree, Unit, Word, holds
 from hermes_tui.sessions.scan import needles
 
 __all__ = ["Titles"]
@@ -18,8 +18,10 @@ T = TypeVar("T")
 class Titles(Generic[T]):
     """Things and what each is called. Any thread may ask."""
 
-    def __init__(self, things: Iterable[tuple[T, str]]) -> None:
-        self._units = [(thing, Unit(text)) for thing, text in things if text]
+    def __init__(self, things: Iterable[tuple[T, str]], before: Titles[T] | None = None) -> None:
+        """`before` are those of a moment ago: what is called the same is not taken to pieces again."""
+        known = {unit.passage.text: unit for _, unit in before._units} if before is not None else {}
+        self._units: list[tuple[T, Unit]] = [(thing, known.get(text) or Unit(text)) for thing, text in things if text]
         self._odd = [at for at, (_, unit) in enumerate(self._units) if not unit.passage.plain]
         """Those in which letters may stand for plain ones: they are always looked at."""
         self._text = "\n".join(unit.passage.lower for _, unit in self._units)
@@ -31,12 +33,18 @@ class Titles(Generic[T]):
 
     def matching(self, tree: Tree) -> Sequence[tuple[T, Unit]]:
         """Everything whose text satisfies the tree, in the order given."""
-        if isinstance(tree, Word) and len(tree.tokens) == 1 and tree.tokens[0].isascii():
-            return [self._units[at] for at in sorted(self._saying(tree))]
+        if _is_plain(tree):
+            return self.candidates(tree)
         return [pair for pair in self.candidates(tree) if holds(tree, pair[1])]
 
     def candidates(self, tree: Tree) -> Sequence[tuple[T, Unit]]:
         """Everything whose text satisfies the tree, and some others, in the order given."""
+        words = [one for one in (tree.parts if isinstance(tree, All) else (tree,)) if _is_plain(one)]
+        if words:
+            found = self._saying(words[0])
+            for word in words[1:]:
+                found &= self._saying(word)
+            return [self._units[at] for at in sorted(found)]
         sought = needles(tree)
         if sought is None:
             return self._units
@@ -75,3 +83,8 @@ class Titles(Generic[T]):
             if number + 1 == len(self._starts):
                 return
             at = text.find(needle, self._starts[number + 1])
+
+
+def _is_plain(tree: Tree) -> TypeGuard[Word]:
+    """One word of letters and digits that look like nothing else."""
+    return isinstance(tree, Word) and len(tree.tokens) == 1 and tree.tokens[0].isascii()

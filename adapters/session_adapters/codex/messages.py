@@ -31,11 +31,11 @@ from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
 from session_adapters.times import from_iso
 from session_adapters.transcript import Builder
 
-__all__ = ["CodexBuilder"]
+__all__ = ["SHELL", "CodexBuilder"]
 
 _TURN = re.compile(rb'"type":\s*"task_started"|"role":\s*"user"')
 _ABORTED = "<turn_aborted>"
-_SHELL = "<user_shell_command>"
+SHELL = "<user_shell_command>"
 
 
 class CodexBuilder(TokenBuilder):
@@ -210,7 +210,7 @@ class CodexBuilder(TokenBuilder):
             return
         injected = is_injected(text)
         kind: MessageKind = "message" if bare and not injected else "notice"
-        if text.startswith(_SHELL):
+        if text.startswith(SHELL):
             kind = "command"
         if bare and injected and not self.inherited:
             self.cwd = _cwd_in(text) or self.cwd

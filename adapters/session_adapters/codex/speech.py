@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from session_adapters.batches import Batch
+from session_adapters.codex.messages import SHELL
 from session_adapters.codex.records import (
     CompletedItem,
     Part,
@@ -197,7 +198,7 @@ class Speech:
         if text == echo and last is not None and last.role == "user" and last.kind == "message":
             return
         injected = is_injected(text)
-        kind = "message" if bare and not injected and not text.startswith(_SHELL) else "notice"
+        kind = "message" if bare and not injected and not text.startswith(SHELL) else "notice"
         said = self._say("user", text, kind, item.id, when)
         self._open = None
         self._candidate = None if bare or injected else said
@@ -296,6 +297,3 @@ def _is_summary_call(last: _Said, summary: str) -> bool:
         return True
     said = last.text.strip()
     return last.role == "assistant" and not last.calls and bool(said) and said in summary
-
-
-_SHELL = "<user_shell_command>"

@@ -27,7 +27,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "new")
 # A shell that runs the tests in the background lets them ignore Ctrl-C, and so would every program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "HERMES_TUI_SHARED", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
+_KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV", "CI"}
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -16,7 +16,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from support import SHARED, STORES
+from support import CORPUS, STORES
 
 __all__ = ["RECORDED", "STORES_READ", "make_corpus"]
 
@@ -36,7 +36,7 @@ _FIELDS = {
 def make_corpus(home: Path) -> Path:
     """The benchmark's corpus of size S, which is the same every time, in `home`."""
     home.mkdir(parents=True, exist_ok=True)
-    script = str(SHARED / "bench" / "make_corpus.py")
+    script = str(CORPUS)
     subprocess.run([sys.executable, script, "--home", str(home), "--size", "S"], check=True, capture_output=True)
     return home
 

@@ -5,7 +5,7 @@
                                           [--only start,list,search,typing,queries,costs,agents,big,idle]
                                           [--queries 10000] [--into README.md]
 
-The corpora need the folder `shared` beside the checkout (or HERMES_TUI_SHARED). fast-resume is put beside ours when
+The corpora are written by `tests/corpus/make_corpus.py`. fast-resume is put beside ours when
 its command `fr` is found: `python3 -m venv V && V/bin/pip install fast-resume==2.14.0`, `--fast-resume V/bin/fr`.
 """
 

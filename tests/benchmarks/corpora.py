@@ -11,7 +11,7 @@ from pathlib import Path
 from hermes_tui.demo.claude_records import Scribe, encode
 from hermes_tui.demo.story import Call, Reply, Turn, uuid
 from session_adapters.registry import BUILT_IN
-from support import SHARED
+from support import CORPUS
 
 __all__ = ["Corpora"]
 
@@ -30,7 +30,7 @@ class Corpora:
         home = self.folder / size
         if not (home / "corpus-manifest.json").is_file():
             mix = "60,30,10" if "codex" in BUILT_IN else "90,0,10"
-            command = [sys.executable, str(SHARED / "bench" / "make_corpus.py"), "--home", str(home), "--size", size]
+            command = [sys.executable, str(CORPUS), "--home", str(home), "--size", size]
             print(f"making the corpus {size} …", file=sys.stderr)
             subprocess.run([*command, "--mix", mix], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         return home

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
-__all__ = ["REPOSITORY", "SHARED", "STORES"]
+__all__ = ["CORPUS", "REPOSITORY", "STORES"]
 
 REPOSITORY = Path(__file__).parents[2]
 
-SHARED = Path(os.environ.get("HERMES_TUI_SHARED") or REPOSITORY.parent / "shared")
-"""The folder with the sample stores, beside the checkout."""
+STORES = REPOSITORY / "tests" / "stores"
+"""One folder per agent: what real programs wrote, with its FACTS.md and the expected figures."""
 
-STORES = SHARED / "stores"
+CORPUS = REPOSITORY / "tests" / "corpus" / "make_corpus.py"
+"""The program that writes large made-up homes for the benchmarks and the recall test."""

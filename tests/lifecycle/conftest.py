@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from lifecycle.sample_home import Home
 
 

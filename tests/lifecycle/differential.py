@@ -36,7 +36,7 @@ from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
 from hermes_tui.lifecycle.store import SessionStore
-from lifecycle.oracle import Oracle, OracleError
+from oracle.hermes import Oracle, OracleError
 
 __all__ = ["Lanes", "run"]
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.lifecycle.state_db import SessionDB
-from lifecycle.oracle import Oracle, OracleError
+from oracle.hermes import Oracle, OracleError
 
 __all__ = ["Pair", "steps"]
 

@@ -15,7 +15,7 @@ from hermes_tui.lifecycle.configuration import GatewayConfig, config_of_store, r
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.source import SessionSource
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from lifecycle.samples import NOON, examples, record
 
 FLAGS = ("group_sessions_per_user", "thread_sessions_per_user", "multiplex_profiles", "write_sessions_json")

@@ -14,7 +14,7 @@ from hermes_tui.lifecycle.context import build_session_context
 from hermes_tui.lifecycle.context_prompt import build_session_context_prompt
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.source import HomeChannel, SessionSource
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from lifecycle.samples import NOON, PLATFORMS, examples, record, sources
 
 _WITH_TOKEN = ("telegram", "discord", "slack", "mattermost", "matrix")

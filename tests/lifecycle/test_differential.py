@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lifecycle.differential import run
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 
 
 def test_no_difference_in_any_step(hermes: Oracle) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.source import HomeChannel, SessionContext, SessionSource
-from lifecycle.oracle import Oracle, OracleError
+from oracle.hermes import Oracle, OracleError
 from lifecycle.samples import PLATFORMS, examples, record, sources
 from support import STORES
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.keys import build_session_key, is_shared_multi_user_session, key_parts
 from hermes_tui.lifecycle.source import SessionSource
-from lifecycle.oracle import Oracle, OracleError
+from oracle.hermes import Oracle, OracleError
 from lifecycle.samples import PLATFORMS, examples, sources
 
 REFUSED = "ValueError: min()"

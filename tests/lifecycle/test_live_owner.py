@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from hermes_tui.errors import LaneNotFound
 from hermes_tui.lifecycle.operations import Outcome, Plan
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from lifecycle.worlds import ANA, BOB, World, gateway
 
 SHARED: tuple[Mapping[str, Any], ...] = tuple(

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.errors import OperationRefused
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from lifecycle.worlds import ANA, BOB, KEY, World, gateway
 
 

@@ -12,7 +12,7 @@ import pytest
 from hermes_tui.errors import LaneNotFound, OperationRefused, ValidationError
 from hermes_tui.lifecycle.lanes import board
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from lifecycle.sample_home import LIVE, Home
 from lifecycle.worlds import ANA, BOB, KEY, World, gateway
 from tiny_home import tree_hash

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lifecycle.oracle import Oracle, OracleError, oracle_python
+from oracle.hermes import Oracle, OracleError, oracle_python
 
 ANA = {"platform": "telegram", "chat_id": "1", "user_id": "1", "user_name": "Ana"}
 

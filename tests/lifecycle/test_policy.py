@@ -25,7 +25,7 @@ from hermes_tui.lifecycle.policy import (
     reset_words,
     should_reset,
 )
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from lifecycle.samples import NOON, examples, policies, record
 from lifecycle.zones import RULES, jumps, zone_of
 

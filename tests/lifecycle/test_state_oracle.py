@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.state_db import TitleRefused, sanitize_title
-from lifecycle.oracle import Oracle, OracleError
+from oracle.hermes import Oracle, OracleError
 from lifecycle.samples import examples
 from lifecycle.state_steps import Pair, Step, steps
 

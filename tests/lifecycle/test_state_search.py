@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.state_db import SessionDB, sanitize_query
 from hermes_tui.lifecycle.state_db.failures import QueryRefused
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from lifecycle.samples import examples
 from support import STORES
 

@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from hermes_tui.lifecycle.state_db import SessionDB
-from lifecycle.oracle import Oracle, oracle_python
+from oracle.hermes import Oracle, oracle_python
 from session_adapters.sqlite import read_database
 from support import REPOSITORY
 

@@ -24,7 +24,7 @@ from hermes_tui.lifecycle.recovery import auto_resumable, count_busy, mark_clean
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
 from hermes_tui.lifecycle.store import SessionStore
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 
 ANA = SessionSource(platform="telegram", chat_id="1", user_id="1", chat_name="Ana")
 BOB = SessionSource(platform="telegram", chat_id="2", user_id="2")

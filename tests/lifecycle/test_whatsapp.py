@@ -18,7 +18,7 @@ from hermes_tui.lifecycle.whatsapp import (
     canonical_whatsapp_identifier,
     normalize_whatsapp_identifier,
 )
-from lifecycle.oracle import Oracle, OracleError
+from oracle.hermes import Oracle, OracleError
 from lifecycle.samples import examples
 
 NAMES = ("1", "22", "333", "4444", "55555", "999000111", "15551234567", "a.b", "x-y")

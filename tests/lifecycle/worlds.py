@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from hermes_tui.lifecycle.operations import Audit, Operations, Outcome, Plan, Record, Request
-from lifecycle.oracle import Oracle, oracle_python
+from oracle.hermes import Oracle, oracle_python
 from session_adapters.base import Environment
 
 __all__ = ["ANA", "BOB", "KEY", "NOON", "World", "gateway"]

@@ -20,7 +20,7 @@ from hermes_tui.sessions.search.gather import Part
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import Found, Match, SearchOptions
 from indexing import build
-from lifecycle.oracle import Oracle
+from oracle.hermes import Oracle
 from session_adapters.base import Environment
 from session_adapters.hermes import HermesAdapter
 from session_adapters.model import SessionSummary

@@ -33,7 +33,7 @@ from naive_search import claude_said, codex_said, folded, hermes_said, pieces, s
 from session_adapters.base import Environment
 from session_adapters.model import ToolCall
 from session_adapters.registry import BUILT_IN
-from support import SHARED, STORES
+from support import CORPUS, STORES
 
 HOMES = sorted(
     path.relative_to(STORES)
@@ -214,7 +214,7 @@ def test_hermes_by_sql(relative: Path, store: Callable[..., Path], tmp_path: Pat
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two hundred made-up sessions of Claude Code, Codex and Hermes."""
     home = tmp_path_factory.mktemp("corpus") / "home"
-    made = (sys.executable, str(SHARED / "bench" / "make_corpus.py"), "--home", str(home), "--size", "S")
+    made = (sys.executable, str(CORPUS), "--home", str(home), "--size", "S")
     subprocess.run(made, check=True, capture_output=True)
     return home
 

@@ -12,11 +12,11 @@
 
 An exception of Hermes' raises `OracleError` with its name and text. The clock is that of the lanes alone; rows of
 the sessions bear the real time. In a test: the fixture `hermes` of `tests/lifecycle/conftest.py`, or from elsewhere
-`from lifecycle.oracle import Oracle`. One process serves thousands of questions: `home_is(path)` moves it to
+`from oracle.hermes import Oracle`. One process serves thousands of questions: `home_is(path)` moves it to
 another home.
 
 The environment (98 MB, ten seconds) is made once, by whoever needs it first, in `HERMES_TUI_ORACLE_VENV` or in the
-user's cache directory. `python tests/lifecycle/oracle.py` makes it beforehand.
+user's cache directory. `python tests/oracle/hermes.py` makes it beforehand.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from oracle.hermes import Oracle
 from lifecycle.sample_home import Home
+from oracle.hermes import Oracle
 
 
 @pytest.fixture(scope="session")

@@ -15,8 +15,8 @@ from hermes_tui.lifecycle.configuration import GatewayConfig, config_of_store, r
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.source import SessionSource
-from oracle.hermes import Oracle
 from lifecycle.samples import NOON, examples, record
+from oracle.hermes import Oracle
 
 FLAGS = ("group_sessions_per_user", "thread_sessions_per_user", "multiplex_profiles", "write_sessions_json")
 

@@ -14,8 +14,8 @@ from hermes_tui.lifecycle.context import build_session_context
 from hermes_tui.lifecycle.context_prompt import build_session_context_prompt
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.source import HomeChannel, SessionSource
-from oracle.hermes import Oracle
 from lifecycle.samples import NOON, PLATFORMS, examples, record, sources
+from oracle.hermes import Oracle
 
 _WITH_TOKEN = ("telegram", "discord", "slack", "mattermost", "matrix")
 """Platforms that count as connected once they have a token."""

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.source import HomeChannel, SessionContext, SessionSource
-from oracle.hermes import Oracle, OracleError
 from lifecycle.samples import PLATFORMS, examples, record, sources
+from oracle.hermes import Oracle, OracleError
 from support import STORES
 
 NOON = datetime(2026, 7, 21, 12, 0, 0, 123456)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.keys import build_session_key, is_shared_multi_user_session, key_parts
 from hermes_tui.lifecycle.source import SessionSource
-from oracle.hermes import Oracle, OracleError
 from lifecycle.samples import PLATFORMS, examples, sources
+from oracle.hermes import Oracle, OracleError
 
 REFUSED = "ValueError: min()"
 """What Hermes raises for an identifier of WhatsApp's with a character that no identifier has; ours is normalised."""

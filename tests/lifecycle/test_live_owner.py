@@ -19,8 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from hermes_tui.errors import LaneNotFound
 from hermes_tui.lifecycle.operations import Outcome, Plan
-from oracle.hermes import Oracle
 from lifecycle.worlds import ANA, BOB, World, gateway
+from oracle.hermes import Oracle
 
 SHARED: tuple[Mapping[str, Any], ...] = tuple(
     {"platform": "discord", "chat_id": "7", "chat_type": "thread", "user_id": user, "thread_id": "7"} for user in "12"

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.errors import OperationRefused
-from oracle.hermes import Oracle
 from lifecycle.worlds import ANA, BOB, KEY, World, gateway
+from oracle.hermes import Oracle
 
 
 @pytest.fixture

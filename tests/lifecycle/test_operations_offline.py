@@ -12,9 +12,9 @@ import pytest
 from hermes_tui.errors import LaneNotFound, OperationRefused, ValidationError
 from hermes_tui.lifecycle.lanes import board
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
-from oracle.hermes import Oracle
 from lifecycle.sample_home import LIVE, Home
 from lifecycle.worlds import ANA, BOB, KEY, World, gateway
+from oracle.hermes import Oracle
 from tiny_home import tree_hash
 
 CLEAR = "agent:main:telegram:group:-100700001:12"

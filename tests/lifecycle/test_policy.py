@@ -25,9 +25,9 @@ from hermes_tui.lifecycle.policy import (
     reset_words,
     should_reset,
 )
-from oracle.hermes import Oracle
 from lifecycle.samples import NOON, examples, policies, record
 from lifecycle.zones import RULES, jumps, zone_of
+from oracle.hermes import Oracle
 
 TICK = timedelta(microseconds=1)
 

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.state_db import TitleRefused, sanitize_title
-from oracle.hermes import Oracle, OracleError
 from lifecycle.samples import examples
 from lifecycle.state_steps import Pair, Step, steps
+from oracle.hermes import Oracle, OracleError
 
 many = examples(40)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hermes_tui.lifecycle.state_db import SessionDB, sanitize_query
 from hermes_tui.lifecycle.state_db.failures import QueryRefused
-from oracle.hermes import Oracle
 from lifecycle.samples import examples
+from oracle.hermes import Oracle
 from support import STORES
 
 many = examples(50)

@@ -18,8 +18,8 @@ from hermes_tui.lifecycle.whatsapp import (
     canonical_whatsapp_identifier,
     normalize_whatsapp_identifier,
 )
-from oracle.hermes import Oracle, OracleError
 from lifecycle.samples import examples
+from oracle.hermes import Oracle, OracleError
 
 NAMES = ("1", "22", "333", "4444", "55555", "999000111", "15551234567", "a.b", "x-y")
 FORMS = ("{}", "+{}", "{}@lid", "{}@s.whatsapp.net", "{}:47@s.whatsapp.net", " {} ")

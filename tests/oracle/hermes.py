@@ -15,8 +15,8 @@ the sessions bear the real time. In a test: the fixture `hermes` of `tests/lifec
 `from oracle.hermes import Oracle`. One process serves thousands of questions: `home_is(path)` moves it to
 another home.
 
-The environment (98 MB, ten seconds) is made once, by whoever needs it first, in `HERMES_TUI_ORACLE_VENV` or in the
-user's cache directory. `python tests/oracle/hermes.py` makes it beforehand.
+The environment (240 MB, twenty seconds) is that of `oracle.gateway` too. It is made once, by whoever needs it first,
+in `HERMES_TUI_ORACLE_VENV` or in the user's cache directory. `python tests/oracle/hermes.py` makes it beforehand.
 """
 
 from __future__ import annotations
@@ -39,20 +39,12 @@ import platformdirs
 
 __all__ = ["Oracle", "OracleError", "oracle_python"]
 
-_REQUIREMENTS = (
-    "hermes-agent==0.19.0",
-    "pyyaml>=6,<7",
-    "requests>=2.33,<3",
-    "urllib3",
-    "idna",
-    "certifi",
-    "charset-normalizer",
-)
-"""All that the modules in question import; installed without dependencies, the whole would be 240 MB."""
+_REQUIREMENTS = ("hermes-agent==0.19.0", "aiohttp>=3.9,<4")
+"""What it asks for itself, and what its iMessage adapter needs, through which `oracle.gateway` talks to it."""
 _SURROUNDINGS = dict(os.environ)
 """As it was before the tests got homes of their own: pip's settings, the cache directory."""
 _NAMED = _SURROUNDINGS.get("HERMES_TUI_ORACLE_VENV")
-_PLACE = Path(_NAMED) if _NAMED else platformdirs.user_cache_path("hermes-tui-tests") / "hermes-0.19.0"
+_PLACE = Path(_NAMED) if _NAMED else platformdirs.user_cache_path("hermes-tui-tests") / "hermes-agent-0.19.0"
 _WAIT = 120.0
 """Seconds for one reply, on a machine that is busy with other tests."""
 
@@ -65,17 +57,17 @@ class OracleError(Exception):
 def oracle_python() -> Path:
     """The interpreter of the oracle's environment, which is made if there is none. Raises `RuntimeError`."""
     place, wanted = _PLACE, "\n".join(_REQUIREMENTS)
-    ready = place / "ready.txt"
+    ready, python = place / "ready.txt", place / "bin" / "python"
     place.parent.mkdir(parents=True, exist_ok=True)
     with place.with_name(f"{place.name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not ready.exists() or ready.read_text() != wanted:
+        # Its interpreter is a link, which leads nowhere once the Python that made it is gone.
+        if not python.exists() or not ready.exists() or ready.read_text() != wanted:
             shutil.rmtree(place, ignore_errors=True)
             _run(_base_python(), "-m", "venv", str(place))
-            quiet = ("--quiet", "--disable-pip-version-check", "--no-deps")
-            _run(str(place / "bin" / "python"), "-m", "pip", "install", *quiet, *_REQUIREMENTS)
+            _run(str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *_REQUIREMENTS)
             ready.write_text(wanted)
-    return place / "bin" / "python"
+    return python
 
 
 def _base_python() -> str:

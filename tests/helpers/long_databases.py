@@ -1,0 +1,14 @@
+"""Puts long rows into the databases of sample stores."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from long_files import Added
+
+__all__ = ["lengthen_databases"]
+
+
+def lengthen_databases(agent: str, home: Path) -> list[Added]:
+    """Nothing yet."""
+    return []

@@ -63,8 +63,8 @@ class Looking(Screen[None]):
         near = [row.conversation for row in sessions.rows[top : top + sessions.size.height]]
         wishes: dict[str, Wish] = {}
         for conversation in [*here, *near]:
-            if conversation is not None and conversation.key in self._main._found:
-                result = self._main._found[conversation.key]
+            if conversation is not None:
+                result = self._main._found.get(conversation.key)
                 summary = result.summary if result is not None else conversation.tip
                 if result is not None or not wishes:
                     wishes.setdefault(summary.unified_id, Wish(summary.unified_id, summary.path, not wishes))
@@ -88,10 +88,10 @@ class Looking(Screen[None]):
         conversation = main.sessions.highlighted
         if query is None or self._main._question is None or not main.is_wide:
             return
-        if conversation is None or conversation.key not in self._main._found:
+        if conversation is None:
             main.preview.show(None, None, "", finder(query))
             return
-        result = self._main._found[conversation.key]
+        result = self._main._found.get(conversation.key)
         summary = result.summary if result is not None else conversation.tip
         seen = self.seen_of(query, summary.unified_id)
         if seen is not None and not seen.whole:

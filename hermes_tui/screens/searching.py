@@ -22,7 +22,7 @@ from hermes_tui.screens.looking import Looking
 from hermes_tui.screens.offering import Offering
 from hermes_tui.watch import Slot
 from hermes_tui.widgets.header import SEARCHING
-from hermes_tui.widgets.results import Listed, Names, answer_of, broken_rows, listed, nothing_rows
+from hermes_tui.widgets.results import Listed, Names, answer_of, broken_rows, left, listed, nothing_rows
 from hermes_tui.widgets.session_rows import Conversation, Forest, Snippet
 from hermes_tui.widgets.transcript.loading import Kept
 
@@ -160,7 +160,7 @@ class Searching(FoundActions, Looking, Offering):
         if only and text == only_text:
             self._keep_place()
             self._forget_answer()
-            main.sessions.set_filter(text, only)
+            main.sessions.set_filter(only)
         else:
             self._ask(text)
         main.said()
@@ -172,7 +172,7 @@ class Searching(FoundActions, Looking, Offering):
         query = parse(text, typing=True)
         if query.empty:
             self._forget_answer()
-            main.sessions.set_filter("")
+            main.sessions.set_filter(None)
             if not text:
                 self._bring_back()
             return
@@ -265,7 +265,10 @@ class Searching(FoundActions, Looking, Offering):
             self._late.stop()
             self._late = None
         main, query = self._main, snapshot.query
-        found = listed(snapshot, main.sessions.forest, self._fitting(query))
+        if snapshot.sessions is not None:
+            found = left(snapshot.sessions, main.sessions.forest)
+        else:
+            found = listed(snapshot, main.sessions.forest, self._fitting(query))
         if not found.conversations and (not snapshot.done or self._is_early):
             main.said()
             return  # what is there stays until it is known that nothing takes its place
@@ -307,6 +310,9 @@ class Searching(FoundActions, Looking, Offering):
     def _show_rows(self, *, top: bool = False) -> None:
         main, query, snapshot = self._main, self.query_shown, self._snapshot_shown
         if query is None or snapshot is None:
+            return
+        if self._listed.conversations and snapshot.sessions is not None:
+            main.sessions.set_filter(snapshot.sessions, top=top)
             return
         if not self._listed.conversations and snapshot.failure:
             answer = broken_rows(query, snapshot.failure, main.sessions.size.width)

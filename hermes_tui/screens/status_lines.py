@@ -76,8 +76,8 @@ class StatusLines(Screen[None]):
     def _show_counts(self) -> None:
         sessions = self.snapshot.sessions
         shown = self.found_total
-        if shown is None and self.sessions.is_filtered:
-            shown = sum(row.conversation is not None for row in self.sessions.rows)
+        if shown is None:
+            shown = self.sessions.left
         self.query_one(Header).show(
             shown=shown,
             more=self.found_more,

@@ -1,4 +1,5 @@
 """What the list shows of a search: the conversations that were found, each with a line of text around the match.
+Filters alone narrow the list instead: `left`.
 
 Found are those that the search names, and those whose title, project, agent or id has all the words in it: parts of
 words, too. Nothing here looks at a store.
@@ -6,7 +7,7 @@ words, too. Nothing here looks at a store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import islice
 from textwrap import wrap
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.search.model import Result
     from hermes_tui.sessions.search.titles import Titles
 
-__all__ = ["Listed", "Names", "answer_of", "broken_rows", "finder", "listed", "nothing_rows", "snippet_of"]
+__all__ = ["Listed", "Names", "answer_of", "broken_rows", "finder", "left", "listed", "nothing_rows", "snippet_of"]
 
 
 _MOST = 200
@@ -130,6 +131,12 @@ def listed(snapshot: LiveSnapshot, forest: Forest, names: Sequence[Conversation]
         total += len(named)  # else they may be among those that are not shown
     least = snapshot.more or (hidden and bool(named))
     return Listed(order[:_MOST], total, least, snapshot.ranked, hidden or snapshot.more or there + len(named) > _MOST)
+
+
+def left(sessions: Iterable[str], forest: Forest) -> Listed:
+    """What filters alone leave of the list, by unified id: every session counts by itself."""
+    homes = [home for one in sessions if (home := forest.by_session.get(one)) is not None]
+    return Listed([(one, None) for one in dict.fromkeys(homes)], len(homes))
 
 
 def finder(query: Query) -> Callable[[str], Sequence[tuple[int, int]]]:

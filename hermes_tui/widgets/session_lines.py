@@ -15,7 +15,7 @@ from textual.widget import Widget
 from hermes_tui.clock import Clock
 from hermes_tui.widgets.row_painter import Painter, Parts
 from hermes_tui.widgets.session_line import Writer, columns_for, containing
-from hermes_tui.widgets.session_rows import Conversation, Forest, Row, Wanted
+from hermes_tui.widgets.session_rows import Conversation, Forest, Row
 from hermes_tui.widgets.states import State
 
 __all__ = ["Answer", "SessionLines"]
@@ -73,7 +73,8 @@ class SessionLines(ScrollView):
         self._badges = badges
         self._forest = Forest()
         self._unfolded: set[str] = set()
-        self._words: tuple[Wanted, ...] = ()
+        self._only: frozenset[str] | None = None
+        """Unified ids of the sessions that the filter leaves; None without a filter."""
         self._answer: Answer | None = None
         self._marked: list[str] = []
         """Keys of conversations, the one that was marked first at first."""
@@ -114,11 +115,6 @@ class SessionLines(ScrollView):
         return self._rows[self._cursor].conversation if 0 <= self._cursor < len(self._rows) else None
 
     @property
-    def words(self) -> Sequence[Wanted]:
-        """What is filtered by."""
-        return self._words
-
-    @property
     def marked(self) -> Sequence[Conversation]:
         """The conversations that are marked for a comparison, at most two, in the order in which they were."""
         found = (self._forest.by_session.get(key) for key in self._marked)
@@ -155,31 +151,41 @@ class SessionLines(ScrollView):
     @property
     def is_filtered(self) -> bool:
         """Not all conversations are shown."""
-        return bool(self._words) or self._answer is not None
+        return self._only is not None or self._answer is not None
+
+    @property
+    def left(self) -> int | None:
+        """How many sessions the filter leaves; None without one."""
+        return None if self._only is None else sum(one in self._forest.by_session for one in self._only)
 
     @property
     def answer(self) -> Answer | None:
         """What a search has found, while that is shown."""
         return self._answer
 
-    def set_filter(self, text: str, only: frozenset[str] = frozenset()) -> None:
-        """Show only conversations that match all words of `text`, or hold a session of `only` where there is one.
-        The first filter remembers where one was; an empty one goes back there."""
-        words: tuple[Wanted, ...] = (only,) if only else tuple(text.lower().split())
-        if words == self._words and self._answer is None:
+    def set_filter(self, only: frozenset[str] | None, *, top: bool = True) -> None:
+        """Show only conversations that hold one of these sessions (unified ids), unfolded below what they came from;
+        None: all, as it was before the first filter. `top`: as in `set_answer`."""
+        if only == self._only and self._answer is None:
             return
         self._remember()
-        self._words, self._answer = words, None
-        if words:
+        highlighted = self.highlighted
+        self._only, self._answer = only, None
+        if only is None:
+            self._go_back()
+            return
+        if top:
+            way = self._forest.way_to(only)
+            self._unfolded |= {above.key for key in way if (above := self._forest.above.get(key)) is not None}
             self._lay("", 0, top=True)
         else:
-            self._go_back()
+            self._lay(highlighted.key if highlighted else "", self._cursor)
 
     def set_answer(self, answer: Answer, *, top: bool) -> None:
         """Show what a search has found; with `top` from its beginning, else where the cursor is."""
         self._remember()
         highlighted = self.highlighted
-        self._words, self._answer = (), answer
+        self._only, self._answer = None, answer
         if top:
             self._lay("", 0, top=True)
         else:
@@ -215,7 +221,8 @@ class SessionLines(ScrollView):
         if self._answer is not None:
             self._rows = list(self._answer.rows)
         else:
-            self._rows = self._forest.rows(self._clock, self._unfolded, self._words)
+            only = None if self._only is None else self._forest.way_to(self._only)
+            self._rows = self._forest.rows(self._clock, self._unfolded, only)
         found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
         self._cursor = found if found >= 0 else self._first_match() if top else self._near(index)
         self._hold(len(self._rows))
@@ -249,9 +256,10 @@ class SessionLines(ScrollView):
             self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
 
     def _first_match(self) -> int:
-        """The first row that matches the filter itself, not only by something below it; -1 when there is none."""
+        """The first row that the filter leaves itself, not only for something below it; -1 when there is none."""
         rows = enumerate(row.conversation for row in self._rows)
-        return next((at for at, one in rows if one is not None and one.matches(self._words)), -1)
+        only = self._only
+        return next((at for at, one in rows if one is not None and (only is None or one.holds(only))), -1)
 
     def _near(self, index: int) -> int:
         """The row with a conversation at `index` or nearest to it; -1 when there is none."""
@@ -285,10 +293,7 @@ class SessionLines(ScrollView):
         if self._base is None:
             self._base = self.rich_style  # asks all ancestors
         now, base = self._clock.now(), self._base
-        if self._answer is not None:
-            find = self._answer.find
-        else:
-            find = containing([word for word in self._words if isinstance(word, str)])
+        find = self._answer.find if self._answer is not None else containing(())
         writer = Writer(width, columns, now, self._badges, find, self.lane_state, self._marked)
         return Painter(writer, base, self._purpose)
 

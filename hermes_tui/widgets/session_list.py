@@ -10,7 +10,7 @@ from textual.message import Message
 
 from hermes_tui.keymap import bindings
 from hermes_tui.widgets.session_lines import SessionLines
-from hermes_tui.widgets.session_rows import Conversation
+from hermes_tui.widgets.session_rows import Conversation, Row
 
 __all__ = ["SessionList"]
 
@@ -121,46 +121,50 @@ class SessionList(SessionLines, can_focus=True):
     def action_toggle_fold(self) -> None:
         """Unfold or fold what is under the cursor."""
         conversation = self.highlighted
-        if conversation is None or not conversation.children or self._answer is not None:
-            self.post_message(self.Refused("Nothing to unfold: no fork or helper came from this session."))
+        if conversation is None or self._rows[self._cursor].unfolded is None:
+            self.post_message(self.Refused(self._why_flat(conversation)))
             return
         self._unfolded ^= {conversation.key}
         self._lay(conversation.key, self._cursor)
 
+    def _why_flat(self, conversation: Conversation | None) -> str:
+        """Why there is nothing to fold on the row under the cursor."""
+        if conversation is None:
+            return "There is no session here to unfold."
+        if self._answer is not None:
+            return "Nothing to unfold: each session that was found stands in a row of its own."
+        if conversation.children:
+            return "Nothing to unfold: the filter leaves no fork or helper of this session."
+        return "Nothing to unfold: no fork or helper came from this session."
+
     def action_unfold(self) -> None:
         """Unfold; if it is unfolded already, go to the first below."""
-        conversation = self.highlighted
-        if conversation is None or not conversation.children:
-            return
-        if conversation.key not in self._unfolded:
-            self.action_toggle_fold()
-        else:
+        if self.highlighted is not None and self._rows[self._cursor].unfolded:
             self.action_move(1)
+        else:
+            self.action_toggle_fold()
 
     def action_fold(self) -> None:
         """Fold; where nothing is unfolded, go to where this came from."""
-        conversation = self.highlighted
-        if conversation is None:
-            return
-        if conversation.key in self._unfolded and conversation.children:
+        here = self._rows[self._cursor] if self.highlighted is not None else Row()
+        if here.unfolded:
             self.action_toggle_fold()
-            return
-        depth = len(self._rows[self._cursor].guide)
-        for at in range(self._cursor - 1, -1, -1):
-            row = self._rows[at]
-            if row.conversation is None:
-                return
-            if len(row.guide) < depth:
-                self.move_to(at)
-                return
+        elif here.guide:
+            above = range(self._cursor - 1, -1, -1)
+            self.move_to(next(at for at in above if len(self._rows[at].guide) < len(here.guide)))
+        else:
+            self.post_message(self.Refused("Nothing to fold: nothing is unfolded below this row."))
 
     def action_toggle_all(self) -> None:
         """Fold everything if anything is unfolded, else unfold everything."""
         conversation = self.highlighted
-        if self._unfolded:
+        if self._answer is not None or all(row.unfolded is None for row in self._rows):
+            self.post_message(self.Refused("Nothing to unfold: no session here has a fork or helper below it."))
+            return
+        if any(row.unfolded for row in self._rows):
             self._unfolded = set()
         else:
-            self._unfolded = {one.key for one in self._forest.by_session.values() if one.children}
+            self._unfolded = {one.key for one in self._forest.above.values()}
         self._lay(conversation.key if conversation else "", self._cursor)
 
     # Events ------------------------------------------------------------------------------------------------

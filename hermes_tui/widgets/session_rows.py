@@ -7,7 +7,7 @@ conversations; that happens at every key typed into the filter.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple
@@ -15,10 +15,7 @@ from typing import NamedTuple
 from hermes_tui.clock import Clock
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
 
-__all__ = ["Conversation", "Forest", "Headings", "Row", "Snippet", "Wanted", "day_heading", "project_of"]
-
-Wanted = str | frozenset[str]
-"""What a filter asks for: a word, or one of these sessions by unified id."""
+__all__ = ["Conversation", "Forest", "Headings", "Row", "Snippet", "day_heading", "project_of"]
 
 
 class Conversation:
@@ -69,23 +66,19 @@ class Conversation:
         """Counts are lower bounds."""
         return any(part.partial for part in self.parts)
 
-    def matches(self, words: Sequence[Wanted]) -> bool:
-        """Whether every word (lower case) stands in a title, the project, the agent or an id of it, and a part of it
-        in every set."""
-        return all(
-            word in self.haystack if isinstance(word, str) else any(part.unified_id in word for part in self.parts)
-            for word in words
-        )
+    def holds(self, sessions: Collection[str]) -> bool:
+        """Whether one of its parts is among these unified ids."""
+        return any(part.unified_id in sessions for part in self.parts)
 
     @property
     def haystack(self) -> str:
-        """What `matches` looks in."""
+        """What `Forest.containing` looks in: titles, projects, the agent and ids, in lower case."""
         if not self._haystack:
             self.prepare()
         return self._haystack
 
     def prepare(self) -> None:
-        """Work out what `matches` looks in."""
+        """Work out `haystack`."""
         self._haystack = "\n".join(text for part in self.parts for text in _searched(part)).lower()
 
 
@@ -136,14 +129,16 @@ class Forest:
                 home[part.unified_id] = conversation
         self.by_session = home
         """Unified id of any session → the conversation it is part of."""
-        self.roots = _hang(home)
+        self.above: Mapping[str, Conversation] = _hang(home)
+        """Key of a fork or helper → the conversation it came from."""
+        self.roots = [one for one in dict.fromkeys(home.values()) if one.key not in self.above]
         _settle(self.roots)
 
     def __len__(self) -> int:
         return len(self.by_session)
 
     def prepare(self) -> Forest:
-        """Work out what a filter looks in: in the thread that reads, not at the filter's first key. Itself."""
+        """Work out what a search looks in: in the thread that reads, not at the search's first key. Itself."""
         for conversation in self.newest:
             conversation.prepare()
         return self
@@ -162,25 +157,30 @@ class Forest:
             found = [one for one in found if word in one.haystack]
         return found
 
-    def rows(self, clock: Clock, unfolded: Collection[str] = (), words: Sequence[Wanted] = ()) -> list[Row]:
-        """The lines to show. With `words`, only conversations that match and the way to them, unfolded."""
+    def way_to(self, sessions: Iterable[str]) -> frozenset[str]:
+        """Keys of the conversations that hold one of these sessions (unified ids), and of all above them."""
+        found: set[str] = set()
+        for unified in sessions:
+            one = self.by_session.get(unified)
+            while one is not None and one.key not in found:
+                found.add(one.key)
+                one = self.above.get(one.key)
+        return frozenset(found)
+
+    def rows(self, clock: Clock, unfolded: Collection[str] = (), only: Collection[str] | None = None) -> list[Row]:
+        """The lines to show, of the conversations with these keys alone where `only` is given."""
         rows: list[Row] = []
         heading = ""
         headings = Headings(clock)
         for root in self.roots:
-            wanted = None
-            if words:
-                if not root.children:
-                    if not root.matches(words):
-                        continue
-                elif root.key not in (wanted := _wanted(root, words)):
-                    continue
+            if only is not None and root.key not in only:
+                continue
             label = headings.of(root.activity)
             if label != heading:
                 heading = label
                 rows.append(Row(label, names=not rows))
             if root.children:
-                _lay_out(rows, root, unfolded, wanted)
+                _lay_out(rows, root, unfolded, only)
             else:
                 rows.append(Row("", root))
         return rows
@@ -257,8 +257,8 @@ def _first_part(session: SessionSummary, by_id: dict[str, SessionSummary]) -> st
     return current.unified_id
 
 
-def _hang(home: dict[str, Conversation]) -> list[Conversation]:
-    """Put each fork and helper under the conversation it came from; what is left over are the roots."""
+def _hang(home: dict[str, Conversation]) -> dict[str, Conversation]:
+    """Put each fork and helper under the conversation it came from; key → that conversation."""
     above: dict[str, Conversation] = {}
     conversations = {id(conversation): conversation for conversation in home.values()}
     for conversation in conversations.values():
@@ -268,7 +268,7 @@ def _hang(home: dict[str, Conversation]) -> list[Conversation]:
             if parent is not None and not _is_above(conversation, parent, above):
                 above[conversation.key] = parent
                 parent.children.append(conversation)
-    return [conversation for conversation in conversations.values() if conversation.key not in above]
+    return above
 
 
 def _is_above(conversation: Conversation, other: Conversation | None, above: dict[str, Conversation]) -> bool:
@@ -299,34 +299,17 @@ def _newest_first(conversation: Conversation) -> tuple[datetime, str]:
     return conversation.activity, conversation.key
 
 
-def _wanted(root: Conversation, words: Sequence[Wanted]) -> set[str]:
-    """Keys of the conversations under `root` that match, and of those on the way to them."""
-    wanted: set[str] = set()
-    stack: list[tuple[Conversation, tuple[str, ...]]] = [(root, ())]
-    while stack:
-        conversation, way = stack.pop()
-        here = (*way, conversation.key)
-        if conversation.matches(words):
-            wanted.update(here)
-        stack.extend((child, here) for child in conversation.children)
-    return wanted
-
-
-def _lay_out(rows: list[Row], root: Conversation, unfolded: Collection[str], wanted: set[str] | None) -> None:
+def _lay_out(rows: list[Row], root: Conversation, unfolded: Collection[str], only: Collection[str] | None) -> None:
     """Append `root` and what is unfolded below it. A stack, not recursion: forks of forks may go deep."""
     stack: list[tuple[Conversation, str, str]] = [(root, "", "")]
     while stack:
         conversation, own, below = stack.pop()
         children: Sequence[Conversation] = conversation.children
-        if wanted is not None:
-            matching = [child for child in children if child.key in wanted]
-            opened = bool(matching) or conversation.key in unfolded
-            shown = children if conversation.key in unfolded else matching
-        else:
-            opened = conversation.key in unfolded
-            shown = children if opened else ()
-        rows.append(Row(conversation=conversation, guide=own, unfolded=bool(opened) if children else None))
-        last = len(shown) - 1
-        for index in range(last, -1, -1):
+        if only is not None:
+            children = [child for child in children if child.key in only]
+        opened = conversation.key in unfolded
+        rows.append(Row(conversation=conversation, guide=own, unfolded=opened if children else None))
+        last = len(children) - 1
+        for index in range(last, -1, -1) if opened else ():
             end = index == last
-            stack.append((shown[index], below + ("└ " if end else "├ "), below + ("  " if end else "│ ")))
+            stack.append((children[index], below + ("└ " if end else "├ "), below + ("  " if end else "│ ")))

@@ -10,7 +10,8 @@ from textual.geometry import Region
 
 from hermes_tui.clock import Clock
 from hermes_tui.themes import THEMES
-from hermes_tui.widgets.session_line import columns_for
+from hermes_tui.widgets.session_line import columns_for, containing
+from hermes_tui.widgets.session_lines import Answer
 from hermes_tui.widgets.session_list import SessionList
 from hermes_tui.widgets.session_rows import Forest
 from hermes_tui.widgets.states import State
@@ -302,16 +303,17 @@ async def test_filter_and_back_to_exactly_where_one_was() -> None:
         for key in ("pagedown", "pagedown", "pagedown", "down"):
             await pilot.press(key)
         before = (app.here, app.list.cursor, app.list.scroll_y)
-        app.list.set_filter("project3")
+        third = {one.unified_id for one in many(100) if (one.cwd or "").endswith("3")}
+        app.list.set_filter(frozenset(third))
         await pilot.pause()
         assert app.list.scroll_y == 0
-        assert len(app.list.rows) == 1 + sum((one.cwd or "").endswith("3") for one in many(100))
-        app.list.set_filter("project3 s00003 CLAUDE")
+        assert len(app.list.rows) == 1 + len(third)
+        app.list.set_filter(frozenset({"claude:s00003"}))
         assert app.here == "s00003"
-        app.list.set_filter("nothing of the kind")
+        app.list.set_filter(frozenset())
         assert app.list.highlighted is None
         await pilot.press("down", "enter", "pagedown", "G", "g", "space")
-        app.list.set_filter("")
+        app.list.set_filter(None)
         await pilot.pause()
         assert (app.here, app.list.cursor, app.list.scroll_y) == before
 
@@ -319,25 +321,36 @@ async def test_filter_and_back_to_exactly_where_one_was() -> None:
 async def test_the_cursor_stands_on_what_matches_not_on_what_leads_there() -> None:
     app = ListApp()
     async with app.run_test(size=(60, 11)) as pilot:
-        kid = session("kid", 35, kind="fork", parent_id="s00030", title="Only the fork says zebra")
-        app.list.set_forest(Forest([*many(40), kid]))
+        kid = session("kid", 35, kind="fork", parent_id="s00030")
+        other = session("other kid", 36, kind="fork", parent_id="s00030")
+        app.list.set_forest(Forest([*many(40), kid, other]))
         await pilot.pause()
-        app.list.set_filter("zebra")
+        app.list.set_filter(frozenset({"claude:kid"}))
         await pilot.pause()
         assert app.here == "kid"
-        assert app.list.cursor > 1  # its parent and a heading are above
+        assert [row.key for row in app.list.rows] == ["", "claude:s00030", "claude:kid"]
+        assert app.list.left == 1
+        await pilot.press("left", "z")
+        assert app.here == "s00030" and len(app.list.rows) == 2
+        await pilot.press("right")
+        assert len(app.list.rows) == 3
+        app.list.set_filter(frozenset({"claude:s00030"}))
+        await pilot.press("right")
+        refused = app.messages[-1]
+        assert isinstance(refused, SessionList.Refused) and "the filter leaves no fork" in refused.reason
+        app.list.set_filter(None)
+        assert "▾" not in screen_text(pilot)  # folded, as it was before
 
 
-async def test_words_of_the_filter_are_lit() -> None:
+async def test_words_of_the_search_are_lit() -> None:
     app = ListApp()
     async with app.run_test(size=(60, 5)) as pilot:
         app.list.set_forest(Forest([session("a", title="Fix the Login; login again")]))
-        app.list.set_filter("login")
+        app.list.set_answer(Answer(app.list.rows, containing(["login"])), top=True)
         await pilot.pause()
         match = app.list.get_component_rich_style("session-list--match", partial=True)
         lit = [one.text for one in app.list.render_line(1) if one.style and one.style.color == match.color]
         assert lit == ["Login", "login"]
-        assert app.list.words == ("login",)
 
 
 async def test_mouse() -> None:

@@ -141,16 +141,19 @@ def test_filter_shows_matches_and_the_way_to_them() -> None:
         session("third", 20, title="Nothing"),
     ]
     forest = Forest(sessions)
-    assert shown(forest.rows(CLOCK, words=("clock",))) == ["[today]", "other", "root", "└ kid"]
-    assert shown(forest.rows(CLOCK, words=("clock", "hermes"))) == ["[today]", "other"]
-    assert shown(forest.rows(CLOCK, words=("shop",))) == ["[today]", "root"]
-    assert shown(forest.rows(CLOCK, words=("kid2",))) == ["[today]", "root", "└ kid2"]
-    assert forest.rows(CLOCK, words=("absent",)) == []
+    way = forest.way_to({"claude:kid", "hermes:other", "claude:absent"})
+    assert way == {"claude:root", "claude:kid", "hermes:other"}
+    assert shown(forest.rows(CLOCK, {"claude:root"}, way)) == ["[today]", "other", "root", "└ kid"]
+    folded = forest.rows(CLOCK, (), way)
+    assert shown(folded) == ["[today]", "other", "root"] and folded[2].unfolded is False
+    alone = forest.rows(CLOCK, {"claude:root"}, forest.way_to({"claude:root"}))
+    assert shown(alone) == ["[today]", "root"] and alone[1].unfolded is None
+    assert forest.rows(CLOCK, only=forest.way_to(())) == []
 
 
-def test_filter_is_by_accent_as_typed() -> None:
+def test_names_are_found_by_accent_as_typed() -> None:
     forest = Forest([session("a", title="ÜBERGRÖSSE"), session("b", title="Ubergrosse")])
-    assert shown(forest.rows(CLOCK, words=("über",))) == ["[today]", "a"]
+    assert [one.key for one in forest.containing(["über"])] == ["claude:a"]
 
 
 def test_circles_in_a_damaged_store_end() -> None:
@@ -195,7 +198,7 @@ def test_a_deep_chain_of_forks_needs_no_recursion() -> None:
     sessions = [session("0")] + [session(str(n), kind="fork", parent_id=str(n - 1)) for n in range(1, 3000)]
     forest = Forest(sessions)
     assert len(forest.rows(CLOCK, {one.key for one in forest.by_session.values()})) == 3001
-    assert len(forest.rows(CLOCK, words=("2999",))) >= 3001
+    assert len(forest.way_to({"claude:2999"})) == 3000
 
 
 def test_project() -> None:

@@ -119,6 +119,7 @@ class Answer:
             version=self._version,
             results=tuple(live_result(one) for one in chosen),
             total=len(found),
+            sessions=None if self._query.searches_text else frozenset(self._found),
             more=hunt.more,
             ranked=ranked,
             done=done,

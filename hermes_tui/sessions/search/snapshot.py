@@ -49,6 +49,8 @@ class LiveSnapshot(Struct, frozen=True, kw_only=True):
     """The first hundred, newest first, or the best first where `ranked`."""
     total: int = 0
     """Conversations found by now."""
+    sessions: frozenset[str] | None = None
+    """Unified ids of all sessions found by now, where the query has filters alone; else None."""
     more: bool = False
     """There are more, older ones: only the newest were asked for."""
     ranked: bool = False

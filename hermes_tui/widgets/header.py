@@ -24,8 +24,8 @@ _GAP = 3
 class Header(Horizontal):
     """Compares before it repaints, as `Line` does."""
 
-    _widest = 0
-    """Columns that the counts took at most since the search began, or will take."""
+    _widest = (0, 0)
+    """Width of the screen, and columns that the counts took there at most since the search began, or will take."""
 
     def compose(self) -> ComposeResult:
         """Name, box, counts."""
@@ -82,9 +82,11 @@ class Header(Horizontal):
         found = _found(sessions, sessions, more=True)
         most = max(width_of(_counted(width, room, found, sessions, one)) for one in (SEARCHING, _USUAL))
         most += taken - width_of(counted)
-        self._widest = max(self._widest, taken, most) if asking else 0
-        if taken < self._widest:
-            spaced.insert(0, (" " * (self._widest - taken), ""))
+        before = self._widest[1] if self._widest[0] == width else 0
+        widest = max(before, taken, most) if asking else 0
+        self._widest = width, widest
+        if taken < widest:
+            spaced.insert(0, (" " * (widest - taken), ""))
         self.query_one("#counts", Line).show((), spaced)
 
 

@@ -96,3 +96,24 @@ async def test_more_than_a_hundred_are_all_listed(program: Program, claude_home:
         await until(pilot, lambda: main.is_reading and "Answer 0 to Walk 0" in screen_text(pilot))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: not main.sessions.is_filtered)
+
+
+@pytest.mark.parametrize("text", ["agent:claude", "Walk Answer"])
+async def test_another_size_keeps_query_results_and_cursor(
+    program: Program, claude_home: ClaudeHome, text: str
+) -> None:
+    for number in range(30):
+        claude_home.session(f"Walk {number}")
+    async with program(claude_home.home, size=(160, 40)) as pilot:
+        main = main_of(pilot)
+        await search(pilot, text)
+        await pilot.press("enter", "down", "down")
+        here, found = main.sessions.highlighted, listed(main)
+        assert here is not None and len(found) == 30
+        for width, height in [(80, 24), (60, 20), (119, 30), (120, 30), (40, 15), (160, 40)]:
+            await pilot.resize_terminal(width, height)
+            await until(pilot, lambda size=(width, height): main.size == size and main.is_wide == (size[0] >= 120))
+            top, *below = screen_text(pilot).splitlines()
+            assert text in top and " 30 of 30" in top
+            assert listed(main) == found and main.sessions.highlighted is here
+            assert any(here.title in line for line in below)

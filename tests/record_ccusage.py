@@ -9,16 +9,16 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tarfile
 import tempfile
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from support import CORPUS, STORES
+from corpus.make_corpus import make_corpus
+from support import STORES
 
-__all__ = ["RECORDED", "STORES_READ", "make_corpus"]
+__all__ = ["RECORDED", "STORES_READ"]
 
 RECORDED = Path(__file__).parent / "recorded" / "ccusage.json"
 PACKAGES = {"claude": "ccusage@17.2.1", "codex": "@ccusage/codex@18.0.11"}
@@ -33,19 +33,12 @@ _FIELDS = {
 }
 
 
-def make_corpus(home: Path) -> Path:
-    """The benchmark's corpus of size S, which is the same every time, in `home`."""
-    home.mkdir(parents=True, exist_ok=True)
-    script = str(CORPUS)
-    subprocess.run([sys.executable, script, "--home", str(home), "--size", "S"], check=True, capture_output=True)
-    return home
-
-
 def main() -> None:
     """Install, run, write."""
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
-        corpus = make_corpus(place / "corpus")
+        corpus = place / "corpus"
+        make_corpus(corpus)
         found: dict[str, Any] = {"packages": PACKAGES, "command": "session --offline --json --timezone UTC"}
         for agent, package in PACKAGES.items():
             program = _unpack(package, place / agent)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from corpus.make_corpus import make_corpus
 from hermes_tui.demo.claude_records import Scribe, encode
 from hermes_tui.demo.story import Call, Reply, Turn, uuid
-from session_adapters.registry import BUILT_IN
-from support import CORPUS
 
 __all__ = ["Corpora"]
 
@@ -29,10 +27,8 @@ class Corpora:
         """`M`: 2,000 sessions, 340 MB; `L`: 10,000 sessions, 1.5 GB; `XS` for trying this out."""
         home = self.folder / size
         if not (home / "corpus-manifest.json").is_file():
-            mix = "60,30,10" if "codex" in BUILT_IN else "90,0,10"
-            command = [sys.executable, str(CORPUS), "--home", str(home), "--size", size]
             print(f"making the corpus {size} …", file=sys.stderr)
-            subprocess.run([*command, "--mix", mix], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            make_corpus(home, size)
         return home
 
     def big(self) -> Path:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["CORPUS", "REPOSITORY", "STORES"]
+__all__ = ["REPOSITORY", "STORES"]
 
 REPOSITORY = Path(__file__).parents[2]
 
 STORES = REPOSITORY / "tests" / "stores"
 """One folder per agent: what real programs wrote, with its FACTS.md and the expected figures."""
-
-CORPUS = REPOSITORY / "tests" / "corpus" / "make_corpus.py"
-"""The program that writes large made-up homes for the benchmarks and the recall test."""

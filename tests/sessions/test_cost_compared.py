@@ -18,11 +18,12 @@ from genai_prices.data_snapshot import get_snapshot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from corpus.make_corpus import make_corpus
 from hermes_tui.sessions.cost.prices import Prices, tariff_of
 from hermes_tui.sessions.cost.report import CostBreakdown
 from hermes_tui.sessions.cost.tariff import price
 from hermes_tui.sessions.manager import SessionManager
-from record_ccusage import RECORDED, make_corpus
+from record_ccusage import RECORDED
 from session_adapters.base import Environment
 from session_adapters.usage import Usage
 from support import STORES
@@ -60,7 +61,9 @@ def without_cost(figures: dict[str, Any]) -> dict[str, int]:
 
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_corpus(tmp_path_factory.mktemp("corpus") / "home")
+    home = tmp_path_factory.mktemp("corpus")
+    make_corpus(home)
+    return home
 
 
 def replies(home: Path) -> dict[str, tuple[str, dict[str, Any]]]:

@@ -10,14 +10,13 @@ import os
 import random
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from corpus.make_corpus import make_corpus
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index import writer
 from hermes_tui.sessions.index.indexer import Indexer
@@ -33,7 +32,7 @@ from naive_search import claude_said, codex_said, folded, hermes_said, pieces, s
 from session_adapters.base import Environment
 from session_adapters.model import ToolCall
 from session_adapters.registry import BUILT_IN
-from support import CORPUS, STORES
+from support import STORES
 
 HOMES = sorted(
     path.relative_to(STORES)
@@ -213,9 +212,8 @@ def test_hermes_by_sql(relative: Path, store: Callable[..., Path], tmp_path: Pat
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two hundred made-up sessions of Claude Code, Codex and Hermes."""
-    home = tmp_path_factory.mktemp("corpus") / "home"
-    made = (sys.executable, str(CORPUS), "--home", str(home), "--size", "S")
-    subprocess.run(made, check=True, capture_output=True)
+    home = tmp_path_factory.mktemp("corpus")
+    make_corpus(home)
     return home
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from long_stores import FIRST_LINES, HOMES, long_store
+from long_stores import HOMES, SHAPES, long_store
 from support import STORES
 
 
@@ -22,9 +22,10 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("agent", "home"), HOMES, ids=lambda part: part.replace("/", "-"))
-def test_what_was_added_is_there_and_no_file_is_gone(agent: str, home: str, tmp_path: Path) -> None:
-    long = long_store(agent, home, tmp_path / "long")
+def test_what_was_added_is_there_and_no_file_is_gone(agent: str, home: str, shape: str, tmp_path: Path) -> None:
+    long = long_store(agent, home, tmp_path / "long", SHAPES[shape])
     sample = STORES / agent / home
     before = {path.relative_to(sample) for path in sample.rglob("*")}
     kept = {path.relative_to(long.home) for path in long.home.rglob("*")}
@@ -39,14 +40,15 @@ def test_what_was_added_is_there_and_no_file_is_gone(agent: str, home: str, tmp_
 
 
 def test_ordinals_of_rollouts_go_on_and_forks_end_their_parents_at_a_line(tmp_path: Path) -> None:
-    for size in FIRST_LINES:
-        home = long_store("codex", "home", tmp_path / str(size), first_line=size).home
+    for name, shape in SHAPES.items():
+        home = long_store("codex", "home", tmp_path / name, shape).home
+        size = shape.first_line
         rollouts = {_rows(path)[0]["payload"]["id"]: path for path in home.rglob("rollout-*.jsonl")}
         forks = 0
         for path in rollouts.values():
             rows = _rows(path)
             assert size < len(path.read_bytes().split(b"\n")[0]) < size + 2_000
-            assert len(path.read_bytes().split(b"\n")[-2]) > 16 * 1024
+            assert (len(path.read_bytes().split(b"\n")[-2]) > 16 * 1024) == (name == "deep")
             ordinals = [row["ordinal"] for row in rows]
             base = rows[0]["payload"].get("history_base")
             start = base["end_ordinal_exclusive"] if base else 0
@@ -80,7 +82,8 @@ def test_chains_of_parents_are_as_whole_as_they_were(
             counts[path.name + path.parent.name] = sum(row.get(above) not in known for row in rows)
         return counts
 
-    assert roots(long_store(agent, "home", tmp_path / "long").home) == roots(STORES / agent / "home")
+    for name, shape in SHAPES.items():
+        assert roots(long_store(agent, "home", tmp_path / name, shape).home) == roots(STORES / agent / "home")
 
 
 def test_forks_copy_what_was_put_before_their_parents(tmp_path: Path) -> None:

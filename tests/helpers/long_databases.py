@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from long_files import Added
+from long_base import Added, Shape
 
 __all__ = ["lengthen_databases"]
 
 
-def lengthen_databases(agent: str, home: Path) -> list[Added]:
+def lengthen_databases(agent: str, home: Path, shape: Shape) -> list[Added]:
     """Nothing yet."""
     return []

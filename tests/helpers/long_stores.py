@@ -14,11 +14,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from long_base import Added, Shape
 from long_databases import lengthen_databases
-from long_files import Added, lengthen_chains, lengthen_codex, lengthen_documents
+from long_files import lengthen_documents, lengthen_lines
+from long_rollouts import lengthen_rollouts
 from support import STORES
 
-__all__ = ["FIRST_LINES", "HOMES", "Added", "Long", "long_store"]
+__all__ = ["FIRST_LINES", "HOMES", "SHAPES", "Added", "Long", "Shape", "long_store"]
 
 HOMES: tuple[tuple[str, str], ...] = (
     ("claude", "home"),
@@ -60,6 +62,14 @@ FIRST_LINES = (22_400, 60_000)
 """Characters of instructions in the first line of a rollout: of Codex 0.169, and of a project with much to say."""
 
 
+SHAPES = {
+    "deep": Shape(FIRST_LINES[0], early=False, replies=(24_000, 17_000)),
+    "early": Shape(FIRST_LINES[1], early=True, replies=(24_000, 17_000, 300)),
+}
+"""Two ways of being long. `deep`: the first prompt stands in the middle, and the last line is longer than 16 KB.
+`early`: the first prompt is in the first 16 KB, and so is the last one in the last; what matters lies between."""
+
+
 class Long(NamedTuple):
     """A sample store made long."""
 
@@ -67,11 +77,15 @@ class Long(NamedTuple):
     added: list[Added]
 
 
-def long_store(agent: str, home: str, target: Path, *, first_line: int = FIRST_LINES[0]) -> Long:
+def long_store(agent: str, home: str, target: Path, shape: Shape = SHAPES["deep"]) -> Long:
     """Copy the store to `target`, which must not exist, and make it long."""
     shutil.copytree(STORES / agent / home, target, symlinks=True)
     for path in (target, *target.rglob("*")):
         path.chmod(path.stat().st_mode | 0o200)
-    steps: tuple[Callable[[str, Path], list[Added]], ...] = (lengthen_chains, lengthen_documents, lengthen_databases)
-    added = lengthen_codex(target, first_line) if agent == "codex" else []
-    return Long(target, added + [one for step in steps for one in step(agent, target)])
+    steps: tuple[Callable[[str, Path, Shape], list[Added]], ...] = (
+        lengthen_lines,
+        lengthen_documents,
+        lengthen_databases,
+    )
+    added = lengthen_rollouts(target, shape) if agent == "codex" else []
+    return Long(target, added + [one for step in steps for one in step(agent, target, shape)])

@@ -132,6 +132,7 @@ def test_a_long_branch_began_when_its_own_records_do(tmp_path: Path) -> None:
             out.write(line(uuid=f"u{number}", **prompt("copied " * 100), **copied))
         out.write(line(type="mode", mode="normal"))
         out.write(line(uuid="own", **prompt("own"), timestamp="2026-03-01T00:00:00.000Z"))
+        out.write(line(uuid="answer", **reply("m", "yes"), timestamp="2026-03-01T00:00:01.000Z"))
         for number in range(1_000):
             out.write(line(uuid=f"o{number}", **prompt("later " * 100), timestamp="2026-04-01T00:00:00.000Z"))
     reader = adapter(tmp_path)

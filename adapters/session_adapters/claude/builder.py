@@ -8,19 +8,27 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from session_adapters.claude.blocks import (
+    attachments_of,
+    blocks_of,
+    call_facts,
+    calls_of,
+    output_of,
+    thinking_of,
+    whole_number,
+)
+from session_adapters.claude.chains import Chains
+from session_adapters.claude.copies import NO_COPIES, Copies
 from session_adapters.claude.figures import token_usage
 from session_adapters.claude.kept import settle_kept
+from session_adapters.claude.kinds import damage, unknown
 from session_adapters.claude.records import (
     Block,
     Body,
     Record,
     Said,
-    Source,
-    UseResult,
     assistant_kind,
     block_text,
-    damage,
-    forked_from,
     line_cost,
     reply_key,
     system_said,
@@ -40,9 +48,15 @@ class ClaudeBuilder(Builder):
     """Makes messages of lines. The lines of one reply become one message, whatever stands between them, up to
     the next prompt; a record that was written twice counts once."""
 
-    def __init__(self, *, subagent: bool = False) -> None:
+    def __init__(self, *, subagent: bool = False, chain: str = "", copies: Copies = NO_COPIES) -> None:
+        """`subagent`: the file is a helper's own. `chain`: the helper inside a main file whose records are taken."""
         super().__init__()
         self._subagent = subagent
+        self._chain = chain
+        self._chains = Chains()
+        self.chains: dict[str, None] = {}
+        """The helpers inside the file, in their order."""
+        self._copies = copies
         self._replies: dict[str, int] = {}
         """Replies that a further line may belong to, by key: those since the last prompt."""
         self._before_prompt: dict[str, int] | None = None
@@ -62,10 +76,10 @@ class ClaudeBuilder(Builder):
             record = _DECODER.one(line)
         except ValueError:
             return False
-        if record.type != "user":
+        if record.kind != "user":
             return False
-        blocks = _blocks(record)
-        said = user_said(record, block_text(blocks), results=0, images=len(_attachments(blocks)))
+        blocks = blocks_of(record)
+        said = user_said(record, block_text(blocks), results=0, images=len(attachments_of(blocks)))
         return said is not None and said.kind == "message"
 
     def feed(self, line: Line) -> None:
@@ -74,18 +88,24 @@ class ClaudeBuilder(Builder):
         if lost and (reason := damage(line.data)):
             self.damaged.append((line.offset, reason))
         for number, record in enumerate(records):
-            if record.is_sidechain and not self._subagent:
-                continue
+            if not self._subagent:
+                chain = self._chains.chain(record) if record.is_sidechain else ""
+                if chain:
+                    self.chains[chain] = None
+                if chain != self._chain:
+                    continue
             uuid = record.uuid
             if uuid:
                 if uuid in self._seen:
                     continue
                 self._seen.add(uuid)
             place = uuid or (f"@{line.offset}.{number}" if number else f"@{line.offset}")
+            if reason := unknown(record):
+                self.damaged.append((line.offset, reason))
             self._take(record, place)
 
     def _take(self, record: Record, place: str) -> None:
-        match record.type:
+        match record.kind:
             case "user":
                 self._user(record, place)
             case "assistant":
@@ -185,17 +205,17 @@ class ClaudeBuilder(Builder):
     # One kind of line each ---------------------------------------------------------------------------------
 
     def _user(self, record: Record, place: str) -> None:
-        blocks = _blocks(record)
+        blocks = blocks_of(record)
         results = [block for block in blocks if isinstance(block, Block) and block.type == "tool_result"]
         names = iter((place, *(f"{place}#{number}" for number in range(1, len(results) + 1))))
         for block in results:
             result = ToolResult(
                 tool_call_id=block.tool_use_id or "",
-                output=_output(block.content),
+                output=output_of(block.content),
                 is_error=bool(block.is_error),
             )
-            self._result(record, next(names), result, _call_facts(record) if len(results) == 1 else {})
-        attachments = _attachments(blocks)
+            self._result(record, next(names), result, call_facts(record) if len(results) == 1 else {})
+        attachments = attachments_of(blocks)
         said = user_said(record, block_text(blocks), results=len(results), images=len(attachments))
         if said is None:
             return
@@ -207,7 +227,7 @@ class ClaudeBuilder(Builder):
 
     def _assistant(self, record: Record, place: str) -> None:
         body = record.message if isinstance(record.message, Body) else None
-        blocks = _blocks(record)
+        blocks = blocks_of(record)
         model = (body.model if body else None) or record.model
         kind = assistant_kind(record, model)
         key = reply_key(record, body) or place
@@ -218,12 +238,12 @@ class ClaudeBuilder(Builder):
             id=key,
             kind=kind,
             timestamp=parse_time(record.timestamp),
-            thinking=_thinking(blocks),
-            tool_calls=tuple(_calls(blocks)),
+            thinking=thinking_of(blocks),
+            tool_calls=tuple(calls_of(blocks)),
             token_usage=usage,
             model=model if model != "<synthetic>" else None,
-            attachments=_attachments(blocks),
-            inherited=forked_from(record) is not None and record.uuid is not None,
+            attachments=attachments_of(blocks),
+            inherited=self._copies.has(record),
             usage_key=key if usage else "",
             cost=Cost.of(usage or TokenUsage(), record.cost_usd) if record.cost_usd is not None else None,
         )
@@ -242,7 +262,7 @@ class ClaudeBuilder(Builder):
             input=record.input,
             output=record.output,
             is_error=bool(record.is_error),
-            duration_ms=_whole(record.duration_ms),
+            duration_ms=whole_number(record.duration_ms),
         )
         message = Message(role="assistant", id=place, timestamp=parse_time(record.timestamp), tool_calls=(call,))
         self._last_assistant = self.add(message)
@@ -255,7 +275,7 @@ class ClaudeBuilder(Builder):
                 id=place,
                 timestamp=parse_time(record.timestamp),
                 tool_result=linked,
-                inherited=forked_from(record) is not None,
+                inherited=self._copies.has(record),
             )
         )
 
@@ -270,7 +290,7 @@ class ClaudeBuilder(Builder):
                 kind=said.kind,
                 timestamp=parse_time(record.timestamp),
                 attachments=attachments,
-                inherited=forked_from(record) is not None,
+                inherited=self._copies.has(record),
                 kept_from=said.kept_from,
             )
         )
@@ -324,74 +344,3 @@ def add_costs(first: Cost | None, second: Cost) -> Cost:
         thinking_tokens=first.thinking_tokens + second.thinking_tokens,
         cached_tokens=first.cached_tokens + second.cached_tokens,
     )
-
-
-def _blocks(record: Record) -> list[Block | str]:
-    content = record.message.content if isinstance(record.message, Body) else record.message or record.content
-    if isinstance(content, str):
-        return [content]
-    return content if isinstance(content, list) else []
-
-
-def _thinking(blocks: list[Block | str]) -> str | None:
-    texts = [block.thinking for block in blocks if isinstance(block, Block) and block.thinking]
-    return "\n\n".join(texts) or None
-
-
-def _calls(blocks: list[Block | str]) -> list[ToolCall]:
-    return [
-        ToolCall(tool_call_id=block.id or "", tool_name=block.name or "", input=block.input)
-        for block in blocks
-        if isinstance(block, Block) and block.type == "tool_use"
-    ]
-
-
-def _attachments(blocks: list[Block | str]) -> tuple[Attachment, ...]:
-    found = []
-    for block in blocks:
-        if isinstance(block, Block) and block.type in ("image", "document"):
-            source = block.source if isinstance(block.source, Source) else Source()
-            data = source.data if isinstance(source.data, str) else ""
-            found.append(
-                Attachment(
-                    media_type=source.media_type if isinstance(source.media_type, str) else block.type,
-                    name=block.title if isinstance(block.title, str) else "",
-                    size=len(data) * 3 // 4 - data[-2:].count("="),
-                )
-            )
-    return tuple(found)
-
-
-def _output(content: Any) -> Any:
-    """The text of a tool result; blocks that are not text by their names, never their bytes."""
-    if not isinstance(content, list):
-        return content
-    parts: list[str] = []
-    for block in content:
-        text = block_text([block])
-        if text:
-            parts.append(text)
-        elif isinstance(block, dict) and block.get("type") not in (None, "text"):
-            source = block.get("source")
-            media = source.get("media_type") if isinstance(source, dict) else None
-            parts.append(f"[{media or block.get('tool_name') or block['type']}]")
-    return "\n\n".join(parts)
-
-
-def _call_facts(record: Record) -> dict[str, Any]:
-    """What `toolUseResult` says of the call: the helper it started, how long it took."""
-    facts = record.tool_use_result
-    if not isinstance(facts, UseResult):
-        return {}
-    found: dict[str, Any] = {}
-    if isinstance(facts.agent_id, str) and facts.agent_id:
-        found["subagent_id"] = f"agent-{facts.agent_id}"
-    duration = _whole(facts.duration_ms if facts.duration_ms is not None else facts.total_duration_ms)
-    if duration is not None:
-        found["duration_ms"] = duration
-    return found
-
-
-def _whole(number: Any) -> int | None:
-    """Milliseconds without a fraction; None for what is no number of them."""
-    return int(number) if isinstance(number, int | float) and 0 <= number < 1e15 else None

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from session_adapters.claude.records import Brief, forked_from
 from session_adapters.claude.scan import Tally, timed
-from session_adapters.files import Line, is_whole, lines, read_at, read_ends
+from session_adapters.files import Line, is_whole, lines, read_ends
 
 __all__ = ["REACH", "Part", "ends", "feed_all"]
 
@@ -21,15 +20,17 @@ Part = Literal["whole", "ends", "head"]
 def ends(fd: int, size: int, tally: Tally, *, head: int, tail: int, reach: int = REACH) -> Part:
     """Feed the beginning and the end of a file to `tally`; which part of it that was.
 
-    Reads on from the beginning until there is a prompt, a directory and a record of the session's own, and back
-    from the end until there is a message, each at most `reach` bytes.
+    Reads on from the beginning until there is a prompt, a directory and, behind all that was copied, a reply of the
+    session's own, and back from the end until there is a message. What was copied is read however long it is, since
+    it tells the parent; of others at most `reach` bytes are read at either end.
     """
     if size <= head + tail:
         feed_all(fd, 0, size, tally)
         return "whole"
     position = _read_head(fd, size, tally, head, max(head, reach))
-    if not tally.created and tally.copied:
-        _find_own(fd, position, size, tally, max(head, tail))
+    if tally.is_whole:
+        feed_all(fd, position, size, tally)
+        return "whole"
     for span in _spans(tail, max(tail, reach)):
         if size - span <= position:
             feed_all(fd, position, size, tally)
@@ -43,43 +44,18 @@ def ends(fd: int, size: int, tally: Tally, *, head: int, tail: int, reach: int =
 
 def _read_head(fd: int, size: int, tally: Tally, head: int, reach: int) -> int:
     """Where reading stopped: the beginning of a line."""
-    position = 0
-    for span in _spans(head, min(reach, size)):
-        for line in lines(fd, position, span):
+    position, span = 0, head
+    while True:
+        for line in lines(fd, position, min(span, size)):
             if not line.complete:
                 break
             tally.feed(line)
             position = line.offset + len(line.data) + 1
-        if tally.introduced:
-            break
-    return position
-
-
-def _find_own(fd: int, low: int, high: int, tally: Tally, window: int) -> None:
-    """Tell `tally` when a session that starts with a long copy of its parent began: the copy is one run of lines
-    at the beginning, so its end is found by halving."""
-    while high - low > window:
-        middle = (low + high) // 2
-        found = _first_timed(fd, middle, min(middle + 4 * window, high))
-        if found is None or not forked_from(found[1]):
-            high = middle
-        else:
-            low = found[0]
-    for line in lines(fd, low, low + 4 * window):
-        for record in timed(line):
-            if not forked_from(record):
-                tally.begins(record)
-                return
-
-
-def _first_timed(fd: int, start: int, stop: int) -> tuple[int, Brief] | None:
-    """The first record with a time that begins after `start`, and where the line after it does."""
-    first = start == 0 or read_at(fd, start - 1, 1) == b"\n"
-    for line in lines(fd, start, stop):
-        if line.complete and (first or line.offset > start):
-            for record in timed(line):
-                return line.offset + len(line.data) + 1, record
-    return None
+            if tally.copied and tally.introduced:
+                return position
+        if tally.introduced or span >= (size if tally.copied else reach):
+            return position
+        span = span * 4 if tally.copied else min(span * 4, reach)
 
 
 def feed_all(fd: int, start: int, stop: int | None, tally: Tally) -> int:
@@ -105,4 +81,4 @@ def _spans(first: int, last: int) -> list[int]:
 
 
 def _is_message(line: Line) -> bool:
-    return any(record.type in ("user", "assistant") for record in timed(line))
+    return any(record.kind in ("user", "assistant") for record in timed(line))

@@ -12,11 +12,9 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
-from session_adapters.files import Decoder
 from session_adapters.model import Cost, MessageKind
 
 __all__ = [
-    "CONVERSATION",
     "Block",
     "Body",
     "Brief",
@@ -33,7 +31,6 @@ __all__ = [
     "assistant_kind",
     "block_text",
     "compaction_text",
-    "damage",
     "forked_from",
     "line_cost",
     "reply_key",
@@ -102,11 +99,22 @@ class Marks(Struct, rename="camel"):
 
     type: Text = None
     uuid: Text = None
+    parent_uuid: Text = None
     timestamp: str | int | float | None = None
     prompt_source: Text = None
     is_meta: Flag = None
     is_sidechain: Flag = None
     is_compact_summary: Flag = None
+    role: Text = None
+    """Spec 004 §4.2.1; the type of a line that names none."""
+
+    @property
+    def kind(self) -> str | None:
+        """What the line is: its `type`, or what its `role` says in place of one."""
+        return self.type if self.type is not None or self.role is None else _ROLES.get(self.role)
+
+
+_ROLES = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool_result"}
 
 
 class Head(Marks):
@@ -226,29 +234,6 @@ class Record(Head):
     output: Any = None
     is_error: Any = None
     duration_ms: Any = None
-
-
-CONVERSATION = frozenset(("user", "assistant", "system", "tool_use", "tool_result", "cost", "session"))
-"""The types of lines that a conversation is made of."""
-
-
-class _Kind(Struct):
-    type: Any = None
-
-
-_KIND = Decoder(_Kind)
-
-
-def damage(data: bytes) -> str:
-    """Why a line of which something was lost is a problem; empty for a whole record of a kind that is not read,
-    whatever its fields."""
-    try:
-        kind = _KIND.one(data).type
-    except ValueError:
-        return "not a record, or only part of one, could be read"
-    if isinstance(kind, str) and kind not in CONVERSATION:
-        return ""
-    return "the record has another form than expected"
 
 
 class Said(NamedTuple):

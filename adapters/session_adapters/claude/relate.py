@@ -17,7 +17,8 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
 
     `/branch` names the parent on every copied record. `claude -p --fork-session` does not, but copies the records
     with their uuids; a `--resume` of 1.0.x gives them new uuids and keeps the ids of the model's replies. Of the
-    sessions that begin alike the earliest is the origin, and the parent of the others as far as can be told.
+    sessions that begin alike the earliest is the origin. The parent of another is the one with which it shares most:
+    the latest of those whose first own reply it copied, else the one that it names, else the origin.
     """
     kept = _once(summaries)
     parents = {s.session_id: s.forked_from for s in kept.values() if s.forked_from and s.kind != "subagent"}
@@ -25,7 +26,11 @@ def relate(summaries: Sequence[SessionSummary]) -> list[SessionSummary]:
         for alike in _alike(kept.values(), key):
             origin, *copies = sorted(alike, key=_began)
             for copy in copies:
-                parents.setdefault(copy.session_id, _parent(origin.session_id, parents, copy.session_id))
+                found = _nearest(copy, copies)
+                if found is not None:
+                    parents[copy.session_id] = found.session_id
+                else:
+                    parents.setdefault(copy.session_id, _parent(origin.session_id, parents, copy.session_id))
     related = []
     for summary in kept.values():
         parent = parents.get(summary.session_id)
@@ -66,6 +71,13 @@ def _began(summary: SessionSummary) -> tuple[bool, str, str]:
     queued = summary.raw.get("queuedAt")
     began = queued if isinstance(queued, str) else summary.created_at.isoformat()
     return summary.forked_from is not None, began.replace("Z", "+00:00"), summary.session_id
+
+
+def _nearest(copy: SessionSummary, others: Iterable[SessionSummary]) -> SessionSummary | None:
+    """The latest of `others` that `copy` holds something of which is not itself copied."""
+    held = copy.raw.get("copiedReplies", ())
+    found = [one for one in others if one.raw.get("ownReply") in held and _began(one)[1] < _began(copy)[1]]
+    return max(found, key=lambda one: _began(one)[1], default=None)
 
 
 def _parent(origin: str, parents: dict[str, str], child: str) -> str:

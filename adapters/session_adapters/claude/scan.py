@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from session_adapters.claude.builder import add_costs
+from session_adapters.claude.chains import Chains, helper_id
+from session_adapters.claude.copies import NO_COPIES, Copies, is_old
 from session_adapters.claude.figures import token_usage
+from session_adapters.claude.kinds import CONVERSATION, damage, unknown
 from session_adapters.claude.records import (
-    CONVERSATION,
     Brief,
     BriefBlock,
     BriefBody,
@@ -17,7 +20,6 @@ from session_adapters.claude.records import (
     Usage,
     assistant_kind,
     block_text,
-    damage,
     forked_from,
     line_cost,
     reply_key,
@@ -32,6 +34,8 @@ from session_adapters.times import parse_time
 __all__ = ["Tally", "timed"]
 
 _PREVIEW_LENGTH = 200
+_TELLING = 12
+"""Characters at the end of a reply's id that tell it from all others."""
 _DECODER = Decoder(Brief)
 _PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
 
@@ -39,8 +43,12 @@ _PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
 class Tally:
     """Sums up lines given in file order. What it counts is what `ClaudeBuilder` makes of the same lines."""
 
-    def __init__(self, session_id: str, *, subagent: bool = False) -> None:
+    def __init__(self, session_id: str, *, subagent: bool = False, copies: Copies = NO_COPIES) -> None:
         self.session_id = session_id
+        self.helpers: dict[str, Tally] = {}
+        """Those inside the file, by chain."""
+        self._chains = Chains()
+        self._copies = copies
         self.damaged: list[tuple[int, str]] = []
         self.records = 0
         self.custom_title = ""
@@ -52,12 +60,16 @@ class Tally:
         self._version: str | None = None
         self._entrypoint: str | None = None
         self.first_prompt = ""
-        self._subagent = subagent
+        self.subagent = subagent
         self._seen: set[str] = set()
         self._replies: set[str] = set()
         self._usage: dict[str, Usage] = {}
+        self._copied_usage: dict[str, Usage] = {}
+        self._own_message: str | None = None
+        self._copied_messages: list[str] = []
+        self._asked = False
         self._models: dict[str, int] = {}
-        self._messages = self._turns = self._calls = self._sidechain = self._compactions = 0
+        self._messages = self._turns = self._calls = self._compactions = 0
         self._unanswered = self._failed = False
         self._cost: Cost | None = None
         self._created: datetime | None = None
@@ -72,25 +84,25 @@ class Tally:
 
     @property
     def created(self) -> bool:
-        """A record of its own, not copied from a parent, was seen."""
+        """Whether it is known when the session began, or that it holds only what was copied."""
         return self._created is not None
 
     @property
     def introduced(self) -> bool:
-        """What the beginning of a file should tell was seen: a prompt, a directory, when the session began, and in
-        those of old versions a reply, by whose id their copies are known."""
-        began = self.created or self.copied
-        old = self._version is not None and self._version.startswith(("0.", "1."))
-        return bool(self.first_prompt and self.cwd and began and (self._first_message or not old))
+        """What the beginning of a file should tell was seen: a prompt, a directory, and when the session began."""
+        began = self._own_message is not None if self.copied else self.created
+        return bool(self.first_prompt and self.cwd and began)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the whole file must be read: an old version's, whose helpers may stand anywhere in it, and whose
+        copies are known by the ids of replies."""
+        return is_old(self._version)
 
     @property
     def copied(self) -> bool:
         """A record that was copied from a parent was seen."""
         return self._inherited_at is not None
-
-    def begins(self, record: Brief) -> None:
-        """Take the time of the first record of the session's own, found elsewhere in the file."""
-        self._created = self._created or parse_time(record.timestamp)
 
     @property
     def session(self) -> str | None:
@@ -107,16 +119,17 @@ class Tally:
             self.damaged.append((line.offset, reason))
         for number, record in enumerate(found):
             self.records += 1
+            if reason := unknown(record):
+                self.damaged.append((line.offset, reason))
             self._take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")
 
     def _take(self, record: Brief, place: str) -> None:
-        kind = record.type
-        if kind in CONVERSATION:
+        kind = record.kind
+        if record.is_sidechain and not self.subagent:
+            self._helper(record)._take(record, place)
+        elif kind in CONVERSATION:
             uuid = record.uuid
-            if record.is_sidechain and not self._subagent:
-                if uuid is None or uuid not in self._seen:
-                    self._side_reply(record, place)
-            elif uuid is None or uuid not in self._seen:
+            if uuid is None or uuid not in self._seen:
                 self._facts(record)
                 self._conversation(record, place)
             if uuid:
@@ -131,6 +144,15 @@ class Tally:
             self._time(record, conversation=False)
             if self._first_uuid is None:  # a fork that `claude -p` made starts with its own prompt
                 self._raw.setdefault("queuedAt", record.timestamp)
+
+    def _helper(self, record: Brief) -> Tally:
+        chain = self._chains.chain(record)
+        helper = self.helpers.get(chain)
+        if helper is None:
+            name = helper_id(self.session_id, chain)
+            helper = self.helpers[chain] = Tally(name, subagent=True, copies=self._copies)
+        helper.records += 1
+        return helper
 
     def _facts(self, record: Brief) -> None:
         if record.type != "cost":
@@ -147,10 +169,10 @@ class Tally:
             self._version = record.version
         if record.entrypoint:
             self._entrypoint = record.entrypoint
-        if self._subagent:
+        if self.subagent:
             self._raw["agentId"] = record.agent_id
             self._raw.setdefault("sessionId", record.session_id)
-        if self._first_uuid is None and record.type in ("user", "assistant"):
+        if self._first_uuid is None and record.kind in ("user", "assistant"):
             self._first_uuid = record.uuid
 
     def _time(self, record: Brief, *, conversation: bool) -> None:
@@ -164,7 +186,7 @@ class Tally:
         moment = parse_time(at)
         if moment is None:
             return
-        if record.uuid and forked_from(record):
+        if self._copies.has(record) and not self._copies.is_restamped:
             self._inherited_at = self._inherited_at or moment
         elif self._created is None:
             self._created = moment
@@ -181,7 +203,7 @@ class Tally:
         return max(found, default=None)
 
     def _conversation(self, record: Brief, place: str) -> None:
-        match record.type:
+        match record.kind:
             case "user":
                 self._user(record)
             case "assistant":
@@ -218,7 +240,7 @@ class Tally:
         self._note_command(said)
         if said.kind == "message":
             self._replies.clear()
-            self._unanswered = True
+            self._unanswered = self._asked = True
             self._failed = False
             if not self.first_prompt:
                 self.first_prompt = one_line(said.text, _PREVIEW_LENGTH)
@@ -227,12 +249,17 @@ class Tally:
         body = record.message if isinstance(record.message, BriefBody) else None
         key = reply_key(record, body) or place
         model = (body.model if body else None) or record.model
-        self._spend(key, (body.usage if body else None) or record.usage)
+        copied = self._copies.has(record)
+        usage = (body.usage if body else None) or record.usage
+        if usage is not None:
+            (self._copied_usage if copied else self._usage)[key] = usage
         for block in _blocks(record):
             if isinstance(block, BriefBlock) and block.type == "tool_use":
                 self._calls += 1
         if self._first_message is None and body:
             self._first_message = body.id
+        if self._asked and body and body.id:
+            self._answered(body.id, copied=copied)
         if key in self._replies:
             return
         self._replies.add(key)
@@ -247,29 +274,22 @@ class Tally:
             self._turns += self._unanswered
             self._unanswered = False
 
-    def _side_reply(self, record: Brief, place: str) -> None:
-        """A helper's record inside the main file (1.0.x): no message of this conversation, but its tokens were
-        spent here and are recorded nowhere else."""
-        self._sidechain += 1
-        if record.type == "assistant" and isinstance(record.message, BriefBody):
-            self._spend(reply_key(record, record.message) or place, record.message.usage)
-
-    def _spend(self, key: str, usage: Usage | None) -> None:
-        if usage is not None:
-            self._usage[key] = usage
+    def _answered(self, message_id: str, *, copied: bool) -> None:
+        """Note the first reply to a prompt. What a session added to the copy that it began with is known by the
+        first reply of its own, which is among those that its own forks copied."""
+        self._asked = False
+        if copied:
+            self._copied_messages.append(message_id[-_TELLING:])
+        elif self._own_message is None:
+            self._own_message = message_id[-_TELLING:]
 
     def _note_command(self, said: Said | None) -> None:
         if said is not None and said.kind == "command" and said.text.startswith("/") and not self._command:
             self._command = one_line(said.text)
 
     def tokens(self) -> TokenUsage | None:
-        """Each model call once, with the last usage that was written for it."""
-        total: TokenUsage | None = None
-        for usage in self._usage.values():
-            tokens = token_usage(usage)
-            if tokens is not None:
-                total = tokens if total is None else total + tokens
-        return total
+        """Each model call of the session's own once, with the last usage that was written for it."""
+        return _total(self._usage)
 
     def summary(self, **known: Any) -> SessionSummary:
         """The summary; `known` are fields that the file name, its neighbours or its size tell."""
@@ -287,11 +307,13 @@ class Tally:
             "cwds": list(self._cwds),
             "branches": list(self._branches),
             "compactions": self._compactions,
-            "sidechainRecords": self._sidechain,
+            "ownReply": self._own_message if self._copied_messages else None,
+            "copiedReplies": self._copied_messages,
+            "inheritedTokens": copied.total if (copied := _total(self._copied_usage)) is not None else 0,
         }
         raw.update({name: value for name, value in extra.items() if value})
         raw.update(known.pop("raw", {}))
-        kind: SessionKind = "fork" if self._origin else "session"
+        kind: SessionKind = "fork" if self._origin or self.copied else "session"
         given = self.custom_title or known.pop("helper_title", "") or self._ai_title
         created = self._created or self._inherited_at or last_at or EPOCH
         fields: dict[str, Any] = {
@@ -321,12 +343,17 @@ class Tally:
         return SessionSummary(**{**fields, **known})
 
 
+def _total(usage: Mapping[str, Usage]) -> TokenUsage | None:
+    found = [tokens for one in usage.values() if (tokens := token_usage(one)) is not None]
+    return sum(found[1:], found[0]) if found else None
+
+
 def timed(line: Line) -> list[Brief]:
     """The records in a line that say when something happened in the conversation."""
     if line.too_long or b'"timestamp"' not in line.data:
         return []
     found = _DECODER.all(line.data)[0]
-    return [r for r in found if r.timestamp is not None and (r.type in CONVERSATION or r.type == "queue-operation")]
+    return [r for r in found if r.timestamp is not None and (r.kind in CONVERSATION or r.type == "queue-operation")]
 
 
 def _blocks(record: Brief) -> list[BriefBlock | str]:

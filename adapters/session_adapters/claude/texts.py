@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from session_adapters.base import Report, Source
 from session_adapters.batches import BatchDecoder
 from session_adapters.claude.builder import ClaudeBuilder
+from session_adapters.claude.chains import Chains, chain_in, helper_id
 from session_adapters.claude.paths import is_helper, printable
 from session_adapters.claude.records import (
     BriefBlock,
@@ -22,12 +24,14 @@ from session_adapters.claude.records import (
 from session_adapters.files import Decoder, open_file
 from session_adapters.following import LinesReader
 from session_adapters.model import Problem
-from session_adapters.searchable import Text
+from session_adapters.searchable import Rewritten, Text
+from session_adapters.sought import Seeker
 from session_adapters.times import parse_time
 
 __all__ = ["text_reader", "texts"]
 
 _SPOKEN = BatchDecoder(Spoken, Decoder(Spoken))
+_SIDE = Seeker(Spoken, re.compile(rb'"isSidechain"\s*:\s*true'))
 _SPEAKERS = ("user", "assistant")
 
 _REPORTED = 10
@@ -37,8 +41,8 @@ _REPORTED = 10
 class _Builder(ClaudeBuilder):
     """Knows which of its messages are settled: those before the last prompt, since a reply goes on until then."""
 
-    def __init__(self, *, subagent: bool = False) -> None:
-        super().__init__(subagent=subagent)
+    def __init__(self, *, subagent: bool = False, chain: str = "") -> None:
+        super().__init__(subagent=subagent, chain=chain)
         self._settled = 0
         self._plain = False
 
@@ -52,33 +56,66 @@ class _Builder(ClaudeBuilder):
         self._settled = max(0, self._settled - sum(place is None for place in places))
 
     def _take(self, record: Record, place: str) -> None:
-        self._plain = self._plain or record.type in ("tool_use", "tool_result")
+        self._plain = self._plain or record.kind in ("tool_use", "tool_result")
         super()._take(record, place)
         if not self._replies:
             self._settled = len(self.messages)
 
 
-def text_reader(source: Source) -> LinesReader:
-    """A reader of one transcript."""
-    builder = _Builder(subagent=is_helper(source))
-    return LinesReader(source.path, source.session_id, builder, builder.settled)
+def text_reader(source: Source) -> LinesReader | None:
+    """A reader of one transcript that goes on where it stopped; None where there are helpers in it, whose texts are
+    other sessions'. Raises `OSError`."""
+    with open_file(source.path) as fd:
+        side = _SIDE.read(fd, os.fstat(fd).st_size)
+        if not is_helper(source) and any(record.is_sidechain for record, _, _ in side):
+            return None
+    return _reader(source, kind=_Growing)
 
 
-def texts(source: Source, report: Report, *, prose_only: bool = False) -> Iterator[Text]:
-    """See `Adapter.texts`."""
-    reader = text_reader(source)
+def texts(
+    source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
+) -> Iterator[Text]:
+    """See `Adapter.texts`; `session_id` is in this source."""
+    chain = chain_in(source.session_id, session_id) if session_id is not None else ""
+    first = _reader(source, chain)
+    chains = first.builder.chains
+    damaged: Sequence[tuple[int, str]] = ()
     try:
-        if prose_only:
-            yield from _prose(source)
-            return
-        for _, text in reader.read():
-            yield text
+        if prose_only and not chain:
+            yield from _prose(source, chains)
+        else:
+            yield from (text for _, text in first.read())
+            damaged = first.builder.damaged
+        for other in chains if session_id is None else ():
+            yield from (text for _, text in _reader(source, other).read())
     except FileNotFoundError:
         return
     except OSError as error:
         report(_problem(source, f"cannot be read: {error.strerror or error}"))
-    for offset, reason in reader.builder.damaged[:_REPORTED]:
+    for offset, reason in damaged[:_REPORTED]:
         report(_problem(source, reason, f"byte {offset}"))
+
+
+class _Reader(LinesReader):
+    """Reads the texts of a session, or of one helper in its file."""
+
+    builder: _Builder
+
+
+class _Growing(_Reader):
+    """Reads a file without helpers."""
+
+    def read(self) -> Iterator[tuple[int, Text]]:
+        """See `TextReader.read`."""
+        yield from super().read()
+        if self.builder.chains:
+            raise Rewritten(f"the file of {self.session_id} holds a helper now")
+
+
+def _reader(source: Source, chain: str = "", *, kind: type[_Reader] = _Reader) -> _Reader:
+    builder = _Builder(subagent=is_helper(source), chain=chain)
+    session_id = helper_id(source.session_id, chain) if chain else source.session_id
+    return kind(source.path, session_id, builder, builder.settled)
 
 
 class _Part(NamedTuple):
@@ -90,14 +127,14 @@ class _Part(NamedTuple):
     text: str
 
 
-def _prose(source: Source) -> Iterator[Text]:
-    """What was said, by the rules of `ClaudeBuilder`. Raises `OSError`."""
+def _prose(source: Source, chains: dict[str, None]) -> Iterator[Text]:
+    """What was said, by the rules of `ClaudeBuilder`; `chains` takes the helpers in the file. Raises `OSError`."""
     turn: dict[str, _Part] = {}
-    for record, place in _spoken(source):
+    for record, place in _spoken(source, chains):
         message = record.message
         body = message if isinstance(message, SpokenBody) else None
         content = message.content if isinstance(message, SpokenBody) else message or record.content
-        if record.type == "assistant":
+        if record.kind == "assistant":
             text = block_text(content)
             key = reply_key(record, body) or place
             known = turn.get(key)
@@ -121,19 +158,23 @@ def _said(source: Source, parts: Iterable[_Part]) -> Iterator[Text]:
             yield Text(source.session_id, key, role, at.timestamp() if at else None, text, "")
 
 
-def _spoken(source: Source) -> Iterator[tuple[Spoken, str]]:
+def _spoken(source: Source, chains: dict[str, None]) -> Iterator[tuple[Spoken, str]]:
     """The lines of user and assistant, each once, and what they are known by."""
     helper = is_helper(source)
+    links = Chains()
     seen: set[str] = set()
     with open_file(source.path) as fd:
         for batch in _SPOKEN.read(fd, os.fstat(fd).st_size):
             for index, record in enumerate(batch.records):
                 uuid = record.uuid
-                if uuid in seen or (record.is_sidechain and not helper):
+                if record.is_sidechain and not helper:
+                    chains[links.chain(record)] = None
+                    continue
+                if uuid in seen:
                     continue
                 if uuid:
                     seen.add(uuid)
-                if record.type in _SPEAKERS:
+                if record.kind in _SPEAKERS:
                     yield record, uuid or _place(*batch.place(index))
 
 

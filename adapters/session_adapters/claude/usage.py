@@ -6,7 +6,8 @@ import os
 
 from msgspec import Struct, field
 
-from session_adapters.claude.figures import Figures, figures
+from session_adapters.claude.copies import Copies, read_copies
+from session_adapters.claude.figures import figures
 from session_adapters.claude.records import ForkedFrom, Text, Usage
 from session_adapters.files import lines, open_file, read_at
 from session_adapters.sought import Seeker
@@ -35,6 +36,7 @@ class _Reply(Struct, rename="camel", gc=False):
 
     type: Text = None
     uuid: Text = None
+    is_sidechain: bool | None = None
     timestamp: str | int | float | None = None
     forked_from: ForkedFrom | str | None = None
     message: _Body | str | None = None
@@ -45,17 +47,20 @@ class _Reply(Struct, rename="camel", gc=False):
 _REPLIES = Seeker(_Reply, _TOKENS)
 
 
-def read_usage(path: str, session_id: str) -> list[Call] | None:
-    """Each model call in the file once, with the last usage that was written for it, helpers' inside the main file
-    (1.0.x) among them; None for a file in the layout of spec 004. Raises `OSError`."""
+def read_usage(path: str, session_id: str, *, subagent: bool) -> list[Call] | None:
+    """Each model call in the file once, with the last usage that was written for it; None for a file in the layout
+    of spec 004, and for one with helpers in it (1.0.x), whose calls are theirs. Raises `OSError`."""
     calls: dict[str, Call] = {}
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
+        copies = read_copies(fd, size)
         for record, offset, number in _REPLIES.read(fd, size):
             body = record.message
+            if record.is_sidechain and not subagent:
+                return None
             if record.type == "assistant" and isinstance(body, _Body) and body.usage is not None:
                 key = body.id or record.uuid or (f"@{offset}.{number}" if number else f"@{offset}")
-                _note(calls, session_id, key, record, body, figures(body.usage))
+                _note(calls, session_id, key, record, body, copies)
         if not calls and not _is_real(fd, size):
             return None
     return list(calls.values())
@@ -68,10 +73,9 @@ def _is_real(fd: int, size: int) -> bool:
     return any(_REAL in line.data for line in lines(fd, 0, size))
 
 
-def _note(
-    calls: dict[str, Call], session_id: str, key: str, record: _Reply, body: _Body, tokens: Figures | None
-) -> None:
+def _note(calls: dict[str, Call], session_id: str, key: str, record: _Reply, body: _Body, copies: Copies) -> None:
     """The lines of a reply repeat its usage; the last one has the whole of it."""
+    tokens = figures(body.usage) if body.usage is not None else None
     if tokens is None:
         return
     earlier = calls.get(key)
@@ -80,5 +84,5 @@ def _note(
     else:
         seconds = parse_seconds(record.timestamp)
         model = body.model if body.model != "<synthetic>" else None
-        usd, inherited = record.cost_usd, record.forked_from is not None and record.uuid is not None
+        usd, inherited = record.cost_usd, copies.has(record)
     calls[key] = Call(session_id, key, seconds, model, *tokens, usd, inherited=inherited)

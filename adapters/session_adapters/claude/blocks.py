@@ -1,0 +1,81 @@
+"""The parts of a Claude Code record as parts of a message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from session_adapters.claude.records import Block, Body, Record, Source, UseResult, block_text
+from session_adapters.model import Attachment, ToolCall
+
+__all__ = ["attachments_of", "blocks_of", "call_facts", "calls_of", "output_of", "thinking_of", "whole_number"]
+
+
+def blocks_of(record: Record) -> list[Block | str]:
+    content = record.message.content if isinstance(record.message, Body) else record.message or record.content
+    if isinstance(content, str):
+        return [content]
+    return content if isinstance(content, list) else []
+
+
+def thinking_of(blocks: list[Block | str]) -> str | None:
+    texts = [block.thinking for block in blocks if isinstance(block, Block) and block.thinking]
+    return "\n\n".join(texts) or None
+
+
+def calls_of(blocks: list[Block | str]) -> list[ToolCall]:
+    return [
+        ToolCall(tool_call_id=block.id or "", tool_name=block.name or "", input=block.input)
+        for block in blocks
+        if isinstance(block, Block) and block.type == "tool_use"
+    ]
+
+
+def attachments_of(blocks: list[Block | str]) -> tuple[Attachment, ...]:
+    found = []
+    for block in blocks:
+        if isinstance(block, Block) and block.type in ("image", "document"):
+            source = block.source if isinstance(block.source, Source) else Source()
+            data = source.data if isinstance(source.data, str) else ""
+            found.append(
+                Attachment(
+                    media_type=source.media_type if isinstance(source.media_type, str) else block.type,
+                    name=block.title if isinstance(block.title, str) else "",
+                    size=len(data) * 3 // 4 - data[-2:].count("="),
+                )
+            )
+    return tuple(found)
+
+
+def output_of(content: Any) -> Any:
+    """The text of a tool result; blocks that are not text by their names, never their bytes."""
+    if not isinstance(content, list):
+        return content
+    parts: list[str] = []
+    for block in content:
+        text = block_text([block])
+        if text:
+            parts.append(text)
+        elif isinstance(block, dict) and block.get("type") not in (None, "text"):
+            source = block.get("source")
+            media = source.get("media_type") if isinstance(source, dict) else None
+            parts.append(f"[{media or block.get('tool_name') or block['type']}]")
+    return "\n\n".join(parts)
+
+
+def call_facts(record: Record) -> dict[str, Any]:
+    """What `toolUseResult` says of the call: the helper it started, how long it took."""
+    facts = record.tool_use_result
+    if not isinstance(facts, UseResult):
+        return {}
+    found: dict[str, Any] = {}
+    if isinstance(facts.agent_id, str) and facts.agent_id:
+        found["subagent_id"] = f"agent-{facts.agent_id}"
+    duration = whole_number(facts.duration_ms if facts.duration_ms is not None else facts.total_duration_ms)
+    if duration is not None:
+        found["duration_ms"] = duration
+    return found
+
+
+def whole_number(number: Any) -> int | None:
+    """Milliseconds without a fraction; None for what is no number of them."""
+    return int(number) if isinstance(number, int | float) and 0 <= number < 1e15 else None

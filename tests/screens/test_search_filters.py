@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,10 @@ def listed(main: MainScreen) -> list[str]:
     """Native ids of all parts of the rows."""
     rows = (row.conversation for row in main.sessions.rows if row.conversation is not None)
     return sorted(part.session_id for one in rows for part in one.parts)
+
+
+def laid_out(main: MainScreen, size: tuple[int, int]) -> bool:
+    return main.size == size and main.is_wide == (size[0] >= 120)
 
 
 async def search(pilot: Pilot[None], text: str) -> None:
@@ -112,7 +117,7 @@ async def test_another_size_keeps_query_results_and_cursor(
         assert here is not None and len(found) == 30
         for width, height in [(80, 24), (60, 20), (119, 30), (120, 30), (40, 15), (160, 40)]:
             await pilot.resize_terminal(width, height)
-            await until(pilot, lambda size=(width, height): main.size == size and main.is_wide == (size[0] >= 120))
+            await until(pilot, partial(laid_out, main, (width, height)))
             top, *below = screen_text(pilot).splitlines()
             assert text in top and " 30 of 30" in top
             assert listed(main) == found and main.sessions.highlighted is here

@@ -249,6 +249,34 @@ def _true_total(view: View) -> int:
     return sum(view.rendered(index).height for index in range(len(view.column)))
 
 
+@pytest.mark.parametrize("kind", ["output", "edit", "prose"])
+@pytest.mark.parametrize("long", [False, True])
+def test_showing_all_keeps_the_cursor_on_its_line(kind: str, long: bool) -> None:
+    lines = [f"row {number}: " + "x" * (3000 if long and number % 7 == 3 else 0) for number in range(2000)]
+    text = "\n".join(lines)
+    call = ToolCall(tool_call_id="1", tool_name="Bash", input={"command": "seq"}, output=text)
+    if kind == "edit":
+        call = ToolCall(tool_call_id="1", tool_name="Write", input={"file_path": "a.txt", "content": text})
+    message = said("assistant", "", tool_calls=(call,)) if kind != "prose" else said("user", text)
+    for line in (0, 15, 120, 199, 200):
+        view = make_view([said("user", "go"), message, *talk(9)])
+        view.go(Position(1, view.rendered(1).height - 1))
+        if kind != "prose":
+            assert view.toggle(everything=False)
+        wanted = f"row {line}:" if line < 200 else "press o to see all"
+        rows = range(view.rendered(1).height)
+        view.go(Position(1, next(row for row in rows if wanted in _texts_at(view, 1, row))))
+        before = view.screen_row(view.cursor)
+        assert view.toggle(everything=True)
+        assert view.screen_row(view.cursor) == before
+        assert f"row {line}:" in _text_at(view, before)
+
+
+def _texts_at(view: View, entry: int, row: int) -> str:
+    piece, line = view.rendered(entry).at(row)
+    return _texts(piece.segments(line))
+
+
 def test_what_comes_in_above_moves_nothing() -> None:
     messages = talk(200)
     view = make_view(messages[100:], complete=False)
@@ -272,9 +300,7 @@ def test_a_call_finds_its_result_across_the_seam() -> None:
 
 
 def _text_at(view: View, y: int) -> str:
-    row = view.rows()[y]
-    piece, line = row.rendered.at(row.position.line)
-    return _texts(piece.segments(line))
+    return _texts_at(view, *view.rows()[y].position)
 
 
 def test_a_message_laid_out_again_has_the_same_rows_open() -> None:

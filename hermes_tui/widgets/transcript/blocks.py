@@ -13,8 +13,8 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import count, priced, safe, size
 from hermes_tui.sessions.calls import arguments, edits, facts, output_text, target
 from hermes_tui.widgets.cells import fit, width_of
-from hermes_tui.widgets.transcript.pieces import NOTE, Palette, Piece, Rendered
-from hermes_tui.widgets.transcript.text import compact, excerpt, fold, whole
+from hermes_tui.widgets.transcript.pieces import MORE, NOTE, Palette, Piece, Rendered
+from hermes_tui.widgets.transcript.text import CUT_LINES, compact, excerpt, fold, whole
 from session_adapters.model import Message, ToolCall
 
 if TYPE_CHECKING:
@@ -303,15 +303,17 @@ class _Work:
         styles = {"+": self.palette.added, "-": self.palette.removed, " ": self.palette.output}
         room = self.width - _BODY - 2
         everything = self.level(block) == ALL
-        shown = lines if everything else lines[:200]
+        shown = lines if everything else lines[:CUT_LINES]
         rows: list[list[Segment]] = []
+        starts: list[int] = []
         for mark, line in shown:
+            starts.append(len(rows))
             part = whole(line) if everything else excerpt(line, 1)
             for number, row in enumerate(fold(part.lines or [""], room)):
                 rows.append([Segment(f"{mark if number == 0 else ' '} {row}", styles[mark])])
-        self.pieces.append(Piece(block, f"{block}.diff", rows, indent=_BODY))
+        self.pieces.append(Piece(block, f"{block}.diff", rows, indent=_BODY, lines=starts[: CUT_LINES + 1]))
         if len(shown) < len(lines):
-            self._more(block, f"{block}.diffmore", len(lines) - len(shown), 0, _BODY)
+            self._more(block, f"{block}.diff{MORE}", len(lines) - len(shown), 0, _BODY)
 
     # Shared
 
@@ -364,10 +366,16 @@ class _Work:
     def _text(self, block: str, name: str, text: str, style: Style, *, indent: int, words: bool = False) -> None:
         """Plain text, cut unless all of it was asked for."""
         part = whole(text) if self.level(block) == ALL else excerpt(text)
-        rows = fold(part.lines, max(self.width - indent, 1), words=words)
-        self.pieces.append(Piece(block, name, rows, style, indent))
+        width = max(self.width - indent, 1)
+        rows: list[str] = []
+        starts: list[int] = []
+        for line in part.lines[: CUT_LINES + 1]:
+            starts.append(len(rows))
+            rows += fold([line], width, words=words)
+        rows += fold(part.lines[CUT_LINES + 1 :], width, words=words)
+        self.pieces.append(Piece(block, name, rows, style, indent, starts))
         if part.hidden or part.shortened:
-            self._more(block, f"{name}more", part.hidden, part.shortened, indent)
+            self._more(block, f"{name}{MORE}", part.hidden, part.shortened, indent)
 
     def _more(self, block: str, name: str, hidden: int, shortened: int, indent: int) -> None:
         said = [f"{hidden:,} more {'line' if hidden == 1 else 'lines'}"] if hidden else []

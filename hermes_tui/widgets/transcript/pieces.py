@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
 from rich.segment import Segment
 from rich.style import Style
 
-__all__ = ["NOTE", "Palette", "Piece", "Place", "Rendered"]
+from hermes_tui.widgets.transcript.text import CUT_LINES
+
+__all__ = ["MORE", "NOTE", "Palette", "Piece", "Place", "Rendered"]
 
 NOTE = "note"
 """The name of the piece that says that earlier messages are not loaded; it never serves as an anchor."""
+
+
+MORE = "more"
+"""How the name of the piece ends that says what was cut of another one, after the name of that."""
 
 
 class Palette(NamedTuple):
@@ -39,7 +46,7 @@ class Piece:
     """Consecutive rows of one message. Rows of plain text are kept as text and become segments when painted, so that
     200,000 of them cost little."""
 
-    __slots__ = ("block", "indent", "name", "rows", "style")
+    __slots__ = ("block", "indent", "lines", "name", "rows", "style")
 
     def __init__(
         self,
@@ -48,12 +55,16 @@ class Piece:
         rows: list[str] | list[list[Segment]],
         style: Style | None = None,
         indent: int = 0,
+        lines: Sequence[int] = (),
     ) -> None:
         self.block = block
         """What enter acts on; empty for rows that belong to nothing (a gap, a divider)."""
         self.name = name
         """Unique within the message, and the same in every rendering of it."""
         self.rows = rows
+        self.lines = lines
+        """Of a text that may be cut: the row in which each of its first lines begins, and the first one after those
+        that are shown of a cut text. A long line has more rows when all of it is shown."""
         self.style = style
         self.indent = indent
 
@@ -71,6 +82,10 @@ class Place(NamedTuple):
     row: int
     rows: int
     """How many rows the piece had, so that the same part of it can be found at another width."""
+    line: int = -1
+    """The line of text that the row is part of, where that is known."""
+    part: int = 0
+    """Which row of that line."""
 
 
 class Rendered:
@@ -99,15 +114,23 @@ class Rendered:
     def place(self, line: int) -> Place:
         """Where row `line` is, for `find` in another rendering."""
         piece, row = self.at(line)
-        return Place(piece.name, row, len(piece.rows))
+        number = bisect_right(piece.lines, row) - 1
+        part = row - piece.lines[number] if number >= 0 else 0
+        return Place(piece.name, row, len(piece.rows), number, part)
 
     def find(self, place: Place) -> int:
         """The row that shows what `place` showed; the nearest one where that is gone."""
+        names = {piece.name for piece in self.pieces}
         for piece, start in zip(self.pieces, self.starts, strict=True):
+            rows, lines = len(piece.rows), (*piece.lines, len(piece.rows))
+            if piece.name == place.name and rows != place.rows and 0 <= place.line < len(piece.lines):
+                return start + min(lines[place.line] + place.part, lines[place.line + 1] - 1)
             if piece.name == place.name:
-                rows = len(piece.rows)
                 row = place.row if rows == place.rows else place.row * rows // place.rows
                 return start + min(row, rows - 1)
+            if f"{piece.name}{MORE}" == place.name and place.name not in names:
+                # All is shown now: go on with what was not.
+                return start + (piece.lines[CUT_LINES] if len(piece.lines) > CUT_LINES else rows - 1)
         head = place.name.partition(".")[0]
         return next((start for piece, start in zip(self.pieces, self.starts, strict=True) if piece.block == head), 0)
 

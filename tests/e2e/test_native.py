@@ -12,10 +12,11 @@ import pytest
 
 from claude_lines import ClaudeHome
 from standins import StandIns
+from system_programs import find_program
 from terminal import Terminal
 from tmuxes import Tmux
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.needs("tmux")]
 
 _COOKED = {"ICANON": True, "ECHO": True, "ISIG": True}
 
@@ -33,7 +34,10 @@ def home(tmp_path: Path) -> ClaudeHome:
 
 @pytest.fixture
 def programs(tmp_path: Path) -> StandIns:
-    return StandIns(tmp_path / "programs")
+    """With tmux among them, wherever that is."""
+    made = StandIns(tmp_path / "programs")
+    (made.bin / "tmux").symlink_to(find_program("tmux") or "")
+    return made
 
 
 @pytest.fixture
@@ -43,12 +47,10 @@ def variables(home: ClaudeHome, programs: StandIns) -> dict[str, str]:
 
 
 @pytest.fixture
-def tmux(tmp_path_factory: pytest.TempPathFactory, variables: dict[str, str]) -> Iterator[Tmux]:
+def tmux(variables: dict[str, str]) -> Iterator[Tmux]:
     """The program in a window of tmux; TMUX is set, as tmux does."""
-    command = [sys.executable, "-m", "hermes_tui"]
-    server = Tmux(tmp_path_factory.mktemp("t"), (100, 30), command, variables)
-    yield server
-    server.run("kill-server")
+    with Tmux((100, 30), [sys.executable, "-m", "hermes_tui"], variables) as server:
+        yield server
 
 
 @pytest.fixture
@@ -97,19 +99,12 @@ def test_here_and_back_to_the_same_place(bare: Tmux, programs: StandIns, home: C
     assert _cursor_line(after) == _cursor_line(before)
     bare.keys("Down")
     bare.type("q")
-    _gone(bare)
+    bare.until_it_ends()
 
 
 def _cursor_line(text: str) -> list[str]:
     """The list, and the detail line, which tells where the cursor is; without what grows with time."""
     return [line for line in text.splitlines() if "n2x" in line]
-
-
-def _gone(tmux: Tmux) -> None:
-    end = time.monotonic() + 10
-    while tmux.is_there:
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def test_ctrl_c_ends_the_program_and_not_us(bare: Tmux, programs: StandIns) -> None:
@@ -143,7 +138,7 @@ def test_a_program_that_leaves_the_terminal_in_a_mess(bare: Tmux, programs: Stan
     time.sleep(0.5)
     assert bare.is_there, "the keys behind it quit the program"
     bare.type("q")
-    _gone(bare)
+    bare.until_it_ends()
 
 
 def test_in_tmux_a_window_is_offered(tmux: Tmux, programs: StandIns, tmp_path: Path) -> None:
@@ -234,7 +229,9 @@ def test_nothing_starts_without_the_program_or_the_directory(bare: Tmux, program
 Sit = Callable[..., Terminal]
 
 
-def test_what_a_store_says_runs_no_shell(tmux: Tmux, tmp_path: Path, programs: StandIns, home: ClaudeHome) -> None:
+def test_what_a_store_says_runs_no_shell(
+    tmux: Tmux, tmp_path: Path, programs: StandIns, variables: dict[str, str]
+) -> None:
     """tmux ends a command at a word that ends in a semicolon, and runs `#(…)` in a directory's name by a shell."""
     from hermes_tui.sessions.native import Start
     from hermes_tui.sessions.native.start import open_window
@@ -248,7 +245,7 @@ def test_what_a_store_says_runs_no_shell(tmux: Tmux, tmp_path: Path, programs: S
         program=str(program), cwd=str(evil), env={"ODD": "#(touch pwned);"},
     )  # fmt: skip
     socket = tmux.run("display-message", "-p", "#{socket_path},#{pid},0").strip()
-    window = open_window(start, {"TMUX": socket, "PATH": "/usr/bin:/bin", "TERM": "xterm-256color"})
+    window = open_window(start, {"TMUX": socket, "PATH": variables["PATH"], "TERM": "xterm-256color"})
     assert window.startswith("@")
     end = time.monotonic() + 20
     while not programs.was_started("pi"):

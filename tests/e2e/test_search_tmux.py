@@ -10,13 +10,11 @@ import pytest
 from claude_lines import ClaudeHome
 from tmuxes import Tmux
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.needs("tmux")]
 
 
 @pytest.fixture(params=[(80, 24), (160, 48)], ids=["80x24", "160x48"])
-def tmux(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, claude_home: ClaudeHome
-) -> Iterator[Tmux]:
+def tmux(request: pytest.FixtureRequest, claude_home: ClaudeHome) -> Iterator[Tmux]:
     """The program on `claude_home`, in which two sessions speak of a heron."""
     for number, title in enumerate(("Birds of the lake", "A long walk")):
         path = claude_home.session(title)
@@ -27,10 +25,8 @@ def tmux(
         claude_home.say(path, "assistant", f"A last heron, {number}, flew off.")
         claude_home.say(path, "assistant", f"The end of {title}.")
     variables = {"HOME": str(claude_home.home), "LC_ALL": "C.UTF-8", "COLORTERM": "truecolor"}
-    folder = tmp_path_factory.mktemp("t")  # short enough for a socket's name
-    server = Tmux(folder, request.param, [sys.executable, "-m", "hermes_tui"], variables)
-    yield server
-    server.run("kill-server")
+    with Tmux(request.param, [sys.executable, "-m", "hermes_tui"], variables) as server:
+        yield server
 
 
 def test_search_open_go_on_and_come_back(tmux: Tmux) -> None:

@@ -3,31 +3,22 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from claude_lines import ClaudeHome
 from tmuxes import Tmux
 
-pytestmark = pytest.mark.e2e
-
-
-@pytest.fixture
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Short enough for a socket's name."""
-    return tmp_path_factory.mktemp("t")
+pytestmark = [pytest.mark.e2e, pytest.mark.needs("tmux")]
 
 
 @pytest.fixture(params=[(80, 24), (160, 48)], ids=["80x24", "160x48"])
-def tmux(request: pytest.FixtureRequest, folder: Path, claude_home: ClaudeHome) -> Iterator[Tmux]:
+def tmux(request: pytest.FixtureRequest, claude_home: ClaudeHome) -> Iterator[Tmux]:
     """The program on `claude_home`."""
     variables = {"HOME": str(claude_home.home), "LC_ALL": "C.UTF-8", "COLORTERM": "truecolor"}
-    server = Tmux(folder, request.param, [sys.executable, "-m", "hermes_tui"], variables)
-    yield server
-    server.run("kill-server")
+    with Tmux(request.param, [sys.executable, "-m", "hermes_tui"], variables) as server:
+        yield server
 
 
 def test_a_walk_through(tmux: Tmux, claude_home: ClaudeHome) -> None:
@@ -63,10 +54,7 @@ def test_a_walk_through(tmux: Tmux, claude_home: ClaudeHome) -> None:
     tmux.keys("q")
     tmux.until("↵ open")
     tmux.keys("q")
-    end = time.monotonic() + 10
-    while tmux.is_there:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    tmux.until_it_ends()
 
 
 def _newest(home: ClaudeHome) -> str:

@@ -11,25 +11,18 @@ import fcntl
 import json
 import os
 import select
-import shutil
 import subprocess
 import time
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-__all__ = ["Browser", "find_browser"]
+from system_programs import find_program
 
-_NAMES = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "google-chrome")
+__all__ = ["Browser"]
+
 _PATIENCE = 60.0
 _TOLD = ("Network.requestWillBeSent", "Network.webSocketCreated", "Runtime.exceptionThrown", "Log.entryAdded")
-
-
-def find_browser() -> str:
-    """The program. Fails the test where there is none, and says what to install."""
-    found = next((path for name in _NAMES if (path := shutil.which(name))), None)
-    assert found, "no browser: apt install chromium-headless-shell (.ci/run does so)"
-    return found
 
 
 class Browser:
@@ -42,7 +35,9 @@ class Browser:
         self.events: list[dict[str, Any]] = []
         theirs_in, ours_out = _high_pipe()
         ours_in, theirs_out = _high_pipe()
-        command = [find_browser(), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        program = find_program("browser")
+        assert program, "no browser is on PATH"
+        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
         command += ["--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"]
 
         def hand_over() -> None:

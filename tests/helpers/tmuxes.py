@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
 import time
-import uuid
 from pathlib import Path
+from typing import Self
+
+from system_programs import find_program
 
 __all__ = ["Tmux"]
 
+_PATIENCE = 60.0
+"""Seconds, for a machine that is busy with other work."""
+
 
 class Tmux:
-    """One server with one window, of our own."""
+    """One server with one window; a context manager."""
 
-    def __init__(self, folder: Path, size: tuple[int, int], command: list[str], variables: dict[str, str]) -> None:
-        self._name = uuid.uuid4().hex
-        self._env = {**os.environ, "TMUX_TMPDIR": str(folder), "TERM": "xterm-256color"}
+    def __init__(self, size: tuple[int, int], command: list[str], variables: dict[str, str]) -> None:
+        # Not among the other temporary files: the path of a socket has at most 103 bytes on some systems.
+        self._folder = tempfile.TemporaryDirectory(prefix="tmux-", dir="/tmp")
+        self.socket = Path(self._folder.name) / "s"
+        self._env = {**os.environ, "TERM": "xterm-256color"}
         self._env.pop("TMUX", None)
         settings = [f"{name}={value}" for name, value in variables.items()]
         width, height = (str(number) for number in size)
@@ -25,10 +33,17 @@ class Tmux:
             *("env", *settings, *command),
         )
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.run("kill-server")
+        self._folder.cleanup()
+
     def run(self, *arguments: str) -> str:
         """A tmux command; what it printed."""
-        argv = ["tmux", "-L", self._name, *arguments]
-        done = subprocess.run(argv, env=self._env, capture_output=True, text=True, timeout=20, check=False)
+        argv = [find_program("tmux") or "tmux", "-S", str(self.socket), *arguments]
+        done = subprocess.run(argv, env=self._env, capture_output=True, text=True, timeout=_PATIENCE, check=False)
         return done.stdout
 
     def text(self) -> str:
@@ -43,9 +58,9 @@ class Tmux:
         """Send characters as they are, in one go."""
         self.run("send-keys", "-l", text)
 
-    def until(self, *wanted: str, absent: str = "", seconds: float = 30.0) -> str:
+    def until(self, *wanted: str, absent: str = "") -> str:
         """The pane, once it has all of `wanted` and not `absent`; fails with it when it never has."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + _PATIENCE
         while True:
             text = self.text()
             if all(words in text for words in wanted) and not (absent and absent in text):
@@ -57,3 +72,10 @@ class Tmux:
     def is_there(self) -> bool:
         """Whether the program runs."""
         return bool(self.run("list-sessions"))
+
+    def until_it_ends(self) -> None:
+        """Wait until the program is gone; fails when it stays."""
+        end = time.monotonic() + _PATIENCE
+        while self.is_there:
+            assert time.monotonic() < end, f"it still runs\n{self.text()}"
+            time.sleep(0.02)

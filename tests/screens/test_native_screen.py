@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,9 @@ from hermes_tui.widgets.buttons import Buttons
 from hermes_tui.widgets.page import Page
 from pilots import screen_text, until
 from standins import StandIns
+from system_programs import find_program
 
 Program = Callable[..., Any]
-TMUX = shutil.which("tmux") or ""
-"""Before a test changes PATH."""
 
 
 @pytest.fixture
@@ -154,6 +152,7 @@ async def test_what_cannot_be_done_is_said(program: Program, tmp_path: Path, sto
         await until(pilot, lambda: pilot.app.screen is pilot.app.screen_stack[0])
 
 
+@pytest.mark.needs("tmux")
 async def test_inside_tmux_a_window_comes_first(
     program: Program, claude_home: ClaudeHome, stand_ins: StandIns, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,7 +164,7 @@ async def test_inside_tmux_a_window_comes_first(
         assert words(pilot) == ("Cancel", "New window (w)", "Here (y)")
         await pilot.press("w")
         await until(pilot, lambda: "tmux is not on PATH" in screen_text(pilot))
-        (stand_ins.bin / "tmux").symlink_to(TMUX)
+        (stand_ins.bin / "tmux").symlink_to(find_program("tmux") or "")
         await ask(pilot)
         await pilot.press("w")
         await until(pilot, lambda: "tmux opened no window" in screen_text(pilot))

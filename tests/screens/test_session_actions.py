@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import stat
-import subprocess
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from functools import partial
@@ -27,6 +26,7 @@ from hermes_tui.screens.menu import MenuScreen
 from made import session
 from pilots import screen_text, until
 from session_adapters.model import Message, ToolCall
+from tmuxes import Tmux
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 KEY = "ghp_" + "a1B2" * 9
@@ -62,12 +62,6 @@ def in_toasts(pilot: Pilot[None]) -> str:
 
 def copied(pilot: Pilot[None], ending: str) -> bool:
     return pilot.app.clipboard.endswith(ending)
-
-
-def tmux(socket: Path, *arguments: str) -> str:
-    """A command for a server of our own; what it printed."""
-    ran = subprocess.run(["tmux", "-S", str(socket), *arguments], capture_output=True, check=True)
-    return ran.stdout.decode()
 
 
 @pytest.fixture(autouse=True)
@@ -264,20 +258,17 @@ async def test_too_much_for_a_clipboard_goes_into_a_file(program: Program, claud
         assert pilot.app.clipboard == ""
 
 
+@pytest.mark.needs("tmux")
 async def test_inside_tmux_its_buffer_is_taken(
-    program: Program, claude_home: ClaudeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a real server of our own."""
     claude_home.session("Alone")
-    socket = tmp_path / "s"
-    tmux(socket, "-f", "/dev/null", "new-session", "-d", "cat")
-    try:
-        monkeypatch.setenv("TMUX", f"{socket},1,0")
+    with Tmux((80, 24), ["cat"], {}) as tmux:
+        monkeypatch.setenv("TMUX", f"{tmux.socket},1,0")
         async with program(claude_home.home) as pilot:
             assert "tmux" in clipboard.copy(pilot.app, "für dich\n" * 20_000)
-        assert tmux(socket, "show-buffer") == "für dich\n" * 20_000
-    finally:
-        tmux(socket, "kill-server")
+        assert tmux.run("show-buffer") == "für dich\n" * 20_000
 
 
 async def test_no_terminal_to_hand_over_is_said(

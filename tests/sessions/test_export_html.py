@@ -101,6 +101,7 @@ def written(tmp_path: Path, *sessions: Session, redactor: Redactor | None = None
     return path
 
 
+@pytest.mark.needs("browser")
 def test_hostile_content_is_inert_in_a_browser(tmp_path: Path, trap: tuple[str, list[str]]) -> None:
     host, asked = trap
     session = hostile_session(host)
@@ -123,6 +124,7 @@ def test_hostile_content_is_inert_in_a_browser(tmp_path: Path, trap: tuple[str, 
     assert asked == []
 
 
+@pytest.mark.needs("browser")
 def test_the_browser_would_have_told(tmp_path: Path, trap: tuple[str, list[str]]) -> None:
     """What the test above looks for is seen where it happens; and the page's policy would stop it even then."""
     host, asked = trap
@@ -143,6 +145,7 @@ def test_the_browser_would_have_told(tmp_path: Path, trap: tuple[str, list[str]]
     assert asked == []
 
 
+@pytest.mark.needs("browser")
 def test_folded_unfolded_dark_light_and_on_paper(tmp_path: Path) -> None:
     session = Session(
         agent="tiny",

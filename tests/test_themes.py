@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import pytest
+from rich.color import Color as RichColor
+from rich.color import ColorSystem
 from rich.console import Console
 from textual.color import Color
 from textual.theme import Theme
@@ -45,6 +47,22 @@ def test_text_can_be_read(name: str) -> None:
         assert contrast(Color.parse(theme.variables[f"agent-{number}"]), background) >= 4.0, number
     cursor = Color.parse(theme.variables["cursor-background"])
     assert contrast(Color.parse(theme.variables["cursor-foreground"]), cursor) >= strong
+
+
+@pytest.mark.parametrize("theme", THEMES, ids=lambda theme: theme.name)
+@pytest.mark.parametrize("colours", [ColorSystem.EIGHT_BIT, ColorSystem.TRUECOLOR], ids=str)
+def test_the_row_under_the_cursor_looks_different(theme: Theme, colours: ColorSystem) -> None:
+    """With and without the focus, as many colours as the terminal has."""
+
+    def looks(purpose: str) -> tuple[object, str]:
+        background = theme.variables.get(f"{purpose}-background", theme.background or "")
+        style = theme.variables.get(f"{purpose}-style", "none")
+        if background.startswith("#"):
+            shown = RichColor.parse(background).downgrade(colours)
+            return shown.number or shown.triplet, style
+        return background, style
+
+    assert len({looks("no-cursor"), looks("resting"), looks("cursor")}) == 3
 
 
 def contrast(one: Color, other: Color) -> float:

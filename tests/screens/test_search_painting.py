@@ -229,3 +229,27 @@ async def test_the_lines_below_results_outlast_the_time_in_which_the_list_is_hid
         assert [row.snippet for row in main.sessions.rows[:3]][-1] is not None
         await pilot.press("escape")
         await until(pilot, lambda: "A heron." in screen_text(pilot))
+
+
+async def test_the_title_of_what_was_found_looks_like_that_of_a_transcript(
+    program: Program, claude_home: ClaudeHome
+) -> None:
+    claude_home.session("Alpha centauri")
+    async with program(claude_home.home, size=(160, 40)) as pilot:
+        main = main_of(pilot)
+
+        def look_of_title() -> tuple[object, object]:
+            """Colours of the title in the frame beside the list."""
+            line = [one for strip in [pilot.app.screen._compositor.render_strips()[1]] for one in strip]
+            found = next(one for one in line if "Alpha centauri" in one.text)
+            assert found.style is not None
+            return found.style.color, found.style.bgcolor
+
+        await until(pilot, lambda: "Answer 0" in screen_text(pilot))
+        transcript = look_of_title()
+        main.search_for("centauri")
+        await until(pilot, lambda: "Goal" in main.preview.text)
+        await pilot.pause()
+        assert look_of_title() == transcript
+        frame = main.preview.styles.border_top[1].rich_color
+        assert transcript[0] != frame

@@ -279,7 +279,7 @@ def user_said(line: Marks, text: str, *, results: int, images: int) -> Said | No
     """What a user line says beside its tool results; None when that is nothing.
 
     A prompt is what the human typed: not isMeta, not a compaction summary, beside no tool result, not written by
-    the program in the user's name (`FACTS.md`, «Fields we need»).
+    the program in the user's name (`FACTS.md`, «Fields»).
     """
     start = text[:64].lstrip()
     if start.startswith(_COMMANDS):

@@ -14,6 +14,7 @@ from textual.strip import Strip
 from textual.timer import Timer
 
 from hermes_tui.clock import Clock
+from hermes_tui.display import compact
 from hermes_tui.keymap import bindings
 from hermes_tui.reader import Reader
 from hermes_tui.screens.box_actions import BoxActions
@@ -293,6 +294,13 @@ class MainScreen(
     @on(TranscriptPane.Refused)
     def _refused(self, event: SessionList.Refused | TranscriptPane.Refused) -> None:
         self.notify(event.reason, markup=False)
+
+    @on(SessionList.MarksChanged)
+    def _marks_changed(self, event: SessionList.MarksChanged) -> None:
+        self._show_counts()
+        if event.dropped is not None:
+            title = compact(event.dropped.title, 40) or "untitled"
+            self.notify(f"Two sessions are compared: the mark of “{title}” is taken away.", markup=False)
 
     def _read(self) -> None:
         """Give the keys to the transcript; at once, for what is typed ahead."""

@@ -82,6 +82,7 @@ class StatusLines(Screen[None]):
             shown=shown,
             more=self.found_more,
             sessions=len(sessions),
+            marked=len(self.sessions.marked),
             live=sum(one.live for one in sessions),
             partial=self.snapshot.partial,
             problems=len(self.snapshot.problems),

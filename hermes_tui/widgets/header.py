@@ -42,14 +42,16 @@ class Header(Horizontal):
         live: int,
         partial: int,
         problems: int,
+        marked: int = 0,
         gateway: str = "",
         asking: bool = False,
         searching: str = "",
         indexing: str = "",
     ) -> None:
         """`shown`: how many were found, and perhaps `more`; None without a search. `partial`: how many are not yet
-        counted in full. `gateway`: what Hermes' is doing, in as many words as there is room for. `asking`: somebody
-        is about to search, or has. `searching`: how complete an answer is. `indexing`: how far the index is."""
+        counted in full. `marked`: how many are marked for a comparison. `gateway`: what Hermes' is doing, in as many
+        words as there is room for. `asking`: somebody is about to search, or has. `searching`: how complete an answer
+        is. `indexing`: how far the index is."""
         width = self.app.size.width
         brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
         if gateway and width >= 60:
@@ -63,6 +65,8 @@ class Header(Horizontal):
                     "warning",
                 )
             )
+        if marked:
+            parts.append((f"◆ {marked} marked" if width >= 60 else f"◆{marked}", "accent"))
         if live and width >= (140 if searching else 60):
             parts.append((f"● {live:,} live", "live"))
         if indexing and width >= 60 and not searching:

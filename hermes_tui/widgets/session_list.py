@@ -41,6 +41,13 @@ class SessionList(SessionLines, can_focus=True):
             super().__init__()
             self.reason = reason
 
+    class MarksChanged(Message):
+        """A conversation was marked or its mark taken away; `dropped` lost its mark to the third one."""
+
+        def __init__(self, dropped: Conversation | None = None) -> None:
+            super().__init__()
+            self.dropped = dropped
+
     at_once: Callable[[], None] | None = None
     """Called before `HighlightChanged` is sent, so that what it shows is painted together with the cursor."""
 
@@ -107,14 +114,22 @@ class SessionList(SessionLines, can_focus=True):
 
     def action_mark(self) -> None:
         """Mark what is under the cursor, or take its mark away, and go on; a third mark takes the first away."""
+        dropped = None
         conversation = self.highlighted
         if conversation is None:
             self.post_message(self.Refused("There is no session here to mark."))
             return
-        if conversation.key in self._marked:
-            self._marked.remove(conversation.key)
+        if conversation.key not in self._forest.by_session:
+            self.post_message(self.Refused("Only sessions can be compared: this is what an agent keeps in mind."))
+            return
+        marked = self.marked
+        if conversation in marked:
+            marked = [one for one in marked if one is not conversation]
         else:
-            self._marked = [*self._marked[-1:], conversation.key]
+            dropped = marked[0] if len(marked) == 2 else None
+            marked = [*marked[-1:], conversation]
+        self._marked = [one.key for one in marked]
+        self.post_message(self.MarksChanged(dropped))
         self._redraw_changed()
         self.action_move(1)
 

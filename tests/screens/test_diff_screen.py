@@ -68,7 +68,7 @@ async def test_two_marked_sessions_side_by_side(program: Program, two: Path) -> 
     async with program(two, size=(100, 30)) as pilot:
         assert screen_text(pilot).count("◆") == 0
         await pilot.press("space")
-        assert screen_text(pilot).count("◆") == 1
+        assert screen_text(pilot).count("◆") == 2  # in the header, and in its row
         await pilot.press("up")
         view = await compared_after_one(pilot)
         text = screen_text(pilot)
@@ -165,8 +165,34 @@ async def test_marks_are_two_at_most_and_go_away(program: Program, claude_home: 
         sessions = app_of(pilot).main.sessions
         await pilot.press("space", "space", "space")
         assert [one.title for one in sessions.marked] == ["Session 2", "Session 1"]
+        assert toasts(pilot) == ["Two sessions are compared: the mark of “Session 3” is taken away."]
         await pilot.press("up", "space")
         assert [one.title for one in sessions.marked] == ["Session 2"]
+
+
+@pytest.mark.parametrize(("size", "said"), [((160, 40), "◆ 2 marked"), ((80, 24), "◆ 2 marked"), ((40, 15), "◆2")])
+async def test_marks_are_told_wherever_one_is(
+    program: Program, claude_home: ClaudeHome, size: tuple[int, int], said: str
+) -> None:
+    for number in range(60):
+        claude_home.session(f"Session {number}")
+
+    def top() -> str:
+        return screen_text(pilot).splitlines()[0]
+
+    async with program(claude_home.home, size=size) as pilot:
+        main = app_of(pilot).main
+        assert "◆" not in top()
+        await pilot.press("space")
+        await until(pilot, lambda: said.replace("2", "1") in top())
+        await pilot.press("space", "end")  # both rows are far above now
+        await until(pilot, lambda: said in top())
+        await pilot.press("enter")
+        await until(pilot, lambda: main.is_reading and said in top())
+        main.search_for("id:00000000-0000-0001")  # neither is among them
+        await until(pilot, lambda: main.sessions.left == 1 and said in top())
+        await pilot.press("escape", "escape", "home", "space")
+        await until(pilot, lambda: said.replace("2", "1") in top())
 
 
 # The rows, without a screen -----------------------------------------------------------------------------------

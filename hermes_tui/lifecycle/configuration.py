@@ -24,6 +24,7 @@ from hermes_tui.lifecycle.fields import Fields, decode_object
 from hermes_tui.lifecycle.policy import FRESHNESS, SessionResetPolicy
 from hermes_tui.lifecycle.source import HomeChannel
 from session_adapters.files import read_small
+from session_adapters.yaml_settings import read_yaml
 
 __all__ = ["GatewayConfig", "config_of_store", "read_gateway_config"]
 
@@ -146,7 +147,7 @@ class _Reading:
             raw = read_small(path, limit=_LIMIT)
             if path.suffix == ".json":
                 return decode_object(raw)
-            found = _yaml(raw)
+            found = read_yaml(raw)
             if found is None or isinstance(found, dict):
                 return found or {}
             reason = "it is no mapping of settings"
@@ -284,13 +285,3 @@ class _Reading:
             if equals and name.strip() in _VARIABLES:
                 found[name.strip()] = value.split(" #")[0].strip().strip("\"'")
         return found
-
-
-def _yaml(raw: bytes) -> Any:
-    """Raises `ValueError` for what is no YAML."""
-    import yaml  # only who asks for a configuration pays for it
-
-    try:
-        return yaml.safe_load(raw.decode())
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from None

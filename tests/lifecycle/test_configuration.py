@@ -117,7 +117,7 @@ def test_nothing_is_configured(hermes: Oracle, tmp_path: Path) -> None:
         ("config.yaml", b"a: [", "config.yaml cannot be used: while parsing"),
         ("config.yaml", b"- a\n", "config.yaml cannot be used: it is no mapping of settings"),
         ("config.yaml", b"\xff\xfe", "config.yaml cannot be used: "),
-        ("config.yaml", b"a: !!python/object:os.system x", "config.yaml cannot be used: could not determine"),
+        ("config.yaml", b"a: !!python/object:os.system x", "config.yaml cannot be used: line 1: the tag"),
         ("config.yaml", b"x" * (4 << 20) + b"y", "config.yaml cannot be used: larger than expected"),
         ("config.yaml", b"session_reset: {at_hour: 25}", "session_reset.at_hour is 25, not a whole hour"),
         ("config.yaml", b"session_reset: {mode: weekly}", "session_reset.mode is 'weekly', not one of"),

@@ -147,12 +147,12 @@ def test_a_configuration_names_files_and_its_variables_are_filled_in(tmp_path: P
         (b"theme: dark\nlist: [", None),
         (b"", None),
         (b"\x00\xff\xfe", None),
-        (b"session_stores: [", "it is not valid YAML"),
-        (b"databases:\n  a: !!python/object/apply:os.system ['true']\n", "it is not valid YAML"),
+        (b"session_stores: [", "while parsing a flow"),
+        (b"databases:\n  a: !!python/object/apply:os.system ['true']\n", "is not read"),
         (b"databases: {a: {driver: sqlite, database: [1]}}\n", None),
-        (b"databases: " + b"[" * 500_000, "it is nested too deeply to be read"),
-        (b"databases:\n" + b"- " * 30_000, "it is not valid YAML"),
-        (b"databases: {" + b"a," * 300_000, "it is too long to be read"),
+        (b"databases: " + b"[" * 500_000, "nested more than 32 deep"),
+        (b"databases:\n" + b"- " * 30_000, "nested more than 32 deep"),
+        (b"databases: {" + b"a," * 300_000, "more than 100,000 values"),
         (b"session_stores: 7\ndatabases: [a, b]\n", None),
     ],
     ids=lambda value: repr(value)[:24],
@@ -164,7 +164,8 @@ def test_a_configuration_that_is_none_or_anothers(
     own.session("s")
     (own.home / "config.yaml").write_bytes(content)
     assert len(everything_reported(own.adapter, problems)) == 1
-    assert [problem.reason for problem in problems] == ([reason] if reason else [])
+    assert len(problems) == (reason is not None)
+    assert all(reason is not None and reason in problem.reason for problem in problems)
 
 
 def everything_reported(adapter: HectorAdapter, problems: list[Problem]) -> list[Any]:

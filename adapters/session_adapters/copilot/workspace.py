@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from session_adapters.files import read_small
 from session_adapters.text import scrub
+from session_adapters.yaml_settings import read_yaml
 
 __all__ = ["Workspace", "read_workspace"]
 
@@ -20,8 +21,6 @@ _ENTRY = re.compile(r"([A-Za-z_]+):([^\n]*(?:\n(?:[ \t][^\n]*|(?=\n)))*)(?:\n|\Z
 _OTHER = re.compile(r"(?:#[^\n]*|---[ \t]*|\.\.\.[ \t]*|[ \t]*)(?:\n|\Z)")
 _PLAIN = re.compile(r" ([^\s'\"|>&*!%@`{\[#,?-][^\n]*)")
 _SPECIAL = re.compile(r": | #|:$")
-_NESTED = 50
-"""Brackets in a text without quotes: more would take the parser long, and no name has them."""
 
 
 class Workspace(NamedTuple):
@@ -71,18 +70,9 @@ def _value(text: str) -> str:
     begin = text.lstrip()[:1]
     if not begin:
         return ""
-    if begin in "[{&*!" or (begin not in "'\"|>" and sum(map(text.count, "[{")) > _NESTED):
+    if begin in "[{&*!":
         raise ValueError("it is no text")
-    return _parsed(text)
-
-
-def _parsed(text: str) -> str:
-    import yaml
-
-    try:
-        found = yaml.safe_load(f"value:{text}\n")
-    except (yaml.YAMLError, RecursionError, OverflowError) as error:
-        raise ValueError(f"it is not YAML ({type(error).__name__})") from error
+    found = read_yaml(f"value:{text}\n")
     return _text(found.get("value")) if isinstance(found, dict) else ""
 
 

@@ -23,8 +23,9 @@ import msgspec
 from session_adapters.base import Environment
 from session_adapters.files import read_small
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn
+from session_adapters.yaml_settings import read_yaml
 
-__all__ = ["CONFIGURATIONS", "PATH_VARIABLE", "Place", "Trouble", "is_there", "places", "read_yaml"]
+__all__ = ["CONFIGURATIONS", "PATH_VARIABLE", "Place", "Trouble", "is_there", "places"]
 
 PATH_VARIABLE = "HERMES_TUI_HECTOR_PATH"
 
@@ -33,10 +34,7 @@ CONFIGURATIONS = (Path("config.yaml"), Path("hector.yaml"), Path(".hector", "con
 """Where a configuration may be, below the directory that Hector runs in."""
 _CONFIG_LIMIT = 1 << 20
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)(?::-([^}]*))?\}")
-_OURS = re.compile(rb"(?:session_stores|databases)[ \t]*:")
-_YAML_LIMIT = 64 << 10
-_DEEPEST = 30
-"""Brackets in brackets. The reader of YAML takes very long over more."""
+_OURS = re.compile(rb"^[\"']?(?:session_stores|databases)[\"']?[ \t]*:", re.MULTILINE)
 
 Trouble = Callable[[str, str, str], None]
 """Told of what cannot be read: file, place in it, reason."""
@@ -137,13 +135,9 @@ def _configured(
 @lru_cache(maxsize=32)
 def _stores(data: bytes) -> tuple[tuple[str, _Store], ...]:
     """The databases in a configuration: none in one that is not Hector's. Raises `ValueError`."""
-    ours = _ours(data)
-    if not ours:
+    if not _OURS.search(data):
         return ()
-    try:
-        value = read_yaml(ours)
-    except ValueError:
-        value = read_yaml(data)  # it may refer to something further up
+    value = read_yaml(data)
     found: list[tuple[str, _Store]] = []
     for top in ("session_stores", "databases"):
         stores = value.get(top) if isinstance(value, dict) else None
@@ -154,35 +148,6 @@ def _stores(data: bytes) -> tuple[tuple[str, _Store], ...]:
             except msgspec.MsgspecError:
                 continue  # kept in memory, or no store at all
     return tuple(found)
-
-
-def _ours(data: bytes) -> bytes:
-    """The lines that matter: prompts of agents make the rest long, and reading YAML is slow."""
-    kept: list[bytes] = []
-    keep = False
-    for line in data.splitlines(keepends=True):
-        if line[:1].strip(b" \t\r\n#-"):
-            keep = _OURS.match(line) is not None
-        if keep:
-            kept.append(line)
-    return b"".join(kept)
-
-
-def read_yaml(data: bytes) -> Any:
-    """A configuration as it stands. Raises `ValueError` for what is no YAML, or too much of it."""
-    import yaml
-
-    depth = 0
-    for found in re.finditer(rb"[][{}]", data):
-        depth += 1 if found[0] in b"[{" else -1
-        if depth > _DEEPEST:
-            raise ValueError("it is nested too deeply to be read")
-    if len(data) > _YAML_LIMIT:
-        raise ValueError("it is too long to be read")
-    try:
-        return yaml.safe_load(data)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ValueError("it is not valid YAML") from error
 
 
 def _expanded(value: str, environment: Environment) -> str:

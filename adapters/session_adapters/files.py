@@ -309,9 +309,11 @@ def _take_apart(data: bytes) -> tuple[list[object], bool]:
             value, end = decode(text, at)
         except (ValueError, RecursionError):
             value, end = None, at
-        # After half a record an inner object decodes too, but then something is left behind it.
+        # After half a record an inner object decodes too. But then something is left behind it, or the half ends with
+        # it, just before the next record.
         rest = text[end : end + 1] and text[end:].lstrip("\x00 \t\r")
-        if isinstance(value, dict) and (not rest or rest.startswith("{")):
+        inner = text[max(0, at - 2) : at].rstrip().endswith((":", ",", "["))
+        if isinstance(value, dict) and (not rest or (rest.startswith("{") and not inner)):
             values.append(value)
             at = len(text) - len(rest)
         else:

@@ -228,6 +228,15 @@ def test_what_can_be_had_from_a_line(data: bytes, numbers: list[int], lost: bool
     assert gone is lost
 
 
+@pytest.mark.parametrize("separators", [(",", ":"), (", ", ": ")])
+def test_half_a_record_cut_anywhere_costs_that_record_alone(separators: tuple[str, str]) -> None:
+    whole = {"n": 1, "x": {"n": 3, "s": "a"}, "y": [{"n": 4, "s": "b"}, {"n": 5}], "z": {"n": {"n": 6}}}
+    data = json.dumps(whole, separators=separators).encode()
+    for cut in range(1, len(data)):
+        records, lost = ROWS.all(data[:cut] + b'{"n":2,"x":{"n":7}}')
+        assert ([record.n for record in records], lost) == ([2], True), data[:cut]
+
+
 def test_lone_surrogates_become_replacement_characters() -> None:
     assert ROWS.one(b'{"s":"a\\udc00b"}').s == "a�b"
 

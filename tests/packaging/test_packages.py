@@ -85,7 +85,8 @@ def test_the_archive_can_be_worked_with(tree: Path, built: tuple[Path, Path]) ->
         names = {name.partition("/")[2] for name in archive.getnames()}
     for name in ("Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "pyproject.toml"):
         assert name in names
-    assert "tests/conftest.py" in names
+    assert {path.relative_to(tree).as_posix() for path in (tree / "tests").rglob("*") if path.is_file()} <= names
+    assert built[0].stat().st_size < 5_000_000  # most of it the sample stores, without which the tests are of no use
     assert {f"styles/{path.name}" for path in (tree / "styles").glob("*.tcss")} <= names
 
 

@@ -21,9 +21,7 @@ from session_adapters.model import Problem, Session
 from session_adapters.transcript import Transcript
 
 NEIGHBOUR = "01a1fd33-0452-78d3-8c43-2a6fb117548b"
-relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
-)
+relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @pytest.fixture(scope="module")

@@ -29,9 +29,7 @@ from plain_copilot import (
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Problem, Session
 
-relaxed = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture], derandomize=True
-)
+relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 VICTIMS = st.sampled_from([PARENT_ID, FORK_ID, HELPED_ID])
 NEIGHBOUR = "22222222-2222-4333-8444-555555555555"
 

@@ -113,6 +113,16 @@ class Cost(_Record, frozen=True):
     estimated: bool = False
     """Computed from a price list rather than recorded by the agent. «ours»"""
 
+    @property
+    def tokens(self) -> TokenUsage:
+        """What it was paid for."""
+        return TokenUsage(
+            input_tokens=self.input_tokens,
+            output_tokens=self.output_tokens,
+            cached_tokens=self.cached_tokens,
+            thinking_tokens=self.thinking_tokens,
+        )
+
     @classmethod
     def of(cls, used: TokenUsage, total_usd: float, *, estimated: bool = False) -> Cost:
         """What those tokens cost."""
@@ -185,7 +195,8 @@ class Message(_Record, frozen=True):
     """Copied from the parent session: shown, but not counted again. «ours»"""
     usage_key: str = ""
     """Identity of the model call that `token_usage` belongs to. The same call can stand in several files
-    (forks, resumes): count it once per key over all of them. «ours»"""
+    (forks, resumes): count it once per key over all of them. One that begins with `@` was made from a place, and
+    tells calls apart within one session only. «ours»"""
     kept_from: str = ""
     """Of a compaction that left something above it as it was: id of the first message there that the agent still
     sees. «ours»"""

@@ -6,7 +6,8 @@ several files, since forks and resumed sessions copy their history: whoever adds
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -16,9 +17,11 @@ from session_adapters.model import Message, Session, TokenUsage
 if TYPE_CHECKING:
     from session_adapters.base import Adapter, Source
 
-__all__ = ["Usage", "call_of", "messages_usage", "session_usage", "usage_of"]
+__all__ = ["Usage", "call_of", "calls_of", "messages_usage", "session_usage", "summed", "usage_of"]
 
 _NO_TOKENS = TokenUsage()
+_CENT = 0.01
+_FIGURES = attrgetter(*TokenUsage.__struct_fields__)
 
 
 class Usage(Struct, frozen=True, array_like=True, gc=False):
@@ -27,7 +30,7 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
     session_id: str
     """Native id of the session that spent them."""
     key: str = ""
-    """Identity of the call over all files (`Message.usage_key`); empty where there is none."""
+    """`Message.usage_key`; empty where there is none."""
     time: float | None = None
     """Seconds since the epoch."""
     model: str | None = None
@@ -49,6 +52,11 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
     """Who served the model, as the agent names it."""
 
     @property
+    def identity(self) -> str:
+        """What is the same for every copy of the call, whichever session holds it; empty where nothing is."""
+        return f"{self.session_id} {self.key}" if self.key.startswith("@") else self.key
+
+    @property
     def tokens(self) -> TokenUsage:
         """The tokens alone."""
         return TokenUsage(
@@ -59,6 +67,15 @@ class Usage(Struct, frozen=True, array_like=True, gc=False):
             thinking_tokens=self.thinking_tokens,
             cache_write_hour_tokens=self.cache_write_hour_tokens,
         )
+
+
+def summed(calls: Iterable[Usage]) -> tuple[TokenUsage, float | None]:
+    """Tokens and recorded dollars of all of them together; no dollars where none were recorded."""
+    some = list(calls)
+    figures = [sum(column) for column in zip(*map(_FIGURES, some), strict=True)]
+    paid = [call.usd for call in some if call.usd is not None]
+    fields = TokenUsage.__struct_fields__
+    return TokenUsage(**dict(zip(fields, figures, strict=bool(some)))), sum(paid) if paid else None
 
 
 def call_of(
@@ -121,10 +138,18 @@ def session_usage(adapter: Adapter, source: Source, session_ids: Collection[str]
         yield from messages_usage(session)
 
 
+def calls_of(adapter: Adapter, source: Source, session: Session) -> Iterator[Usage]:
+    """The calls of a session that was read out of `source`, those that no message of it tells among them."""
+    from session_adapters.base import Adapter
+
+    if type(adapter).usage is Adapter.usage:
+        return messages_usage(session)
+    return adapter.usage(source, lambda problem: None, (session.session_id,))
+
+
 def messages_usage(session: Session) -> Iterator[Usage]:
-    """The calls in a session's own messages, each once. One that was recorded for the session as a whole comes
-    when no message has any."""
-    found = False
+    """The calls in a session's own messages, each once, and what was recorded for the session beside them."""
+    told: list[Usage] = []
     seen: set[str] = set()
     for message in session.messages:
         if message.inherited or (message.token_usage is None and message.cost is None):
@@ -133,22 +158,25 @@ def messages_usage(session: Session) -> Iterator[Usage]:
             continue
         if message.usage_key:
             seen.add(message.usage_key)
-        found = True
-        yield usage_of(session.session_id, message, model=session.model)
-    if not found and (session.cost is not None or session.tokens is not None):
-        yield _whole_session(session)
+        told.append(usage_of(session.session_id, message, model=session.model))
+    yield from told
+    used, paid = summed(told)
+    cost = session.cost.total_usd if session.cost is not None else 0.0
+    if cost - (paid or 0.0) > _CENT / 1000 or (not told and (session.cost or session.tokens)):
+        yield _untold(session, used, paid or 0.0)
 
 
-def _whole_session(session: Session) -> Usage:
-    """The sums that an agent keeps for a session without saying which call they belong to."""
-    cost = session.cost
+def _untold(session: Session, used: TokenUsage, paid: float) -> Usage:
+    """The rest of the sums that an agent keeps for a session without saying which call they belong to."""
+    cost, whole = session.cost, session.tokens or used
+    rest = {name: max(0, getattr(whole, name) - getattr(used, name)) for name in TokenUsage.__struct_fields__}
     return call_of(
         session.session_id,
         "",
         session.updated_at.timestamp(),
         session.model,
-        session.tokens,
-        cost.total_usd if cost is not None else None,
+        TokenUsage(**rest),
+        cost.total_usd - paid if cost is not None else None,
         estimated=cost is not None and cost.estimated,
-        calls=max(1, session.turn_count),
+        calls=1 if paid else max(1, session.turn_count),
     )

@@ -6,6 +6,7 @@ Read-only. Every method may be called from any thread. Errors are those of `herm
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -23,6 +24,7 @@ from session_adapters.base import Adapter, Environment, SessionMissing, SessionU
 from session_adapters.model import Session, SessionSummary, unified_id
 from session_adapters.registry import LABELS
 from session_adapters.transcript import Transcript
+from session_adapters.usage import calls_of
 
 if TYPE_CHECKING:
     from hermes_tui.config import Price
@@ -173,12 +175,17 @@ class SessionManager:
     def get(self, agent: str, session_id: str) -> Session:
         """Everything in one session; no other is read (spec 004 §6.2). Raises `AgentNotFound`, `SessionNotFound`,
         `ParseError`."""
-        session = self._read(agent, session_id, lambda adapter, source: adapter.session(source, session_id))
+        costs = self._costs_if_readable()
+
+        def read(adapter: Adapter, source: Source) -> Session:
+            session = adapter.session(source, session_id)
+            return session if costs is None else costs.session(session, partial(calls_of, adapter, source, session))
+
+        session = self._read(agent, session_id, read)
         known = self._known(agent, session_id)
         if known is not None:
             session = replace(session, **{name: getattr(known, name) for name in _RELATIONS})
-        costs = self._costs_if_readable()
-        return session if costs is None else costs.session(session)
+        return session
 
     def open(self, agent: str, session_id: str) -> Transcript:
         """The conversation for reading and following, newest part first. Raises as `get` does."""

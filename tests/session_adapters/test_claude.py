@@ -96,9 +96,15 @@ def test_forks_name_their_parent(name: str, want: dict[str, Any], exact: bool) -
 
 @pytest.mark.parametrize("name", SAMPLES)
 def test_tokens_counted_once_over_all_files_are_what_was_spent(name: str) -> None:
-    """Every model call of every file, each once by `message.id`, whichever copies hold it."""
+    """Every model call of every file, each once by `message.id`, whichever copies hold it. In the document's layout
+    `cost` events say what was used."""
     calls: dict[str, dict[str, Any]] = {}
     for path in SAMPLES[name].rglob("projects/**/*.jsonl"):
+        costs = [record for record in raw_lines(path) if record.get("type") == "cost"]
+        if costs:
+            names = ("inputTokens", "outputTokens", "cachedTokens", "")
+            used = (sum(record.get(name, 0) for record in costs) for name in names)
+            calls[path.stem] = dict(zip(USAGE_FIELDS, used, strict=True))
         for record in raw_lines(path):
             message = record.get("message")
             if record.get("type") == "assistant" and message and message["model"] != "<synthetic>":
@@ -108,7 +114,7 @@ def test_tokens_counted_once_over_all_files_are_what_was_spent(name: str) -> Non
     for session_id in listed(reader):
         for message in got(reader, session_id).messages:
             if message.token_usage:
-                ours[message.usage_key] = message.token_usage
+                ours[session_id if message.usage_key.startswith("@") else message.usage_key] = message.token_usage
     assert {
         key: (u.input_tokens, u.output_tokens, u.cached_tokens, u.cache_write_tokens) for key, u in ours.items()
     } == {key: tuple(usage[field] for field in USAGE_FIELDS) for key, usage in calls.items()}

@@ -303,7 +303,8 @@ class ClaudeBuilder(Builder):
             self._early_costs.append(cost)
             return
         message = self.messages[index]
-        self.change(index, replace(message, cost=add_costs(message.cost, cost)))
+        told = _with_tokens(message, cost) if cost.tokens.total else message
+        self.change(index, replace(told, cost=add_costs(message.cost, cost)))
 
 
 def _moved(indices: Mapping[str, int], places: Sequence[int | None]) -> dict[str, int]:
@@ -331,6 +332,13 @@ def _whole_reply(pieces: list[tuple[str, Message]], known: Message) -> Message:
     reply = reduce(join_replies, (piece for _, piece in pieces))
     calls = {call.tool_call_id: call for call in known.tool_calls}
     return replace(reply, tool_calls=tuple(calls.get(c.tool_call_id, c) for c in reply.tool_calls), cost=known.cost)
+
+
+def _with_tokens(message: Message, cost: Cost) -> Message:
+    """A reply with the tokens of a `cost` event that came after it, unless it tells its own."""
+    used, key = message.token_usage or TokenUsage(), f"@{message.id}"
+    own = message.token_usage is not None and message.usage_key != key
+    return message if own else replace(message, token_usage=used + cost.tokens, usage_key=key)
 
 
 def add_costs(first: Cost | None, second: Cost) -> Cost:

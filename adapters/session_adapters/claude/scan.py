@@ -72,6 +72,10 @@ class Tally:
         self._messages = self._turns = self._calls = self._compactions = 0
         self._unanswered = self._failed = False
         self._cost: Cost | None = None
+        self._told = False
+        """The last reply tells its own tokens."""
+        self._paid: TokenUsage | None = None
+        """What `cost` events tell of the others."""
         self._created: datetime | None = None
         self._inherited_at: datetime | None = None
         self._command = ""
@@ -216,12 +220,15 @@ class Tally:
             case "tool_use":
                 self._messages += 1
                 self._calls += 1
+                self._told = False
                 self._answer("message")
             case "tool_result":
                 self._messages += 1
             case "cost":
                 if cost := line_cost(record):
                     self._cost = add_costs(self._cost, cost)
+                    if not self._told and cost.tokens.total:
+                        self._paid = (self._paid or TokenUsage()) + cost.tokens
 
     def _user(self, record: Brief) -> None:
         blocks = _blocks(record)
@@ -253,6 +260,7 @@ class Tally:
         usage = (body.usage if body else None) or record.usage
         if usage is not None:
             (self._copied_usage if copied else self._usage)[key] = usage
+        self._told = token_usage(usage) is not None
         for block in _blocks(record):
             if isinstance(block, BriefBlock) and block.type == "tool_use":
                 self._calls += 1
@@ -288,8 +296,10 @@ class Tally:
             self._command = one_line(said.text)
 
     def tokens(self) -> TokenUsage | None:
-        """Each model call of the session's own once, with the last usage that was written for it."""
-        return _total(self._usage)
+        """Each model call of the session's own once, with the last usage that was written for it, and what `cost`
+        events tell of replies without one."""
+        told = _total(self._usage)
+        return told + self._paid if told is not None and self._paid is not None else told or self._paid
 
     def summary(self, **known: Any) -> SessionSummary:
         """The summary; `known` are fields that the file name, its neighbours or its size tell."""

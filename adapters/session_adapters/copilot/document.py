@@ -135,7 +135,7 @@ class DocumentBuilder(Builder):
                 ),
                 tool_result=result,
                 token_usage=usage,
-                usage_key=place if usage is not None else "",
+                usage_key=f"@{place}" if usage is not None else "",
                 model=(row.model or self._model) if role == "assistant" else None,
                 attachments=attached,
             )

@@ -190,7 +190,7 @@ def _message(unit_id: str, row: MessageRow) -> Message:
         if answer
         else None,
         token_usage=usage if usage.total else None,
-        usage_key=unit_id if usage.total else "",
+        usage_key=f"@{unit_id}" if usage.total else "",
         model=row.model or None,
     )
 

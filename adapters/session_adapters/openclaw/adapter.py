@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import apsw
@@ -25,7 +25,7 @@ from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw.database import events_in, running_keys
 from session_adapters.openclaw.events import Schema
 from session_adapters.openclaw.index import index_summaries, read_index, transcript_names
-from session_adapters.openclaw.listing import NoSession, database_summaries, file_summary
+from session_adapters.openclaw.listing import NoSession, database_sessions, database_summaries, file_session
 from session_adapters.openclaw.native import fork_command, gateway, locked, resume_command
 from session_adapters.openclaw.places import (
     AGENT,
@@ -40,13 +40,14 @@ from session_adapters.openclaw.places import (
 )
 from session_adapters.openclaw.records import IndexEntry
 from session_adapters.openclaw.relations import related
-from session_adapters.openclaw.rules import ClawFile
+from session_adapters.openclaw.rules import ClawFile, ClawTally
 from session_adapters.openclaw.shelves import DatabaseShelf, DocumentShelf, PackedShelf, RowStore
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
 from session_adapters.tree.file import TreeStore
 from session_adapters.tree.transcript import TreeTranscript
+from session_adapters.usage import Usage
 
 __all__ = ["OpenClawAdapter"]
 
@@ -109,7 +110,7 @@ class OpenClawAdapter(Adapter):
                 return database_summaries(source, state, note, exact=exact)
             if source.layout == INDEX:
                 return index_summaries(source, state, note)
-            found = file_summary(source, state, note, exact=exact)
+            found, _ = file_session(source, state, note, exact=exact)
         except (DatabaseMissing, FileNotFoundError):
             return []
         except OSError as error:
@@ -179,11 +180,16 @@ class OpenClawAdapter(Adapter):
         }
         if source.layout not in stores:
             raise SessionMissing(f"{path} has no conversations, only their keys")
-        if source.layout != DATABASE and session_id != source.session_id:
-            known = self.find(session_id)  # by a key, which an index translates
-            if known is None or known.path != path:
-                raise SessionMissing(f"openclaw session {session_id} is not in {path}")
+        if source.layout != DATABASE and not self._is_in(source, session_id):
+            raise SessionMissing(f"openclaw session {session_id} is not in {path}")
         return ClawTranscript(session_id, path, stores[source.layout], page=page)
+
+    def _is_in(self, source: Source, session_id: str) -> bool:
+        """Whether a file holds the session: by its own id, or by a key, which an index translates."""
+        if session_id == source.session_id:
+            return True
+        known = self.find(session_id)
+        return known is not None and known.path == source.path
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""
@@ -205,7 +211,7 @@ class OpenClawAdapter(Adapter):
         state = self._state_of(source)
         try:
             if source.layout != DATABASE:
-                return self._under_key(source, file_summary(source, state, lambda *one: None, exact=True), state)
+                return self._under_key(source, file_session(source, state, lambda *one: None, exact=True)[0], state)
             local = _local(session_id, state) or session_id
             found = database_summaries(source, state, lambda *one: None, exact=True, wanted=local)
         except (DatabaseMissing, FileNotFoundError) as error:
@@ -268,6 +274,22 @@ class OpenClawAdapter(Adapter):
             if name in transcript_names(entry)
         ]
 
+    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
+        """See `Adapter.usage`: of all branches, and what events that are no messages spent."""
+        state = self._state_of(source)
+        found: Iterable[tuple[SessionSummary, ClawTally]] = ()
+        try:
+            if source.layout == DATABASE:
+                found = _counted(source, state, session_ids)
+            elif source.layout != INDEX and (
+                session_ids is None or any(self._is_in(source, one) for one in session_ids)
+            ):
+                found = (file_session(source, state, lambda *one: None, exact=True),)
+            for summary, tally in found:
+                yield from tally.usage(summary)
+        except (OSError, ValueError):
+            return  # `summaries` reports it
+
     # Native commands ---------------------------------------------------------------------------------------
 
     def resume_command(self, summary: SessionSummary) -> NativeCommand | None:
@@ -282,6 +304,19 @@ class OpenClawAdapter(Adapter):
         """The state directory that a session is in."""
         states = state_dirs(self.environment)
         return next((state for state in states if Path(summary.path).is_relative_to(state.path)), states[0])
+
+
+def _counted(
+    source: Source, state: StateDir, session_ids: Collection[str] | None
+) -> Iterator[tuple[SessionSummary, ClawTally]]:
+    """All sessions of a database, or those named, each with what was gathered of it."""
+    if session_ids is None:
+        yield from database_sessions(source, state, lambda *one: None, exact=True)
+    for wanted in session_ids or ():
+        local = _local(wanted, state) or wanted
+        for found in database_sessions(source, state, lambda *one: None, exact=True, wanted=local):
+            if found[0].session_id == wanted:
+                yield found
 
 
 def _local(session_id: str, state: StateDir | None) -> str | None:

@@ -31,7 +31,7 @@ from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
 from session_adapters.tree.records import ENTRIES
 
-__all__ = ["NoSession", "Note", "database_summaries", "file_summary"]
+__all__ = ["NoSession", "Note", "database_sessions", "database_summaries", "file_session"]
 
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once."""
@@ -62,6 +62,13 @@ def database_summaries(
     source: Source, state: StateDir, note: Note, *, exact: bool, wanted: str | None = None
 ) -> list[SessionSummary]:
     """The sessions of a database, or those of the key that `wanted` belongs to. Raises `DatabaseUnreadable`."""
+    return [summary for summary, _ in database_sessions(source, state, note, exact=exact, wanted=wanted)]
+
+
+def database_sessions(
+    source: Source, state: StateDir, note: Note, *, exact: bool, wanted: str | None = None
+) -> Iterator[tuple[SessionSummary, ClawTally]]:
+    """The same, each with what was gathered of it."""
 
     def facts(connection: apsw.Connection) -> tuple[list[Facts], list[tuple[str, str]]]:
         lost: list[tuple[str, str]] = []
@@ -72,15 +79,13 @@ def database_summaries(
     for place, reason in lost:
         note(place, reason)
     full = exact or source.size <= FULL_SIZE
-    found: list[SessionSummary] = []
     for batch in _batches(sessions):
         for one, counted in zip(batch, read_database(source.path, _counting(batch, full=full)), strict=True):
             if counted.archive is not None and full:
                 counted = _unpack(one, counted, source.path, note)
             for place, reason in counted.tally.damage:
                 note(f"session {one.id}, {place}", reason)
-            found.append(_of_database(one, counted, source, state))
-    return found
+            yield _of_database(one, counted, source, state), counted.tally
 
 
 def _batches(sessions: Sequence[Facts]) -> Iterator[list[Facts]]:
@@ -213,8 +218,8 @@ def _dated(summary: SessionSummary, columns: dict[str, Any]) -> SessionSummary:
 # Files -------------------------------------------------------------------------------------------------------
 
 
-def file_summary(source: Source, state: StateDir, note: Note, *, exact: bool) -> SessionSummary:
-    """The session of a file. Raises `OSError` and `NoSession`."""
+def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) -> tuple[SessionSummary, ClawTally]:
+    """The session of a file, with what was gathered of it. Raises `OSError` and `NoSession`."""
     if source.layout == DOCUMENT:
         return _document(source, state, note)
     tally = ClawTally()
@@ -251,7 +256,7 @@ def file_summary(source: Source, state: StateDir, note: Note, *, exact: bool) ->
         archived=why == "deleted",
         kind="fork" if raw.get("parentSession") else "session",
     )
-    return replace(found, end_reason=why) if why else found
+    return replace(found, end_reason=why) if why else found, tally
 
 
 def _feed_shelf(tally: ClawTally, shelf: Shelf) -> None:
@@ -260,7 +265,7 @@ def _feed_shelf(tally: ClawTally, shelf: Shelf) -> None:
         _feed(tally, shelf.rows(numbers[at], _CHUNK), shelf.place)
 
 
-def _document(source: Source, state: StateDir, note: Note) -> SessionSummary:
+def _document(source: Source, state: StateDir, note: Note) -> tuple[SessionSummary, ClawTally]:
     """A session of the document's layout (spec 004 §4.2.9)."""
     shelf, tally = DocumentShelf(source.path), ClawTally()
     _feed_shelf(tally, shelf)
@@ -282,7 +287,7 @@ def _document(source: Source, state: StateDir, note: Note) -> SessionSummary:
     )
     models = found.models or ((document.model,) if document.model else ())
     created = parse_time(document.created_at) or found.created_at
-    return replace(
+    found = replace(
         found,
         title=one_line(document.title or "") or found.title,
         cwd=document.cwd,
@@ -291,3 +296,4 @@ def _document(source: Source, state: StateDir, note: Note) -> SessionSummary:
         model=models[0] if models else None,
         models=models,
     )
+    return found, tally

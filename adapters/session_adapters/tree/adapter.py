@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -21,6 +21,7 @@ from session_adapters.tree.ends import gather, probe
 from session_adapters.tree.relations import relate_files
 from session_adapters.tree.tally import Tally
 from session_adapters.tree.transcript import TreeTranscript
+from session_adapters.usage import Usage
 
 __all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter", "is_directory"]
 
@@ -138,9 +139,13 @@ class TreeAdapter(Adapter):
         if not session_id:
             return None
         listed = list(self.sources(lambda problem: None))
-        for source in listed:
-            if session_id in (source.session_id, Path(source.path).stem):
-                return source
+        named = [source for source in listed if session_id in (source.session_id, Path(source.path).stem)]
+        if len(named) > 1:  # the one that the list gives this name
+            every = [one for source in named for one in self.summaries(source, lambda problem: None)]
+            paths = {one.path for one in relate_files(every) if one.session_id == session_id}
+            named = [source for source in named if source.path in paths] or named
+        if named:
+            return named[0]
         for source in listed:
             if any(self._header_id(path) == session_id for path in self._paths(source)):
                 return source
@@ -171,7 +176,11 @@ class TreeAdapter(Adapter):
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
-        found: list[SessionSummary] = []
+        return [summary for summary, _ in self._counted(source, report, exact=exact)]
+
+    def _counted(self, source: Source, report: Report, *, exact: bool) -> list[tuple[SessionSummary, Tally]]:
+        """The sessions in `source`, each with what was gathered of it."""
+        found: list[tuple[SessionSummary, Tally]] = []
         document, parts, cut = Tally(), 0, False
         session_id = source.session_id
         for path in self._paths(source):
@@ -183,8 +192,8 @@ class TreeAdapter(Adapter):
                     cut = cut or not whole
                     gather(path, document, exact=exact)
                 elif tally.is_session:
-                    found.append(self._summary(source, path, tally, partial=not whole))
-                    session_id = found[-1].session_id
+                    found.append((self._summary(source, path, tally, partial=not whole), tally))
+                    session_id = found[-1][0].session_id
                 elif tally.warnings:
                     self._report(report, path, "holds no session that can be read")
                     continue
@@ -193,8 +202,8 @@ class TreeAdapter(Adapter):
             except OSError as error:
                 self._report(report, path, f"cannot be read: {error.strerror or error}")
         if parts:
-            found.append(self._document(source, document, parts, partial=cut))
-        return [self.placed(source, summary) for summary in found]
+            found.append((self._document(source, document, parts, partial=cut), document))
+        return [(self.placed(source, summary), tally) for summary, tally in found]
 
     def placed(self, source: Source, summary: SessionSummary) -> SessionSummary:
         """The summary with what the place of its file says; Pi's says nothing."""
@@ -236,6 +245,13 @@ class TreeAdapter(Adapter):
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`."""
         return relate_files(summaries)
+
+    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
+        """See `Adapter.usage`: of all branches, and what entries that are no messages spent."""
+        for summary, tally in self._counted(source, lambda problem: None, exact=True):
+            names = (summary.session_id, Path(summary.path).stem)
+            if session_ids is None or any(name in session_ids for name in names):
+                yield from tally.usage(summary)
 
     # Reading -----------------------------------------------------------------------------------------------
 

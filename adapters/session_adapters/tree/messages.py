@@ -76,8 +76,9 @@ def entry_seconds(entry: Entry) -> float | None:
 
 
 def usage_key(entry: Entry, entry_id: str) -> str:
-    """Copies in forks keep id and timestamp, ids alone are short and unique in one file only."""
-    return f"{entry_id}@{entry.timestamp}" if entry.timestamp else entry_id
+    """Copies in forks keep id and timestamp; ids alone are short, and those of the document's layout are nobody
+    else's, so that they tell calls apart in one session only."""
+    return f"{entry_id}@{entry.timestamp}" if entry.timestamp and entry.type else f"@{entry_id}"
 
 
 def tokens(usage: UsageRecord | None) -> TokenUsage | None:

@@ -3,51 +3,26 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, ClassVar
 
-from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
+from msgspec.structs import replace
+
+from session_adapters.model import EPOCH, Cost, SessionSummary
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.tree.brief import Brief, brief_of
 from session_adapters.tree.file import TreeShape
 from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd
 from session_adapters.tree.records import Entry, UsageRecord
+from session_adapters.usage import Usage, call_of, summed
 
 __all__ = ["Tally"]
 
 
 _REPORTED = 10
 """Damaged places of one file that are reported one by one."""
-
-
-class _Spent:
-    """A sum of tokens and money, counted up in place: a list has hundreds of thousands of calls."""
-
-    __slots__ = ("cached", "input", "output", "thinking", "usd", "written")
-
-    def __init__(self) -> None:
-        self.input = self.output = self.cached = self.written = self.thinking = 0
-        self.usd: float | None = None
-
-    def add(self, used: TokenUsage, paid: float | None) -> None:
-        self.input += used.input_tokens
-        self.output += used.output_tokens
-        self.cached += used.cached_tokens
-        self.written += used.cache_write_tokens
-        self.thinking += used.thinking_tokens
-        if paid is not None:
-            self.usd = (self.usd or 0.0) + paid
-
-    @property
-    def tokens(self) -> TokenUsage:
-        return TokenUsage(
-            input_tokens=self.input,
-            output_tokens=self.output,
-            cached_tokens=self.cached,
-            cache_write_tokens=self.written,
-            thinking_tokens=self.thinking,
-        )
 
 
 class Tally(TreeShape):
@@ -70,13 +45,12 @@ class Tally(TreeShape):
         self.warnings = 0
         self._damaged: list[tuple[str, str]] = []
         self.exit_reason: str | None = None
-        self._own = _Spent()
-        self._inherited = _Spent()
+        self.calls: dict[str, Usage] = {}
+        """Every model call in the record, on whichever branch, by its key; whose it is is not filled in."""
         self._parts: dict[int, Brief] = {}
         self._models: Counter[str] = Counter()
         self._latest: dict[str, int] = {}
         self._chosen: str | None = None
-        self._counted: set[str] = set()
         # Seconds since the epoch.
         self._first: float | None = None
         self._newest: float | None = None
@@ -124,7 +98,7 @@ class Tally(TreeShape):
             self._note_messages(record, index, brief, moment)
         usage = record.message.usage if record.message else record.usage
         if usage is not None:
-            self._note_usage(record, self.tree.nodes[index].id, usage)
+            self._note_usage(record, self.tree.nodes[index].id, usage, moment)
         self._note_settings(record)
         return index
 
@@ -155,14 +129,14 @@ class Tally(TreeShape):
     def _text(self, record: Entry, index: int) -> str:
         return self.show(record, self.tree.nodes[index].id).messages[0].content[:4000]
 
-    def _note_usage(self, record: Entry, node_id: str, usage: UsageRecord) -> None:
+    def _note_usage(self, record: Entry, node_id: str, usage: UsageRecord, moment: float | None) -> None:
         used = tokens(usage)
         key = usage_key(record, node_id)
-        if used is None or key in self._counted:
+        if used is None or key in self.calls:
             return
-        self._counted.add(key)
-        spent = self._inherited if self.is_inherited(record.timestamp) else self._own
-        spent.add(used, usd(usage))
+        model = self.brief(record).model if record.message is not None else record.model
+        inherited = self.is_inherited(record.timestamp)
+        self.calls[key] = call_of("", key, moment, model, used, usd(usage), inherited=inherited)
 
     def _note_settings(self, record: Entry) -> None:
         self.exit_reason = None
@@ -180,6 +154,11 @@ class Tally(TreeShape):
             self.exit_reason = reason if isinstance(reason, str) else None
 
     # Results -----------------------------------------------------------------------------------------------
+
+    def usage(self, summary: SessionSummary) -> Iterator[Usage]:
+        """The calls of the session that `summary` is of; its model stands in where none is named."""
+        for call in self.calls.values():
+            yield replace(call, session_id=summary.session_id, model=call.model or summary.model)
 
     @property
     def title(self) -> str:
@@ -206,10 +185,12 @@ class Tally(TreeShape):
         raw = dict(more.pop("raw", {}))
         if not more.get("partial"):  # where the middle is missing every end would count as a branch
             raw["branches"] = len(self.tree.tips(leaf))
-        if copied := self._inherited.tokens.total:
-            raw["inheritedTokens"] = copied
-            raw["inheritedCostUsd"] = self._inherited.usd
-        used, newest = self._own.tokens, from_epoch(self._any)
+        used, paid = summed(call for call in self.calls.values() if not call.inherited)
+        copied, copied_usd = summed(call for call in self.calls.values() if call.inherited)
+        if copied.total:
+            raw["inheritedTokens"] = copied.total
+            raw["inheritedCostUsd"] = copied_usd
+        newest = from_epoch(self._any)
         created = started or self.first_time or newest or EPOCH
         answers = [part for part in parts if part.role == "assistant"]
         return SessionSummary(
@@ -225,7 +206,7 @@ class Tally(TreeShape):
             model=models[0] if models else None,
             models=tuple(models),
             tokens=used if used.total else None,
-            cost=_cost(self._own.usd, used),
+            cost=None if paid is None else Cost.of(used, paid),
             cwd=header.cwd if header is not None else None,
             error=bool(answers) and answers[-1].kind == "error",
             end_reason=self.exit_reason,
@@ -233,10 +214,6 @@ class Tally(TreeShape):
             raw=raw,
             **more,
         )
-
-
-def _cost(paid: float | None, used: TokenUsage) -> Cost | None:
-    return None if paid is None else Cost.of(used, paid)
 
 
 def _turns(parts: list[Brief]) -> int:

@@ -15,7 +15,7 @@ from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run
 from hermes_tui.sessions.cost.sheet import Row
 from hermes_tui.sessions.cost.tariff import Charged, Tier, tier_of
-from session_adapters.model import Cost, SessionSummary
+from session_adapters.model import Cost, SessionSummary, unified_id
 from session_adapters.usage import Usage
 
 __all__ = ["Accounts", "days_of", "own_cost"]
@@ -60,7 +60,7 @@ class _Sum(Charged):
         self.unpriced_tokens += other.unpriced_tokens
         self.known = self.known or other.known
 
-    def row(self, unified_id: str, model: str, day: str, local_day: str) -> Row:
+    def row(self, unified_id: str, model: str, day: str, local_day: str, origin: str) -> Row:
         """As it is kept."""
         return Row(
             unified_id,
@@ -76,6 +76,7 @@ class _Sum(Charged):
             self.usd,
             self.estimated_usd,
             self.unpriced_tokens,
+            origin,
         )
 
 
@@ -145,7 +146,7 @@ class Accounts:
         self._prices = prices
         self._runs = runs
         self._now = time.time()
-        self._sums: dict[tuple[str, str, str, str], _Sum] = defaultdict(_Sum)
+        self._sums: dict[tuple[str, str, str, str, str], _Sum] = defaultdict(_Sum)
         self._seen: dict[str, set[str]] = defaultdict(set)
         """Agent → keys of the calls that were counted."""
         self._later: list[tuple[SessionSummary, list[Usage]]] = []
@@ -169,32 +170,33 @@ class Accounts:
         """Everything by session, model and day."""
         while self._later:
             session, calls = self._later.pop(0)
-            self._add(session, calls, self._runs.get(session.unified_id, ()))
+            origin = unified_id(session.agent, session.forked_from or session.parent_id or "unknown")
+            self._add(session, calls, self._runs.get(session.unified_id, ()), origin)
         return tuple(one.row(*key) for key, one in self._sums.items())
 
-    def _add(self, session: SessionSummary, calls: Sequence[Usage], runs: Sequence[Run]) -> _Sum:
+    def _add(self, session: SessionSummary, calls: Sequence[Usage], runs: Sequence[Run], origin: str = "") -> _Sum:
         """Count the calls that nobody had before. What all of them come to, each once."""
         till = _Till(calls, runs, self._prices, self._now)
         seen = self._seen[session.agent]
         every = _once(calls)
-        new = every if seen.isdisjoint(call.key for call in every) else [one for one in every if one.key not in seen]
+        new = [one for one in every if one.identity not in seen]
         begun = session.created_at.timestamp()
         whole = _Sum()
         for (model, _, quarter), total in till.sums(new):
             days = self._days_of(begun if quarter is None else quarter * _QUARTER)
-            self._sums[session.unified_id, model or "", *days].merge(total)
+            self._sums[session.unified_id, model or "", *days, origin].merge(total)
             whole.merge(total)
         if len(new) < len(every):
-            for _, total in till.sums(call for call in every if call.key in seen):
+            for _, total in till.sums(call for call in every if call.identity in seen):
                 whole.merge(total)
-        seen.update(call.key for call in every if call.key)
+        seen.update(call.identity for call in every if call.key)
         return whole
 
     def _add_run(self, session: SessionSummary, run: Run, *, with_tokens: bool) -> None:
         if run.cost is None:
             return
         moment = run.time if run.time is not None else session.created_at.timestamp()
-        total = self._sums[session.unified_id, run.model or session.model or "", *self._days_of(moment)]
+        total = self._sums[session.unified_id, run.model or session.model or "", *self._days_of(moment), ""]
         total.usd += run.cost.total_usd or 0.0
         if with_tokens:
             used = _Sum()

@@ -21,6 +21,7 @@ from hermes_tui.sessions.cost.report import CostOptions, CostSummary, total_cost
 from hermes_tui.sessions.cost.sheet import Sheet
 from session_adapters.base import Environment
 from session_adapters.model import Cost, Problem, Session, SessionSummary
+from session_adapters.usage import Usage
 
 __all__ = ["CostDesk", "cost_file"]
 
@@ -128,9 +129,9 @@ class CostDesk:
         wanted = [one for one in sessions if one.cost is None or one.partial]
         return self._ledger.kept(self._catalogue.entries(), wanted) if wanted else {}
 
-    def session(self, session: Session) -> Session:
-        """A session that was read, with its cost and that of each message."""
-        return with_costs(session, self._ledger.runs(session), self._ledger.prices)
+    def session(self, session: Session, calls: Callable[[], Iterable[Usage]]) -> Session:
+        """A session that was read, with its cost and that of each message; `calls` gives the calls in its record."""
+        return with_costs(session, calls, self._ledger.runs(session), self._ledger.prices)
 
     def _sessions(self) -> list[SessionSummary]:
         return [one for one in self._catalogue.snapshot.sessions if not one.gone]

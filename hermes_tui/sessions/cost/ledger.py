@@ -25,7 +25,7 @@ from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Index, Run, index_files, read_index
 from hermes_tui.sessions.cost.sheet import Own, Sheet
 from hermes_tui.sessions.cost.store import SourceCalls
-from session_adapters.base import Adapter, Environment
+from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import Cost, Problem, SessionSummary, unified_id
 from session_adapters.usage import Usage
 
@@ -103,16 +103,16 @@ class Ledger:
         with self._work:
             known = self._known().own
             runs = _by_session(self._read_index(sessions))
-            wanted = known.keys() & {one.unified_id for one in sessions}
+            listed = _Listed(one for one in sessions if one.unified_id in known)
             found: dict[str, Cost | None] = {}
-            for entry in entries if wanted else ():
+            for entry in entries if listed else ():
                 for summary in entry.summaries:
-                    unified = summary.unified_id
-                    if unified not in wanted:
+                    session = listed.find(entry.source, summary.session_id)
+                    if session is None:
                         continue
-                    own = known[unified]
-                    if own.mark == _mark(entry, summary, runs.get(unified, ()), self.prices):
-                        found[unified] = own.cost
+                    own = known[session.unified_id]
+                    if own.mark == _mark(entry, summary, runs.get(session.unified_id, ()), self.prices):
+                        found[session.unified_id] = own.cost
             return found
 
     def tags(self, sessions: Sequence[SessionSummary]) -> Mapping[tuple[str, str], tuple[str, ...]]:
@@ -216,7 +216,7 @@ class Ledger:
     ) -> Sheet:
         runs = _by_session(index)
         by_id = {one.unified_id: one for one in sessions}
-        chosen, copies = _chosen(calls, by_id)
+        chosen, copies = _chosen(calls, sessions)
         accounts = Accounts(self.prices, runs)
         own: dict[str, Own] = {}
         for unified in sorted(chosen, key=lambda name: _owner(by_id[name])):
@@ -277,11 +277,32 @@ def _owner(session: SessionSummary) -> tuple[bool, float, str]:
     return (session.forked_from is not None, session.created_at.timestamp(), session.unified_id)
 
 
+class _Listed:
+    """Sessions by what a source says of them. Where a file is that of one session alone, its name in the list may be
+    another than the one in the file."""
+
+    def __init__(self, sessions: Iterable[SessionSummary]) -> None:
+        self._by_id = {one.unified_id: one for one in sessions}
+        self._by_path: dict[tuple[str, str], list[SessionSummary]] = {}
+        for one in self._by_id.values():
+            self._by_path.setdefault((one.agent, one.path), []).append(one)
+
+    def __bool__(self) -> bool:
+        return bool(self._by_id)
+
+    def find(self, source: Source | SourceCalls, session_id: str) -> SessionSummary | None:
+        """The session that the source has under that id."""
+        named = self._by_id.get(unified_id(source.agent, session_id))
+        there = self._by_path.get((source.agent, source.path), ())
+        return there[0] if len(there) == 1 and (named is None or named.path != source.path) else named
+
+
 def _chosen(
-    calls: Iterable[SourceCalls], by_id: Mapping[str, SessionSummary]
+    calls: Iterable[SourceCalls], sessions: Iterable[SessionSummary]
 ) -> tuple[dict[str, tuple[SourceCalls, list[Usage]]], set[str]]:
     """For each session its calls, from the one source that stands for it in the list; and the sessions that are
     another agent's reading of a file that was read already (checklist C-7)."""
+    listed = _Listed(sessions)
     chosen: dict[str, tuple[SourceCalls, list[Usage]]] = {}
     copies: set[str] = set()
     first: dict[tuple[str, tuple[int, ...]], str] = {}
@@ -289,15 +310,16 @@ def _chosen(
         owner = first.setdefault((source.path, tuple(source.stamp)), source.agent) if source.stamp else source.agent
         mine: dict[str, list[Usage]] = {}
         for call in source.calls:
-            mine.setdefault(unified_id(source.agent, call.session_id), []).append(call)
+            mine.setdefault(call.session_id, []).append(call)
         if source.session_id:
-            mine.setdefault(unified_id(source.agent, source.session_id), [])
+            mine.setdefault(source.session_id, [])
         for name in source.marks:
-            mine.setdefault(unified_id(source.agent, name), [])
-        for unified, some in mine.items():
-            session = by_id.get(unified)
+            mine.setdefault(name, [])
+        for name, some in mine.items():
+            session = listed.find(source, name)
             if session is None:
                 continue
+            unified = session.unified_id
             if owner != source.agent:
                 copies.add(unified)
             elif unified not in chosen or session.path == source.path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
@@ -12,17 +12,19 @@ from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run
 from hermes_tui.sessions.cost.tariff import price
 from session_adapters.model import Cost, Message, Session
-from session_adapters.usage import messages_usage, usage_of
+from session_adapters.usage import Usage, usage_of
 
 __all__ = ["with_costs"]
 
 
-def with_costs(session: Session, runs: Sequence[Run], prices: Prices) -> Session:
-    """`session` with a cost where it has none of its own: recorded by agent-mux, or else estimated for each message
-    (which then says so)."""
+def with_costs(
+    session: Session, calls: Callable[[], Iterable[Usage]], runs: Sequence[Run], prices: Prices
+) -> Session:
+    """`session` with a cost where it has none of its own: recorded by agent-mux, or else estimated of its `calls` and
+    for each message (which then says so)."""
     if session.cost is not None:
         return session
-    cost = own_cost(messages_usage(session), runs, prices)
+    cost = own_cost(calls(), runs, prices)
     if cost is None or not cost.estimated:
         return replace(session, cost=cost)
     now = time.time()

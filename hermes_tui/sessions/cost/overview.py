@@ -113,15 +113,17 @@ def _dearest(groups: Mapping[str, CostBreakdown], by_id: Mapping[str, SessionSum
     """The dearest sessions, each with what its helpers spent."""
     families: dict[str, list[CostBreakdown]] = {}
     for key, one in groups.items():
-        if key in by_id and (one.total_usd or one.unpriced_tokens):
-            families.setdefault(_head(by_id[key], by_id), []).append(one)
+        if one.sessions and (one.total_usd or one.unpriced_tokens):
+            families.setdefault(_head(by_id[key], by_id) if key in by_id else key, []).append(one)
     found = [
         Rank(
             "session",
             head,
-            by_id[head].title or head,
+            (by_id[head].title if head in by_id else "") or head,
             _sum(map(_figure, some)),
-            tuple({head: None} | {one.key: None for one in some}),
+            tuple(
+                dict.fromkeys((*([head] if head in by_id else ()), *(name for one in some for name in one.sessions)))
+            ),
         )
         for head, some in families.items()
     ]

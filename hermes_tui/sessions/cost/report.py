@@ -227,7 +227,7 @@ class _Books:
             case "project":
                 return (session.cwd or UNKNOWN,)
             case "session":
-                return (session.unified_id,)
+                return (row.origin or session.unified_id,)
         tags = dict.fromkeys((*session.tags, *self._sheet.tags.get(row.unified_id, ())))
         return tuple(tags) or (UNTAGGED,)
 

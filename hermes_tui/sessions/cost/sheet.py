@@ -35,6 +35,9 @@ class Row(Struct, frozen=True, array_like=True):
     """The estimated part."""
     unpriced_tokens: int = 0
     """Tokens of calls that nobody knows the price of."""
+    origin: str = ""
+    """Unified id of the session that spent it, where that is not there any more and only the fork `unified_id` still
+    has a copy of its calls; empty where it spent it itself."""
 
 
 class Own(Struct, frozen=True, array_like=True):

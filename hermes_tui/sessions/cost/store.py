@@ -17,7 +17,7 @@ from session_adapters.usage import Usage
 
 __all__ = ["SourceCalls", "decode_calls", "encode_calls", "load_calls", "load_sheet", "save"]
 
-_MAGIC = b"hermes-tui costs 2\n"
+_MAGIC = b"hermes-tui costs 3\n"
 
 
 class SourceCalls(Struct, frozen=True, array_like=True):

@@ -143,7 +143,11 @@ class SessionActions(Screen[None]):
         message = self.pane.message if shown is not None and shown.unified_id == subject.unified_id else None
         offered = copyables(subject, message, self._program.named_home)
         agent = self._program.manager.saved_labels.get(subject.agent)
-        commands = native_commands(safe(agent.label if agent is not None else subject.agent))
+        commands = {
+            key: one
+            for key, one in native_commands(safe(agent.label if agent is not None else subject.agent)).items()
+            if self._program.manager.offers(subject, one.verb)
+        }
 
         def chosen(key: str | None) -> None:
             if key in commands:

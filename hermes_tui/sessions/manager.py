@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.doctor import DoctorReport
     from hermes_tui.sessions.index.reader import Index
     from hermes_tui.sessions.index.service import IndexService
-    from hermes_tui.sessions.native import Start
+    from hermes_tui.sessions.native import Start, Verb
     from hermes_tui.sessions.search.desk import Costs, SearchDesk
     from hermes_tui.sessions.search.model import Outcome, Result, SearchOptions, Window
 
@@ -270,6 +270,12 @@ class SessionManager:
         from hermes_tui.sessions.native import plan
 
         return plan(self._adapters, self.summary(agent, session_id), "fork", cwd)
+
+    def offers(self, summary: SessionSummary, verb: Verb) -> bool:
+        """Whether the agent has a command of its own to resume or fork the session."""
+        from hermes_tui.sessions.native import offers
+
+        return offers(self._adapters, summary, verb)
 
     # Searching -----------------------------------------------------------------------------------------------
 

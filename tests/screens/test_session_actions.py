@@ -226,12 +226,46 @@ async def test_the_agents_own_command_is_copied(
         assert any("is gone" in one for one in toasts(pilot))
 
 
-async def test_a_command_that_an_agent_lacks_is_said(program: Program, store: Callable[..., Path]) -> None:
-    async with program(store("gemini", "home")) as pilot:
-        await pilot.press("y", "f")
-        await until(pilot, lambda: toasts(pilot))
-        assert "fork" in toasts(pilot)[0]
-        assert pilot.app.clipboard == ""
+@pytest.mark.parametrize(
+    ("agent", "home", "offered"),
+    [
+        ("claude", "home", "rf"),
+        ("codex", "home", "rf"),
+        ("copilot", "home", "r"),
+        ("cursor", "home", "r"),
+        ("gemini", "home", "r"),
+        ("hector", "home", ""),
+        ("hermes", "home", "r"),
+        ("omp", "home", "rf"),
+        ("openclaw", "home", "rf"),
+        ("opencode", "home", "rf"),
+        ("pi", "home", "rf"),
+    ],
+)
+async def test_only_commands_that_the_agent_has_are_offered(
+    program: Program, store: Callable[..., Path], agent: str, home: str, offered: str
+) -> None:
+    """`offered`: what FACTS.md beside the store says of sessions that can be resumed or forked from a shell."""
+    seen: set[str] = set()
+    async with program(store(agent, home)) as pilot:
+        app = app_of(pilot)
+        await pilot.press("Z")
+        rows = [at for at, row in enumerate(app.main.sessions.rows) if row.conversation is not None]
+        for at in rows:
+            app.main.sessions.move_to(at)
+            summary = app.main.subject
+            assert summary is not None
+            await pilot.press("y")
+            menu = cast(MenuScreen, app.screen)
+            keys = {one.key for one in menu._choices} & {"r", "f"}
+            assert keys <= set(offered), summary
+            # A chat of the editor cannot be resumed from a shell, nor can a helper.
+            able = not (agent == "cursor" and summary.raw.get("layout") != "chat")
+            if able and summary.kind is None and not summary.gone:
+                assert keys == set(offered), summary
+            seen |= keys
+            await pilot.press("escape")
+    assert seen == set(offered)
 
 
 async def test_the_palette_has_them_too(program: Program, claude_home: ClaudeHome) -> None:

@@ -17,7 +17,7 @@ from hermes_tui.sessions.native.words import command_line
 from session_adapters.base import Adapter, Environment, Liveness, NativeCommand
 from session_adapters.model import SessionSummary
 
-__all__ = ["STORE_VARIABLES", "Obstacle", "Start", "Verb", "plan"]
+__all__ = ["STORE_VARIABLES", "Obstacle", "Start", "Verb", "offers", "plan"]
 
 Verb = Literal["resume", "fork"]
 
@@ -93,9 +93,7 @@ def plan(adapters: Adapters, summary: SessionSummary, verb: Verb, cwd: str | Pat
     try:
         adapter = adapters.get(summary.agent)
         live = adapter.live().get(summary.session_id)
-        # Whether it is open is asked anew and said here; an adapter would say what the list knew.
-        plain = replace(summary, live=False, status=None)
-        command = adapter.resume_command(plain) if verb == "resume" else adapter.fork_command(plain)
+        command = _command(adapter, summary, verb)
     except AdapterBroken as error:
         raise ParseError(f"cannot {verb} {summary.unified_id}: {error}") from error
     except HermesTuiError:
@@ -103,9 +101,26 @@ def plan(adapters: Adapters, summary: SessionSummary, verb: Verb, cwd: str | Pat
     except Exception as error:
         reason = f"the adapter failed ({type(error).__name__}: {error})"
         raise ParseError(f"cannot {verb} {summary.unified_id}: {reason}") from error
-    if command is None or not command.argv or any("\0" in word for word in command.argv):
+    if command is None:
         raise CapabilityError(_incapable(adapter, summary, verb))
     return _start(adapter, summary, verb, command, live, cwd)
+
+
+def offers(adapters: Adapters, summary: SessionSummary, verb: Verb) -> bool:
+    """Whether the agent has a command for it, as its adapter says; also where the adapter fails: whoever asks for the
+    command is told why."""
+    try:
+        return _command(adapters.get(summary.agent), summary, verb) is not None
+    except Exception:
+        return True
+
+
+def _command(adapter: Adapter, summary: SessionSummary, verb: Verb) -> NativeCommand | None:
+    # Whether it is open is asked anew and said by `plan`; an adapter would say what the list knew.
+    plain = replace(summary, live=False, status=None)
+    command = adapter.resume_command(plain) if verb == "resume" else adapter.fork_command(plain)
+    usable = command is not None and command.argv and not any("\0" in word for word in command.argv)
+    return command if usable else None
 
 
 def _incapable(adapter: Adapter, summary: SessionSummary, verb: Verb) -> str:

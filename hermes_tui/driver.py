@@ -87,7 +87,10 @@ class TerminalDriver(LinuxDriver):
         self._skipped = ""
 
     def start_application_mode(self) -> None:
-        """Begin, or go on after another program had the terminal: `close` came before that."""
+        """Begin, or go on: after another program had the terminal (`close` came before that), or when the process was
+        stopped in a way that it was not told of (SIGSTOP), with its thread and the terminal's modes as they were."""
+        if self._key_thread is not None and self._key_thread.is_alive():
+            self.suspend_application_mode()
         if self._button < 0:
             self._doorbell, self._button = os.pipe()
         curtain = getattr(self._app, "curtain", None)

@@ -1,6 +1,6 @@
-"""What the operating system tells the program: end now, the line is cut, the terminal is gone.
+"""What the operating system tells the program: end now, quit, the line is cut, the terminal is gone.
 
-Textual leaves all three to their defaults, which leave the terminal in a state that nobody can type into, or a
+Textual leaves them all to their defaults, which leave the terminal in a state that nobody can type into, or a
 process that spins for ever on a terminal that is no more. Here each one ends the program in order; and when the
 event loop cannot run because nobody reads the terminal any more, without it.
 """
@@ -25,11 +25,11 @@ _POLL = 2000
 
 
 class Guard:
-    """Owns SIGTERM and SIGHUP and watches the terminal, from `install` to `release`.
+    """Owns SIGTERM, SIGQUIT and SIGHUP and watches the terminal, from `install` to `release`.
 
     `leave(code)` is called at most once, in any thread, and must arrange for an orderly end with that exit code:
-    143 for SIGTERM, 129 for SIGHUP and for a terminal that is gone. If the process is still there `_PATIENCE`
-    seconds later it is ended, with the terminal's mode put back.
+    143 for SIGTERM, 131 for SIGQUIT, 129 for SIGHUP and for a terminal that is gone. If the process is still there
+    `_PATIENCE` seconds later it is ended, with the terminal's mode put back.
     """
 
     def __init__(self, leave: Callable[[int], None], *, fd: int = 0, mode: list[Any] | None = None) -> None:
@@ -48,7 +48,7 @@ class Guard:
             self._mode = self._mode or termios.tcgetattr(self._fd)
         except (termios.error, OSError):
             self._mode = None
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP):
             self._before[number] = signal.signal(number, self._on_signal)
         threading.Thread(target=self._watch_terminal, name="terminal-watch", daemon=True).start()
 

@@ -14,7 +14,7 @@ __all__ = ["ALTERNATE_SCREEN", "Curtain"]
 ALTERNATE_SCREEN = "\x1b[?1049h"
 _HIDE = ALTERNATE_SCREEN + "\x1b[?25l\x1b[?7l"
 _SHOW = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
-_SIGNALS = (signal.SIGTERM, signal.SIGHUP)
+_SIGNALS = (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
 
 
 class Curtain:

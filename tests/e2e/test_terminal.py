@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -93,13 +94,33 @@ def test_quit_leaves_the_terminal_as_it_was(start: Start) -> None:
     assert terminal.received.rfind(b"\x1b[?25h") > terminal.received.rfind(b"\x1b[?25l")
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGQUIT, 131), (signal.SIGHUP, 129)])
 def test_signals_end_it_in_order(start: Start, number: signal.Signals, code: int) -> None:
     terminal = start()
     terminal.signal(number)
     assert terminal.wait(5) == code
     assert terminal.mode() == terminal.before
     assert ALT_SCREEN_OFF in terminal.received and MOUSE_OFF in terminal.received
+
+
+def test_to_be_stopped_and_continued_loses_no_key(start: Start) -> None:
+    """SIGSTOP comes without a word; each SIGCONT once started another thread that read the keyboard."""
+    terminal = start()
+    tasks = Path(f"/proc/{terminal.pid}/task")
+    threads = []
+    for number in range(4):
+        terminal.signal(signal.SIGSTOP)
+        terminal.signal(signal.SIGCONT)
+        terminal.quiet()
+        terminal.send(f"/n{number + 10}x")
+        terminal.until("1 of 40 sessions")
+        terminal.send("\x1b")
+        terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)
+        threads.append(len(list(tasks.iterdir())))  # the first search starts threads of its own
+    assert threads[-1] <= threads[0], threads
+    terminal.send("q")
+    assert terminal.wait(10) == 0
+    assert terminal.mode() == terminal.before
 
 
 @pytest.mark.parametrize("controlling", [True, False])

@@ -204,6 +204,10 @@ class Adapter(ABC):
                 return source
         return None
 
+    def other_names(self, summary: SessionSummary) -> Collection[str]:
+        """By what else its agent knows the session; several sessions may share such a name."""
+        return ()
+
     # Reading -----------------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -62,7 +62,6 @@ def export(
     """
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
-    manager.catalogue.saved()
     session = get_named(manager, agent, session_id)
     from hermes_tui.redact import Redactor
     from hermes_tui.sessions.export import export as written

@@ -31,33 +31,27 @@ def split_name(
 
 
 def get_named(manager: SessionManager, agent: str, session_id: str) -> Session:
-    """The session of that id, else the only one whose id begins so. Raises as `SessionManager.get` does."""
-    try:
-        return manager.get(agent, session_id)
-    except SessionNotFound as missing:
-        return manager.get(agent, _the_only(manager, agent, session_id, missing).session_id)
+    """The session of that name, as `summary_named` takes it. Raises as `SessionManager.get` does."""
+    found = _the_only(manager, agent, session_id)
+    # Of a session that cannot be listed, reading it tells why.
+    return manager.get(agent, session_id if found is None else found.session_id)
 
 
 def summary_named(manager: SessionManager, agent: str, session_id: str) -> SessionSummary:
-    """The same without its messages. Raises as `SessionManager.summary` does, also where only the list remembers the
-    session."""
-    try:
-        found = manager.summary(agent, session_id)
-    except SessionNotFound as missing:
-        found = _the_only(manager, agent, session_id, missing)
+    """The session of that id or other name, else the only one whose id begins so, without its messages. Raises as
+    `SessionManager.summary` does, also where only the list remembers the session."""
+    found = _the_only(manager, agent, session_id) or manager.summary(agent, session_id)
     if found.gone:
         raise SessionNotFound(f"{agent} session {found.session_id!r} is gone: the store no longer has it")
     return found
 
 
-def _the_only(manager: SessionManager, agent: str, prefix: str, missing: SessionNotFound) -> SessionSummary:
-    """The only session whose id begins so. Raises `missing` where none does, `SessionNotFound` where several do."""
-    found = manager.matches(agent, prefix) if prefix else ()
-    if not found:
-        raise missing
+def _the_only(manager: SessionManager, agent: str, name: str) -> SessionSummary | None:
+    """The only session that `name` may mean; None where there is none. Raises `SessionNotFound` where there are
+    several."""
+    found = manager.matches(agent, name) if name else ()
     if len(found) > 1:
         names = ", ".join(one.session_id for one in found[:5])
         more = f" and {len(found) - 5} more" if len(found) > 5 else ""
-        text = f"{agent} has several sessions whose id begins with {prefix!r}: {names}{more}"
-        raise SessionNotFound(text) from None
-    return found[0]
+        raise SessionNotFound(f"{agent} has several sessions that {name!r} may mean: {names}{more}")
+    return found[0] if found else None

@@ -73,7 +73,6 @@ def _run(
 ) -> int:
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
-    manager.catalogue.saved()
     summary = summary_named(manager, agent, session_id)
     make = manager.resume if verb == "resume" else manager.fork
     start = make(summary.agent, summary.session_id, cwd=cwd)

@@ -68,7 +68,7 @@ def search(
     manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
     outcome = manager.discover(text, tags=tags or None, windows=as_json, **options)
     if as_json:
-        output.write_json_array(outcome.results)
+        output.write_json_array(manager.exact(outcome.results))
     else:
         for line in _lines(outcome.results, datetime.now(UTC), output.terminal_width(), _marks()):
             output.write(f"{line}\n")
@@ -167,7 +167,7 @@ def browse(context: click.Context, agent: str | None, limit: int, as_json: bool)
     manager = manager_of(context.find_root().obj.home)
     found = manager.browse(agent, limit=limit)
     if as_json:
-        output.write_json_array(found)
+        output.write_json_array(manager.exact(found))
         return
     for line in _browsed(found, datetime.now(UTC), output.terminal_width()):
         output.write(f"{line}\n")

@@ -72,7 +72,8 @@ def list_(
 ) -> None:
     """List the sessions of AGENT, or of all agents, newest first.
 
-    Only their metadata is read. A cost is shown where the agent recorded it or it was added up before.
+    For the table only their metadata is read: a cost is shown where the agent recorded it or it was added up before.
+    With --json those that are printed are read in full.
     """
     if agent and named and agent != named:
         raise ValidationError(f"one agent can be asked for, not {agent!r} and {named!r}")
@@ -85,7 +86,7 @@ def list_(
     more = len(found) > limit
     found = found[:limit]
     if as_json:
-        output.write_json(found)
+        output.write_json(manager.exact(found))
     else:
         pending = manager.pending_costs(found)
         lines = session_table(found, datetime.now(UTC), output.terminal_width(), pending)
@@ -147,7 +148,6 @@ def show(
         raise click.UsageError("--window goes with --around MESSAGE", context)
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
-    manager.catalogue.saved()
     session = get_named(manager, agent, session_id)
     if around is not None:
         found = manager.searches.scroll(session, around, window)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from heapq import nlargest
 from pathlib import Path
@@ -114,9 +114,12 @@ class Catalogue:
                     state.refresh_processes(self._adapters.get(agent))
             return self._publish()
 
-    def complete(self, stop: Callable[[], bool], agents: Iterable[str] | None = None) -> Snapshot:
+    def complete(
+        self, stop: Callable[[], bool], agents: Iterable[str] | None = None, only: Collection[str] | None = None
+    ) -> Snapshot:
         """Read in full what was only read at its ends, newest first, until `stop()`, which is asked before each
-        source. Others may use the catalogue meanwhile."""
+        source; with `only` the sources of the sessions of these unified ids. Others may use the catalogue
+        meanwhile."""
         wanted = self._wanted(agents)
         with self._work:
             fresh = [agent for agent in wanted if self._agents[agent].place is None]
@@ -126,7 +129,8 @@ class Catalogue:
                 (agent, key, entry)
                 for agent in wanted
                 for key, entry in self._agents[agent].entries.items()
-                if not entry.exact and any(summary.partial for summary in entry.summaries)
+                if not entry.exact
+                and any(one.partial and (only is None or one.unified_id in only) for one in entry.summaries)
             ]
         todo.sort(key=lambda item: -item[2].source.modified)
         for agent, key, entry in todo:

@@ -45,6 +45,10 @@ __all__ = ["NativeId", "SessionManager"]
 T = TypeVar("T")
 Options = TypeVar("Options", bound=msgspec.Struct)
 
+Row = TypeVar("Row", bound=SessionSummary)
+
+_LISTED = tuple(set(SessionSummary.__struct_fields__) - {"unified_id", "relevance_score"})
+"""What a list knows of a session."""
 _RELATIONS = ("forked_from", "kind", "parent_id", "lineage_id", "live", "status")
 """What only the comparison with other sessions, or a look at processes, tells."""
 
@@ -151,6 +155,20 @@ class SessionManager:
             return select(costs.all_priced(there), options, str(self.environment.home))
         return costs.known(select(there, options, str(self.environment.home)))
 
+    def exact(self, sessions: Sequence[Row]) -> Sequence[Row]:
+        """The same rows as they are after reading those sessions in full, each with what it cost: what was read or
+        added up before makes no difference. Raises nothing."""
+        agents = tuple(dict.fromkeys(one.agent for one in sessions))
+        self.catalogue.complete(lambda: False, agents, {one.unified_id for one in sessions if one.partial})
+        known = [self.catalogue.summary(one.agent, one.session_id) or one for one in sessions]
+        costs = self._costs_if_readable()
+        if costs is not None:
+            known = costs.all_priced(costs.tagged(known))
+        return [
+            replace(one, **{name: getattr(now, name) for name in _LISTED})
+            for one, now in zip(sessions, known, strict=True)
+        ]
+
     def summary(self, agent: str, session_id: str) -> SessionSummary:
         """One row of the list. Raises `AgentNotFound`, `SessionNotFound`."""
         self._adapters.check(agent)
@@ -162,13 +180,17 @@ class SessionManager:
             raise _not_found(agent, session_id)
         return found
 
-    def matches(self, agent: str, prefix: str) -> Sequence[SessionSummary]:
-        """The sessions whose native id starts with `prefix`, newest first; the one whose id it is, if there is
-        one. Raises `AgentNotFound`."""
+    def matches(self, agent: str, name: str) -> Sequence[SessionSummary]:
+        """The sessions that `name` may mean, newest first: the one whose native id it is, else those that their
+        agent knows by it too, else those whose id starts with it. Raises `AgentNotFound`."""
         snapshot = self.catalogue.refresh((agent,))
-        sessions = (*snapshot.sessions, *snapshot.memories)
-        found = [one for one in sessions if one.agent == agent and not one.gone and one.session_id.startswith(prefix)]
-        return [one for one in found if one.session_id == prefix] or found
+        there = [one for one in (*snapshot.sessions, *snapshot.memories) if one.agent == agent and not one.gone]
+        named = self._adapters.get(agent).other_names
+        return (
+            [one for one in there if one.session_id == name]
+            or [one for one in there if name in named(one)]
+            or [one for one in there if one.session_id.startswith(name)]
+        )
 
     # One session ---------------------------------------------------------------------------------------------
 

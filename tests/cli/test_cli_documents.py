@@ -45,7 +45,7 @@ def test_e_2_and_d_1_the_beginning_of_an_id_does_where_it_is_the_only_one(
     assert cli("sessions", *command, "tiny:tw").code == 0
     ran = cli("sessions", *command, "tiny:one")
     assert (ran.code, ran.out) == (8, "")
-    assert "several sessions whose id begins with 'one': one-" in ran.err
+    assert "several sessions that 'one' may mean: one-" in ran.err
     tiny_home.add("one")
     assert cli("sessions", *command, "tiny:one").code == 0, "the one whose id it is"
 

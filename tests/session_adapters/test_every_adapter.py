@@ -96,6 +96,9 @@ def test_families_end(adapter: Adapter) -> None:
 def test_commands_are_what_the_capabilities_promise(adapter: Adapter) -> None:
     """Programs with arguments, never shell text; an id that looks like an option stands behind none."""
     can = adapter.capabilities
+    kind = type(adapter)
+    assert can.can_resume == (kind.resume_command is not Adapter.resume_command)
+    assert can.can_fork == (kind.fork_command is not Adapter.fork_command)
     for one in adapter.relate([summary for _, summary in listed(adapter)]):
         for allowed, command in (
             (can.can_resume, adapter.resume_command(one)),

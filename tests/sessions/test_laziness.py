@@ -206,7 +206,7 @@ def test_the_command_reads_metadata_only(
 
     def run(home: Path, cache: str) -> int:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / cache))
-        arguments = ["--home", str(home), "sessions", "list", before.agent, "--json", "--limit", "9999"]
+        arguments = ["--home", str(home), "sessions", "list", before.agent, "--limit", "9999"]
         return bytes_read(lambda: execute(arguments))
 
     run(before.home, "first")  # what it imports

@@ -11,6 +11,7 @@ __all__ = ["attachments_of", "blocks_of", "call_facts", "calls_of", "output_of",
 
 
 def blocks_of(record: Record) -> list[Block | str]:
+    """The blocks of a record, or its text as the only one."""
     content = record.message.content if isinstance(record.message, Body) else record.message or record.content
     if isinstance(content, str):
         return [content]
@@ -18,11 +19,13 @@ def blocks_of(record: Record) -> list[Block | str]:
 
 
 def thinking_of(blocks: list[Block | str]) -> str | None:
+    """What the model thought; None where it says nothing of that."""
     texts = [block.thinking for block in blocks if isinstance(block, Block) and block.thinking]
     return "\n\n".join(texts) or None
 
 
 def calls_of(blocks: list[Block | str]) -> list[ToolCall]:
+    """The calls of tools."""
     return [
         ToolCall(tool_call_id=block.id or "", tool_name=block.name or "", input=block.input)
         for block in blocks
@@ -31,6 +34,7 @@ def calls_of(blocks: list[Block | str]) -> list[ToolCall]:
 
 
 def attachments_of(blocks: list[Block | str]) -> tuple[Attachment, ...]:
+    """Images and documents."""
     found = []
     for block in blocks:
         if isinstance(block, Block) and block.type in ("image", "document"):

@@ -57,8 +57,8 @@ class CopilotAdapter(Adapter):
     name: ClassVar[str] = "copilot"
     label: ClassVar[str] = "Copilot CLI"
     badge: ClassVar[str] = "cp"
-    # Forking is done with /fork inside a session; there is no option for it, hence no `fork_command`.
-    capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    # Forking is done with /fork inside a session; there is no option for it.
+    capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True)
     head: ClassVar[int] = 16 << 10
     """Bytes at the beginning of a file that `summaries` reads."""
     tail: ClassVar[int] = 16 << 10

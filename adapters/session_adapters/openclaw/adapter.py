@@ -147,6 +147,12 @@ class OpenClawAdapter(Adapter):
         left = (one for one in listed if one.layout == FILE and one.root == empty[0].root)
         return next((one for one in left if Path(one.path).name == f"{empty[1]}.jsonl"), empty[0])
 
+    def other_names(self, summary: SessionSummary) -> Collection[str]:
+        """See `Adapter.other_names`: the ids of its windows, and the name of its file or document."""
+        raw = summary.raw
+        file = () if raw.get("layout") == DATABASE else (Path(summary.path).stem,)
+        return {str(raw.get("sessionId", "")), *map(str, raw.get("windows", ())), *file}
+
     def _find_file(self, listed: Sequence[Source], wanted: str, local_ids: Mapping[str, str | None]) -> Source | None:
         files = [source for source in listed if source.layout in (FILE, PACKED, DOCUMENT)]
         for source in files:

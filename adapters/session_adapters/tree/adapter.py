@@ -151,6 +151,10 @@ class TreeAdapter(Adapter):
                 return source
         return None
 
+    def other_names(self, summary: SessionSummary) -> Collection[str]:
+        """See `Adapter.other_names`: the name of the file."""
+        return (Path(summary.path).stem,)
+
     def _paths(self, source: Source) -> list[str]:
         if source.layout != FOLDER:
             return [source.path]

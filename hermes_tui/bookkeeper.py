@@ -1,9 +1,9 @@
-"""Keeps the costs in the list up to date: one daemon thread that has them added up when sessions have changed, not
-too often."""
+"""Keeps costs up to date: a daemon thread that has them added up when sessions have changed, not too often."""
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 from hermes_tui.errors import HermesTuiError
@@ -12,8 +12,11 @@ __all__ = ["Bookkeeper"]
 
 _FIRST = 2.0
 """Seconds after the first list: what people look at comes before what it cost."""
-_PAUSE = 300.0
+_PAUSE = 1.5
 """Seconds between two additions, at least."""
+_REST = 5
+"""Times the processor time that an addition took here, at least, before the next; as long as it took, where that was
+in a process of its own."""
 
 
 class Bookkeeper:
@@ -50,10 +53,11 @@ class Bookkeeper:
             self._wanted.clear()
             if self._over.is_set():
                 return
+            began, worked = time.monotonic(), time.thread_time()
             try:
                 self._book()
             except HermesTuiError:
                 return  # wrong settings, of which the screen of costs says what is wrong
             if not self._over.is_set():
                 self._booked()
-            pause = _PAUSE
+            pause = max(_PAUSE, _REST * (time.thread_time() - worked), time.monotonic() - began)

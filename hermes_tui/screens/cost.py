@@ -24,13 +24,13 @@ __all__ = ["CostScreen", "cost_rows", "filter_text", "title_parts"]
 _ADDING: Part = (" · adding up …", "faint")
 _SHOWN = 10
 """Lines of a ranking."""
-_LATER = 60.0
+_LATER = 2.0
 """Seconds between two looks at whether there is anything new."""
 _HEADINGS: Mapping[Kind, str] = {
-    "agent": "By agent",
-    "model": "By model",
-    "project": "By project",
-    "session": "Dearest sessions, helpers included",
+    "agent": "By agent, all time",
+    "model": "By model, all time",
+    "project": "By project, all time",
+    "session": "Dearest sessions of all time, helpers included",
 }
 
 
@@ -66,8 +66,9 @@ class CostScreen(Screen[Rank | None]):
         """What is shown; None while it is worked out."""
 
     def compose(self) -> ComposeResult:
-        """Title with the figures, chart, rankings, hints."""
+        """Title with the figures, chart and the days it shows, rankings, hints."""
         yield Line(id="title")
+        yield Line(id="span")
         yield CostChart(id="days")
         yield CostList(id="ranks")
         yield Hints(id="hints")
@@ -75,6 +76,7 @@ class CostScreen(Screen[Rank | None]):
     def on_mount(self) -> None:
         """Work it out, and again when sessions have changed."""
         self.query_one("#title", Line).show([(" Cost", "bright"), _ADDING])
+        self.query_one("#span", Line).show([(f" Last {DAYS} days, in US dollars", "bright")])
         self.call_after_refresh(self._show_hints)
         self._begin()
         if not self._clock.is_fixed:
@@ -96,7 +98,7 @@ class CostScreen(Screen[Rank | None]):
         today = self._clock.local(self._clock.now()).date()
         try:
             found, whole = await aside(self._so_far, today)
-            if whole or found.whole != Figure():
+            if whole or (self.overview is None and found.whole != Figure()):
                 self._take(found, whole=whole)
             if not whole:
                 self._take(await aside(self._compute, today))
@@ -178,7 +180,6 @@ def _notes(found: Overview) -> list[tuple[str, str]]:
         )
     if found.whole.estimated:
         notes.append(("~ is estimated from a list of prices, not what was billed.", "faint"))
-    notes.append((f"The chart shows the last {DAYS} days, in US dollars.", "faint"))
     notes += [(f"Not read: {safe(one.path)}: {safe(one.reason)}", "warning") for one in found.problems]
     return notes
 

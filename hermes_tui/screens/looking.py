@@ -96,7 +96,11 @@ class Looking(Screen[None]):
         seen = self.seen_of(query, summary.unified_id)
         if seen is not None and not seen.whole:
             seen = None
-        if seen is None and main.preview.summary == summary:
+        home = main.sessions.forest.by_session.get(summary.unified_id)
+        if home is not None:  # with its cost as the list has it
+            summary = next(one for one in home.parts if one.unified_id == summary.unified_id)
+        shown = main.preview.summary
+        if seen is None and shown is not None and shown.unified_id == summary.unified_id:
             return  # until it was looked at for this question, what is there will do
         note = "Reading …" if seen is None else seen.reason
         main.preview.show(summary, seen.result if seen is not None else None, note, finder(query))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 import threading
@@ -286,3 +288,51 @@ def test_the_program_starts_without_the_library_of_charts() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+async def test_costs_of_a_growing_session_are_right_everywhere_within_seconds(tmp_path: Path) -> None:
+    """Haiku: a dollar per million tokens of input."""
+    now = datetime.now(UTC)
+    spender = Spender(tmp_path / "home")
+    path = spender.session("growing", {"input": 2 * MILLION}, at=now - timedelta(hours=1))
+    spender.session("still", {"input": 7 * MILLION}, at=now - timedelta(hours=3))
+    manager = SessionManager(Environment(home=spender.home), cache_dir=tmp_path / "cache", prices={})
+    app = HermesApp(manager, Config())
+
+    def line() -> str:
+        return next((line for line in screen_text(pilot).splitlines() if "question 0" in line), "")
+
+    def costs() -> set[str]:
+        """Of the session, in the list and in the title beside it."""
+        return set(re.findall(r"~\$?([0-9.]+)", line()))
+
+    async with app.run_test(size=(160, 40), notifications=True) as pilot:
+        await until(pilot, lambda: app.main.sessions.highlighted is not None)
+        await until(pilot, lambda: costs() == {"2.00"})
+        for total in (5, 8, 11):
+            last = [json.loads(text) for text in path.read_text().splitlines()][-1]
+            last["message"].update(id=f"more{total}", usage={"input_tokens": 3 * MILLION})
+            with path.open("a") as file:
+                file.write(json.dumps({**last, "uuid": f"more{total}"}) + "\n")
+            await until(pilot, lambda: costs() == {f"{total}.00"})  # noqa: B023
+        assert app.main.pane.summary is not None and app.main.pane.summary.session_id == "growing"
+        app.main.search_for("question")
+        await until(pilot, lambda: "Goal" in app.main.preview.text and costs() == {"11.00"})
+        await pilot.press("escape", "C")
+        await until(pilot, lambda: "all ~18.00" in screen_text(pilot))
+        with path.open("a") as file:
+            last["message"].update(id="last")
+            file.write(json.dumps({**last, "uuid": "last"}) + "\n")
+        await until(pilot, lambda: "all ~21.00" in screen_text(pilot))
+        await pilot.press("escape")
+        await until(pilot, lambda: costs() == {"14.00"})
+
+
+async def test_what_was_spent_when_is_labelled(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 50)) as pilot:
+        await open_costs(pilot)
+        text = screen_text(pilot)
+        assert (
+            text.index("Last 30 days") < text.index("By agent, all time") < text.index("Dearest sessions of all time")
+        )

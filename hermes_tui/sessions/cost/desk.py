@@ -25,6 +25,9 @@ from session_adapters.usage import Usage
 
 __all__ = ["CostDesk", "cost_file"]
 
+_QUICK = 32 << 20
+"""Bytes, at most, that a face reads itself; a process of its own takes half a second before it reads any."""
+
 
 def cost_file(directory: Path, environment: Environment) -> Path:
     """Where the costs of a home are kept: beside the list of its sessions."""
@@ -70,17 +73,24 @@ class CostDesk:
         return overview(sheet, sessions, today), current is not None
 
     def book(self) -> Sheet:
-        """The same as `sheet`, but added up by a process of its own where that can be; for faces. Who asks while
+        """The same as `sheet`, but added up by a process of its own where that takes long; for faces. Who asks while
         there is one waits for it."""
         with self._booking:
             known = self._ledger.current(self._catalogue.entries(), self._sessions())
             if known is not None:
                 return known
-            if self._file is not None:
+            if self._file is not None and not self._is_quick():
                 task = Task(self._adapters.environment, self._file.parent, self._adapters.names, self._prices)
                 if send(task):
                     return self._ledger.reload()
             return self.sheet()
+
+    def _is_quick(self) -> bool:
+        """Costs were added up before, and what has changed since is read in less time than a process takes to start:
+        as when the sessions that are open grow."""
+        sessions = self._sessions()
+        same = self._ledger.kept(self._catalogue.entries(), sessions)
+        return bool(same) and sum(one.size for one in sessions if one.unified_id not in same) <= _QUICK
 
     def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost as it was last added up; nothing is read for it."""

@@ -44,7 +44,7 @@ def test_leaving_waits_for_no_read() -> None:
 
     threading.Thread(target=run, daemon=True).start()
     try:
-        assert left.wait(20)
+        assert left.wait(60)
     finally:
         released.set()
     for thread in threading.enumerate():

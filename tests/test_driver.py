@@ -75,11 +75,11 @@ async def test_the_keyboard_thread_sleeps_until_a_key_or_the_end(monkeypatch: py
     thread = driver._key_thread = threading.Thread(target=driver.run_input_thread, daemon=True)
     thread.start()
     for typed, key in ((b"j", "j"), (b"\x1b", "escape"), (b"\x1b[A", "up")):
-        assert asleep.acquire(timeout=20)
+        assert asleep.acquire(timeout=60)
         os.write(controller, typed)
-        message = got.get(timeout=20)
+        message = got.get(timeout=60)
         assert isinstance(message, events.Key) and message.key == key
-    assert asleep.acquire(timeout=20)
+    assert asleep.acquire(timeout=60)
     driver.disable_input()
     thread.join(20)
     assert not thread.is_alive()

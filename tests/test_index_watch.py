@@ -62,14 +62,14 @@ def test_it_says_how_far_the_index_is_and_then_nothing(monkeypatch: pytest.Monke
 
     watch = IndexWatch(lambda: service, told)  # type: ignore[arg-type, return-value]
     watch.look()
-    assert service.through.wait(20)
-    assert quiet.wait(20)
+    assert service.through.wait(60)
+    assert quiet.wait(60)
     assert said == ["indexing 50 %", "indexing tools 25 %", ""]
     poked = service.poked
     service.through.clear()
     service.steps = [(None, rest)]
     watch.look()
-    assert service.through.wait(20)
+    assert service.through.wait(60)
     assert service.poked == poked + 1
     watch.stop()
     assert service.closed

@@ -134,7 +134,7 @@ def test_the_thread_ends_when_it_is_told_to(demo: HermesDemo) -> None:
     seen = threading.Event()
     watch = LaneWatch(lambda: demo.environment, Clock(NOW), lambda _: seen.set(), pytest.fail)
     watch.start()
-    assert seen.wait(20)
+    assert seen.wait(60)
     watch.stop()
     for thread in threading.enumerate():
         if thread.name == "lanes":

@@ -16,7 +16,7 @@ from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
 
-def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
+def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Until it is so; fails when it never is."""
     end = time.monotonic() + seconds
     while not condition():

@@ -20,7 +20,7 @@ from session_adapters.base import Environment, Root
 from session_adapters.model import Problem, SessionSummary
 
 
-def wait(condition: Callable[[], object], seconds: float = 20.0) -> None:
+def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
     """Until it is so; fails when it never is."""
     end = time.monotonic() + seconds
     while not condition():
@@ -75,7 +75,8 @@ def test_slot_keeps_the_newest_and_schedules_once() -> None:
     assert received == [4, 5]
 
 
-def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path) -> None:
+def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.watch._WITH_NOTIFICATION", 600.0)
     looked = Looked(tmp_path)
     watch = Watch(looked, lambda snapshot: None, nothing)
     watch.start()
@@ -86,9 +87,7 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path) -> N
         assert before == 1
         (tmp_path / "state.db-shm").write_text("our own reading does this")
         (tmp_path / "new.jsonl").write_text("{}")
-        began = time.monotonic()
         wait(lambda: looked.count > before)
-        assert time.monotonic() - began < 8
         assert [agents and set(agents) for agents in looked.agents] == [None, {"a"}]
         looked.agents.clear()
         watch.look_now()
@@ -261,7 +260,7 @@ def test_what_changed_last_is_shown_before_all_is_read() -> None:
 
     watch = Watch(Long(), published.append, nothing)
     watch.start()
-    assert done.wait(30)
+    assert done.wait(60)
     watch.stop()
 
 
@@ -270,14 +269,14 @@ def test_stopping_waits_for_no_read() -> None:
 
     class Slow(Looked):
         def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
-            gate.wait(30)
+            gate.wait(600)
             return super().refresh(agents)
 
     watch = Watch(Slow(), lambda snapshot: None, nothing)
     watch.start()
     began = time.monotonic()
     watch.stop()
-    assert time.monotonic() - began < 0.3
+    assert time.monotonic() - began < 30
     gate.set()
 
 

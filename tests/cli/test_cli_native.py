@@ -14,6 +14,7 @@ import pytest
 
 from claude_lines import ClaudeHome
 from standins import StandIns
+from support import PATIENCE
 from terminal import Terminal
 
 Run = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -180,7 +181,7 @@ def test_ctrl_c_is_the_programs_own(sit: Sit, programs: StandIns, session: Path)
     _waits(terminal, programs)
     assert programs.record("claude")["pid"] == terminal.pid, "it runs in our place"
     terminal.send("\x03")
-    assert terminal.wait(10) == 7, terminal.text
+    assert terminal.wait() == 7, terminal.text
     assert programs.record("claude")["signal"] == signal.SIGINT
     assert "interrupted" in terminal.text and "Traceback" not in terminal.text
 
@@ -190,7 +191,7 @@ def test_what_is_typed_goes_to_the_program(sit: Sit, programs: StandIns, session
     terminal = sit("resume", "claude", session.stem)
     _waits(terminal, programs)
     terminal.send("hello\n")
-    assert terminal.wait(10) == 9
+    assert terminal.wait() == 9
     assert programs.record("claude")["line"] == "hello\n"
 
 
@@ -205,7 +206,7 @@ def test_a_warning_is_answered_before_anything_starts(
     assert f"claude--resume{session.stem}" in "".join(terminal.text.split())  # wherever a line was full
     for answer in answers:
         terminal.send(answer)
-    assert terminal.wait(10) == code
+    assert terminal.wait() == code
     assert programs.was_started("claude") is (code == 6)
 
 
@@ -219,7 +220,7 @@ def test_the_exit_by_a_signal_is_seen_too(variables: dict[str, str], programs: S
         assert process.stdout.readline() == b"READY claude\n"
         assert programs.record("claude")["terminal"] is None
         process.send_signal(signal.SIGTERM)
-        end = time.monotonic() + 10
+        end = time.monotonic() + PATIENCE
         while process.poll() is None:
             assert time.monotonic() < end
             time.sleep(0.01)

@@ -110,7 +110,7 @@ def run_in_terminal(command: list[str], environment: dict[str, str]) -> tuple[in
     if pid == 0:
         os.execvpe(command[0], command, environment)
     shown = b""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         if select.select([fd], [], [], 0.2)[0]:
             try:

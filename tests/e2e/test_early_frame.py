@@ -47,7 +47,7 @@ def held(start: Start, claude_home: ClaudeHome, tmp_path: Path) -> Iterator[tupl
     kept = claude_home.home / ".cache" / "hermes-tui"
     first.until(lambda: list(kept.glob("first-frame-*.msgpack")))
     first.send("\x11")
-    assert first.wait(10) == 0
+    assert first.wait() == 0
     gate = tmp_path / "gate"
     terminal = Terminal([sys.executable, "-c", HELD, str(gate)], home=claude_home.home)
     terminal.until("Session n39x")
@@ -86,7 +86,7 @@ def test_rows_are_there_first_and_the_program_takes_over(held: tuple[Terminal, P
     terminal.until("Answer 0")
     assert terminal.received.count(ALT_SCREEN_ON) == 1, "to enter it again would clear it"
     terminal.send("\x11")
-    assert terminal.wait(10) == 0
+    assert terminal.wait() == 0
     assert terminal.mode() == terminal.before
     assert terminal.received.count(ALT_SCREEN_OFF) == 1
 
@@ -97,7 +97,7 @@ def test_a_signal_meanwhile_leaves_the_terminal_as_it_was(
 ) -> None:
     terminal, _ = held
     terminal.signal(number)
-    assert terminal.wait(10) == 128 + number
+    assert terminal.wait() == 128 + number
     assert terminal.mode() == terminal.before
     assert ALT_SCREEN_OFF in terminal.received
 
@@ -105,7 +105,7 @@ def test_a_signal_meanwhile_leaves_the_terminal_as_it_was(
 def test_so_does_a_program_that_cannot_start(held: tuple[Terminal, Path]) -> None:
     terminal, gate = held
     _let_go(gate, "no such thing")
-    assert terminal.wait(10) == 1
+    assert terminal.wait() == 1
     terminal.pump(0.5)
     assert terminal.mode() == terminal.before
     assert "ImportError" in bytes(terminal.received).rpartition(ALT_SCREEN_OFF)[2].decode()

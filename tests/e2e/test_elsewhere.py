@@ -74,7 +74,7 @@ def test_a_pager_and_an_editor_get_the_terminal_and_give_it_back(
     terminal.send("j")
     terminal.until("Session n36x")
     terminal.send("q")
-    assert terminal.wait(10) == 0
+    assert terminal.wait() == 0
 
 
 def test_copied_text_goes_out_as_osc_52(start: Start) -> None:

@@ -43,11 +43,7 @@ def test_a_reset_from_its_plan_until_it_has_come_true(tmux: Tmux, tmp_path: Path
     assert not log.exists()
     tmux.keys("R")
     tmux.until("Reset this lane?", "lanes reset agent:main:signal")
-    end = time.monotonic() + 20
-    while "Reset (y)" in tmux.text():
-        assert time.monotonic() < end
-        time.sleep(0.6)
-        tmux.keys("y")
+    tmux.agree("y")
     tmux.until("◷ reset pending")
     assert log.is_file()
     text = tmux.until("✓ reset taken")

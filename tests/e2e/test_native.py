@@ -12,6 +12,7 @@ import pytest
 
 from claude_lines import ClaudeHome
 from standins import StandIns
+from support import PATIENCE
 from system_programs import find_program
 from terminal import Terminal
 from tmuxes import Tmux
@@ -67,13 +68,8 @@ def _third(tmux: Tmux) -> None:
     tmux.keys("Down", "Down")
 
 
-def _asked(tmux: Tmux, *words: str) -> None:
-    tmux.until("claude --resume", *words)
-    time.sleep(0.5)  # a yes counts only after a moment: that is what is tested elsewhere
-
-
 def _started(tmux: Tmux, programs: StandIns) -> None:
-    end = time.monotonic() + 30
+    end = time.monotonic() + PATIENCE
     while not programs.was_started("claude"):
         assert time.monotonic() < end, tmux.text()
         time.sleep(0.05)
@@ -84,8 +80,8 @@ def test_here_and_back_to_the_same_place(bare: Tmux, programs: StandIns, home: C
     _third(bare)
     before = bare.text()
     bare.type("r")
-    _asked(bare, "Resume with Claude Code?", "[ Cancel ]", "Here (y)", "sessions resume claude")
-    bare.type("y")
+    bare.until("claude --resume", "Resume with Claude Code?", "[ Cancel ]", "Here (y)", "sessions resume claude")
+    bare.agree("y")
     bare.until("READY claude", absent="Session n4x")
     record = programs.record("claude")
     assert record["terminal"] == _COOKED
@@ -111,8 +107,8 @@ def test_ctrl_c_ends_the_program_and_not_us(bare: Tmux, programs: StandIns) -> N
     programs.add("claude", waits=True)
     _third(bare)
     bare.type("F")
-    _asked(bare, "--fork-session", "Fork with Claude Code?")
-    bare.type("y")
+    bare.until("claude --resume", "--fork-session", "Fork with Claude Code?")
+    bare.agree("y")
     bare.until("READY claude")
     bare.keys("C-c")
     bare.until("interrupted", "ended with exit code 7; Enter returns")
@@ -130,8 +126,8 @@ def test_a_program_that_leaves_the_terminal_in_a_mess(bare: Tmux, programs: Stan
     programs.add("claude", waits=True)
     _third(bare)
     bare.type("r")
-    _asked(bare)
-    bare.type("y")
+    bare.until("claude --resume")
+    bare.agree("y")
     bare.until("READY claude")
     bare.type("raw\nqqq")
     bare.until("↵ open", "Session n4x")
@@ -145,8 +141,8 @@ def test_in_tmux_a_window_is_offered(tmux: Tmux, programs: StandIns, tmp_path: P
     programs.add("claude", waits=True)
     _third(tmux)
     tmux.type("r")
-    _asked(tmux, "New window (w)", "Here (y)")
-    tmux.type("w")
+    tmux.until("claude --resume", "New window (w)", "Here (y)")
+    tmux.agree("w")
     _started(tmux, programs)
     assert "resume claude" in tmux.run("list-windows", "-F", "#{window_name}")
     tmux.until("READY claude")
@@ -163,11 +159,10 @@ def test_a_window_whose_program_fails_stays_to_be_read(tmux: Tmux, programs: Sta
     programs.add("claude", waits=True, code=3)
     _third(tmux)
     tmux.type("r")
-    _asked(tmux, "New window (w)")
+    tmux.until("claude --resume", "New window (w)")
     tmux.keys("Tab")
     tmux.until("[ New window (w) ]")
-    time.sleep(0.5)
-    tmux.keys("Enter")
+    tmux.agree("\r")
     tmux.until("READY claude")
     tmux.keys("Enter")
     tmux.until("READY claude", "claude ended with exit code 3; Enter closes this window")
@@ -181,8 +176,8 @@ def test_ctrl_c_in_a_window_is_the_programs(tmux: Tmux, programs: StandIns) -> N
     programs.add("claude", waits=True)
     _third(tmux)
     tmux.type("r")
-    _asked(tmux, "New window (w)")
-    tmux.type("w")
+    tmux.until("claude --resume", "New window (w)")
+    tmux.agree("w")
     tmux.until("READY claude")
     tmux.keys("C-c")
     tmux.until("interrupted", "claude ended with exit code 7")
@@ -198,7 +193,8 @@ def test_keys_typed_ahead_start_nothing(bare: Tmux, programs: StandIns) -> None:
     _third(bare)
     for keys in ("ry", "Fy", "r\ny", "rw"):
         bare.type(keys)
-        time.sleep(1.0)
+        bare.until("Cancel")
+        time.sleep(0.5)
         bare.keys("Escape")
         bare.until("↵ open", absent="Cancel")
     assert not programs.was_started("claude")
@@ -219,8 +215,8 @@ def test_nothing_starts_without_the_program_or_the_directory(bare: Tmux, program
     bare.until("Run it in another directory")
     bare.type(f"{tmp_path / 'moved'}")
     bare.keys("Enter")
-    _asked(bare, "was held in", "Here (y)")
-    bare.type("y")
+    bare.until("claude --resume", "was held in", "Here (y)")
+    bare.agree("y")
     _started(bare, programs)
     bare.until("↵ open", absent="Cancel")
     assert programs.record("claude")["cwd"] == str(tmp_path / "moved")
@@ -247,7 +243,7 @@ def test_what_a_store_says_runs_no_shell(
     socket = tmux.run("display-message", "-p", "#{socket_path},#{pid},0").strip()
     window = open_window(start, {"TMUX": socket, "PATH": variables["PATH"], "TERM": "xterm-256color"})
     assert window.startswith("@")
-    end = time.monotonic() + 20
+    end = time.monotonic() + PATIENCE
     while not programs.was_started("pi"):
         assert time.monotonic() < end, tmux.text()
         time.sleep(0.05)

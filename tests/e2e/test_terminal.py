@@ -79,16 +79,15 @@ def test_typed_ahead_filter_does_nothing_but_filter(start: Start, claude_home: C
     terminal.until(lambda: "Cancel" not in terminal.text and "Session n39x" in terminal.text)
     # What comes after Enter in the same write is typed into the box: nothing runs on a list nobody has seen.
     terminal.send("/n3x\rq")
-    terminal.quiet()
-    assert "n3xq" in terminal.text
+    terminal.until("n3xq")
     terminal.send("\x11")
-    assert terminal.wait(10) == 0
+    assert terminal.wait() == 0
 
 
 def test_quit_leaves_the_terminal_as_it_was(start: Start) -> None:
     terminal = start()
     terminal.send("q")
-    assert terminal.wait(10) == 0
+    assert terminal.wait() == 0
     assert terminal.mode() == terminal.before
     assert ALT_SCREEN_OFF in terminal.received and MOUSE_OFF in terminal.received
     assert terminal.received.rfind(b"\x1b[?25h") > terminal.received.rfind(b"\x1b[?25l")
@@ -98,7 +97,7 @@ def test_quit_leaves_the_terminal_as_it_was(start: Start) -> None:
 def test_signals_end_it_in_order(start: Start, number: signal.Signals, code: int) -> None:
     terminal = start()
     terminal.signal(number)
-    assert terminal.wait(5) == code
+    assert terminal.wait() == code
     assert terminal.mode() == terminal.before
     assert ALT_SCREEN_OFF in terminal.received and MOUSE_OFF in terminal.received
 
@@ -119,7 +118,7 @@ def test_to_be_stopped_and_continued_loses_no_key(start: Start) -> None:
         threads.append(len(list(tasks.iterdir())))  # the first search starts threads of its own
     assert threads[-1] <= threads[0], threads
     terminal.send("q")
-    assert terminal.wait(10) == 0
+    assert terminal.wait() == 0
     assert terminal.mode() == terminal.before
 
 
@@ -128,7 +127,7 @@ def test_a_terminal_that_goes_away_ends_it(start: Start, controlling: bool) -> N
     """With SIGHUP, and without: then only the look at the terminal itself tells."""
     terminal = start(controlling=controlling)
     terminal.hang_up()
-    assert terminal.wait(10, read=False) == 129
+    assert terminal.wait(read=False) == 129
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -139,7 +138,7 @@ def test_a_reader_that_stalls_cannot_keep_it(start: Start, number: signal.Signal
         terminal.send("\x1b[6~T")
         time.sleep(0.05)
     terminal.signal(number)
-    assert terminal.wait(12, read=False) == 128 + number
+    assert terminal.wait(read=False) == 128 + number
     assert terminal.mode() == terminal.before
 
 
@@ -147,6 +146,7 @@ def test_no_colour_means_none(start: Start) -> None:
     terminal = start(size=(160, 48), variables={"NO_COLOR": "1"})
     terminal.until("Answer 29")
     terminal.send("jj\t?")
+    terminal.until("Show the keys that work here")
     terminal.quiet()
     attributes: set[int] = set()
     colours = []
@@ -164,7 +164,7 @@ def test_without_the_mouse_no_mouse_mode_is_asked_for(claude_home: ClaudeHome, s
         terminal.until("40 sessions")
         assert b"\x1b[?1000h" not in terminal.received
         terminal.send("q")
-        assert terminal.wait(10) == 0
+        assert terminal.wait() == 0
     finally:
         terminal.close()
     assert b"\x1b[?1000h" in start().received
@@ -173,7 +173,7 @@ def test_without_the_mouse_no_mouse_mode_is_asked_for(claude_home: ClaudeHome, s
 def test_a_dumb_terminal_is_refused(claude_home: ClaudeHome) -> None:
     terminal = Terminal([sys.executable, "-m", "hermes_tui"], home=claude_home.home, variables={"TERM": "dumb"})
     try:
-        assert terminal.wait(20) == 2
+        assert terminal.wait() == 2
         assert b"\x1b[" not in terminal.received
     finally:
         terminal.close()
@@ -188,7 +188,7 @@ def refresh(self, agents=None):
     global count
     count += 1
     if count > 1:
-        time.sleep(60)
+        time.sleep(600)
     return first(self, agents)
 Catalogue.refresh = refresh
 from hermes_tui.running import run_app
@@ -205,10 +205,8 @@ def test_quitting_waits_for_no_read(claude_home: ClaudeHome, keys: str) -> None:
         terminal.until("40 sessions")
         terminal.send("\x12")  # ctrl+r: the second look, which hangs
         terminal.pump(2.0)
-        began = time.monotonic()
         terminal.send(keys)
-        assert terminal.wait(5) == 0
-        assert time.monotonic() - began < 2.0
+        assert terminal.wait() == 0
     finally:
         terminal.close()
 
@@ -223,7 +221,7 @@ def test_a_paste_presses_no_keys(start: Start) -> None:
     terminal.send("\x1b[200~n1\x1b[201~")
     terminal.until("11 of 40 sessions")
     terminal.send("\x11")
-    assert terminal.wait(10) == 0
+    assert terminal.wait() == 0
 
 
 def test_bytes_that_are_no_text_are_survived(start: Start) -> None:
@@ -236,7 +234,7 @@ def test_bytes_that_are_no_text_are_survived(start: Start) -> None:
     terminal.quiet()
     assert "↵ open" in terminal.text
     terminal.send("q")
-    assert terminal.wait(10) == 0
+    assert terminal.wait() == 0
 
 
 def test_a_key_of_a_search_costs_few_bytes(start: Start) -> None:
@@ -249,6 +247,8 @@ def test_a_key_of_a_search_costs_few_bytes(start: Start) -> None:
     for key in "sion":
         before = len(terminal.received)
         terminal.send(key)
+        while not terminal.pump(0.1):
+            pass  # nothing came yet
         terminal.quiet(1.5)
         assert 0 < len(terminal.received) - before < 6_000
     assert terminal.pump(3.0) == 0

@@ -17,11 +17,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from support import PATIENCE
 from system_programs import find_program
 
 __all__ = ["Browser"]
 
-_PATIENCE = 60.0
 _TOLD = ("Network.requestWillBeSent", "Network.webSocketCreated", "Runtime.exceptionThrown", "Log.entryAdded")
 
 
@@ -85,7 +85,7 @@ class Browser:
         if session is None:
             message["sessionId"] = self._session
         os.write(self._out, json.dumps(message).encode() + b"\0")
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while True:
             answer = self._next(deadline)
             if answer.get("id") == self._number:
@@ -108,7 +108,7 @@ class Browser:
         """Go to an address and wait until everything of it is loaded."""
         self.events.clear()
         self.send("Page.navigate", url=address)
-        deadline = time.monotonic() + _PATIENCE
+        deadline = time.monotonic() + PATIENCE
         while not any(event.get("method") == "Page.loadEventFired" for event in self.events):
             self.events.append(self._next(deadline))
         self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")

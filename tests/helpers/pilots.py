@@ -10,15 +10,16 @@ from textual.pilot import Pilot
 
 from hermes_tui.app import HermesApp
 from hermes_tui.screens.main import MainScreen
+from support import PATIENCE
 
 __all__ = ["main_of", "screen_text", "toasts", "until"]
 
 
-async def until(pilot: Pilot[Any], condition: Callable[[], object], seconds: float = 20.0) -> None:
+async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
     """Let the app work until `condition()` is true; fails with the screen's text when it never is."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not condition():
-        assert time.monotonic() < end, f"still not so after {seconds} s:\n{screen_text(pilot)}"
+        assert time.monotonic() < end, f"still not so after {PATIENCE} s:\n{screen_text(pilot)}"
         await pilot.pause(0.01)
     await pilot.pause()
 

@@ -17,6 +17,8 @@ from pathlib import Path
 
 import pyte
 
+from support import PATIENCE
+
 __all__ = ["Terminal"]
 
 _ANSWERS = {
@@ -104,16 +106,16 @@ class Terminal:
         self._stream.feed(re.sub(rb"\x1b\[[<>=][0-9;]*[a-z]", b"", data))
         return len(data)
 
-    def until(self, condition: str | Callable[[], object], seconds: float = 30.0) -> None:
+    def until(self, condition: str | Callable[[], object]) -> None:
         """Read until the screen has that text, or the condition holds; fails with the screen when it never does."""
-        end = time.monotonic() + seconds
+        end = time.monotonic() + PATIENCE
         while not (condition in self.text if isinstance(condition, str) else condition()):
             assert time.monotonic() < end, f"never so: {condition!r}\n{self.text}"
             self._read(0.05)
 
     def quiet(self, seconds: float = 0.6) -> None:
         """Read until nothing has come for that long."""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while self.pump(seconds):
             assert time.monotonic() < end, "it never stops writing"
 
@@ -129,16 +131,16 @@ class Terminal:
         """Send a signal to the program."""
         os.kill(self.pid, number)
 
-    def wait(self, seconds: float, *, read: bool = True) -> int:
-        """The exit status as a shell has it, within that time; fails when it takes longer."""
-        end = time.monotonic() + seconds
+    def wait(self, *, read: bool = True) -> int:
+        """The exit status as a shell has it; fails when it never comes."""
+        end = time.monotonic() + PATIENCE
         while self.status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
                 code = os.waitstatus_to_exitcode(status)
                 self.status = code if code >= 0 else 128 - code
                 break
-            assert time.monotonic() < end, f"still running after {seconds} s\n{self.text}"
+            assert time.monotonic() < end, f"still running after {PATIENCE} s\n{self.text}"
             if read:
                 self._read(0.02)
             else:

@@ -9,12 +9,10 @@ import time
 from pathlib import Path
 from typing import Self
 
+from support import PATIENCE
 from system_programs import find_program
 
 __all__ = ["Tmux"]
-
-_PATIENCE = 60.0
-"""Seconds, for a machine that is busy with other work."""
 
 
 class Tmux:
@@ -43,7 +41,7 @@ class Tmux:
     def run(self, *arguments: str) -> str:
         """A tmux command; what it printed."""
         argv = [find_program("tmux") or "tmux", "-S", str(self.socket), *arguments]
-        done = subprocess.run(argv, env=self._env, capture_output=True, text=True, timeout=_PATIENCE, check=False)
+        done = subprocess.run(argv, env=self._env, capture_output=True, text=True, timeout=PATIENCE, check=False)
         return done.stdout
 
     def text(self) -> str:
@@ -60,12 +58,24 @@ class Tmux:
 
     def until(self, *wanted: str, absent: str = "") -> str:
         """The pane, once it has all of `wanted` and not `absent`; fails with it when it never has."""
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + PATIENCE
         while True:
             text = self.text()
             if all(words in text for words in wanted) and not (absent and absent in text):
                 return text
             assert time.monotonic() < end, f"never: {wanted}, without {absent!r}\n{text}"
+            time.sleep(0.05)
+
+    def agree(self, key: str) -> None:
+        """Press a key that says yes in a dialog that has just come up, again where it came too soon to be meant."""
+        self.until("Cancel")
+        self.type(key)
+        end = time.monotonic() + PATIENCE
+        while "Cancel" in (text := self.text()):
+            assert time.monotonic() < end, text
+            if "too soon" in text:
+                time.sleep(0.6)
+                self.type(key)
             time.sleep(0.05)
 
     @property
@@ -75,7 +85,7 @@ class Tmux:
 
     def until_it_ends(self) -> None:
         """Wait until the program is gone; fails when it stays."""
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + PATIENCE
         while self.is_there:
             assert time.monotonic() < end, f"it still runs\n{self.text()}"
             time.sleep(0.02)

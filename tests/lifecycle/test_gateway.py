@@ -70,7 +70,7 @@ def test_a_held_lock_is_a_gateway_with_its_pid_and_start(home: Path) -> None:
         assert abs(found.since - before) < timedelta(seconds=10)
         assert tree_hash(home) == untouched
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(60)
         assert gateway_of(home).state == "stopped"
 
 

@@ -297,7 +297,7 @@ async def test_the_list_is_there_before_any_store_is_read(program: Program, clau
         refresh = app.manager.catalogue.refresh
 
         def late(agents: Iterable[str] | None = None) -> Snapshot:
-            gate.wait(30)
+            gate.wait(60)
             return refresh(agents)
 
         app.watch_thread._catalogue.refresh = late  # type: ignore[method-assign]

@@ -146,12 +146,12 @@ def test_a_writer_of_the_same_process_waits_for_a_lockless_read_to_end(tmp_path:
 
     def slow(connection: apsw.Connection) -> int:
         reading.set()
-        assert go_on.wait(30)
+        assert go_on.wait(60)
         return count_rows(connection)
 
     reader = threading.Thread(target=read_database, args=(path, slow))
     reader.start()
-    assert reading.wait(30)
+    assert reading.wait(60)
     held = threading.Event()
 
     def write() -> None:
@@ -162,7 +162,7 @@ def test_a_writer_of_the_same_process_waits_for_a_lockless_read_to_end(tmp_path:
     writer.start()
     assert not held.wait(0.1), "the writer waits until the lockless connection is closed"
     go_on.set()
-    assert held.wait(30)
+    assert held.wait(60)
     reader.join()
     writer.join()
 

@@ -312,7 +312,7 @@ def test_r_4_many_threads_at_once(tiny_home: TinyHome, manager: SessionManager) 
 
     def work(number: int) -> None:
         try:
-            barrier.wait(10)
+            barrier.wait(60)
             for turn in range(10):
                 if number == 0:
                     tiny_home.add(f"new{turn}")

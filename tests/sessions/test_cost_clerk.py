@@ -111,7 +111,7 @@ def test_the_bookkeeper_adds_up_once_for_many_changes(monkeypatch: pytest.Monkey
     keeper = Bookkeeper(lambda: calls.append("book"), booked.set)
     for _ in range(5):
         keeper.look()
-    assert booked.wait(20)
+    assert booked.wait(60)
     keeper.look()
     keeper.stop()
     assert calls == ["book"]
@@ -127,7 +127,7 @@ def test_the_bookkeeper_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPat
 
     keeper = Bookkeeper(wrong, lambda: pytest.fail("nothing was added up"))
     keeper.look()
-    assert asked.wait(20)
+    assert asked.wait(60)
     keeper.stop()
 
 
@@ -138,13 +138,13 @@ def test_an_addition_that_is_under_way_can_be_waited_for(monkeypatch: pytest.Mon
 
     def book() -> None:
         under_way.set()
-        go_on.wait(20)
+        go_on.wait(60)
         written.append("costs")
 
     keeper = Bookkeeper(book, lambda: pytest.fail("nobody is there any more"))
     keeper.join(20)  # nothing was begun
     keeper.look()
-    assert under_way.wait(20)
+    assert under_way.wait(60)
     keeper.stop()
     keeper.join(0)
     assert written == []

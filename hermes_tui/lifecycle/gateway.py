@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from session_adapters.files import read_small
+from session_adapters.proc import file_locks
 from session_adapters.times import from_epoch
 
 __all__ = ["Gateway", "gateway_for", "gateway_of"]
@@ -76,7 +77,7 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
     except OSError as error:
         return Gateway(home=str(home), state="unknown", reason=f"cannot look at {lock}: {error.strerror}")
     try:
-        held = _held(proc / "locks", status.st_ino)
+        held = _held(proc, status.st_ino)
     except OSError as error:
         reason = f"this system does not list its file locks in {proc / 'locks'} ({error.strerror})"
         return Gateway(home=str(home), state="unknown", reason=reason)
@@ -118,10 +119,10 @@ def _said(home: Path, pid: int | None) -> _StateRecord:
     return said if said.pid == pid else _StateRecord()
 
 
-def _held(locks: Path, inode: int) -> list[_Held]:
+def _held(proc: Path, inode: int) -> list[_Held]:
     """The exclusive flocks on files of that inode number. A waiting one (`->`) is not held."""
     found: list[_Held] = []
-    for line in locks.read_text().splitlines():
+    for line in file_locks(proc):
         fields = line.split()
         # 1: FLOCK  ADVISORY  WRITE 4127 08:01:131090 0 EOF
         if len(fields) < 6 or fields[1:4:2] != ["FLOCK", "WRITE"]:
@@ -143,11 +144,12 @@ def _named_pid(home: Path) -> int | None:
 
 
 def _started(proc: Path, pid: int) -> datetime | None:
-    """Start time of a process: field 22 of its stat, in clock ticks since the boot time of `stat`."""
+    """Start time of a process: field 22 of its stat, in clock ticks since the boot time of `stat`, which is a whole
+    second: up to a second too early."""
     try:
         ticks = int(_stat(proc, pid)[19])
         boot = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
-        return from_epoch(int(boot.split()[1]) + ticks // os.sysconf("SC_CLK_TCK"))
+        return from_epoch(int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK"))
     except (OSError, ValueError, IndexError, StopIteration):
         return None
 

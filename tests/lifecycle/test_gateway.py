@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.lifecycle.gateway import gateway_of
+from session_adapters.proc import file_locks
 from tiny_home import tree_hash
 
 HOLDER = """
@@ -105,6 +106,35 @@ def test_looking_never_takes_the_lock(home: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(fcntl, "flock", refuse)
     monkeypatch.setattr(fcntl, "lockf", refuse)
     gateway_of(home)
+
+
+_CHURN = """
+import fcntl, os, sys
+files = [open(os.path.join(sys.argv[1], f"{os.getpid()}-{at}"), "w") for at in range(40)]
+while True:
+    for how in (fcntl.LOCK_EX, fcntl.LOCK_UN):
+        for file in files:
+            fcntl.flock(file, how)
+"""
+
+
+def test_a_lock_is_seen_among_many_that_come_and_go(tmp_path: Path) -> None:
+    """The kernel lists locks page by page, and skips some where the list changes between two pages."""
+    lasting = [(tmp_path / f"lasting-{at}").open("w") for at in range(150)]
+    for file in lasting:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    wanted = {str(os.fstat(file.fileno()).st_ino) for file in lasting}
+    churning = [subprocess.Popen([sys.executable, "-c", _CHURN, str(tmp_path)]) for _ in range(2)]
+    try:
+        for _ in range(150):
+            seen = {line.split()[-3].rpartition(":")[2] for line in file_locks(Path("/proc"))}
+            assert wanted <= seen
+    finally:
+        for process in churning:
+            process.kill()
+            process.wait()
+        for file in lasting:
+            file.close()
 
 
 def locks(proc: Path, *lines: str) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from session_adapters.proc import file_locks
+
 __all__ = ["holder"]
 
 
@@ -13,7 +15,7 @@ def holder(path: Path, proc: Path = Path("/proc")) -> str:
     or on the shared memory beside it; else `another process`."""
     files = {name: inode for name in (str(path), f"{path}-shm") if (inode := _inode(name))}
     try:
-        lines = (proc / "locks").read_text().splitlines()
+        lines = file_locks(proc)
     except OSError:
         return "another process"
     found = {pid for line in lines if (pid := _writer(line, set(files.values())))} - {os.getpid()}

@@ -199,7 +199,7 @@ class LaneWatch:
         if kept is not None and kept[0] == one.outcome:
             return kept[1]
         live = one.begun.mode == "live"
-        outcome = operations.outcome_of(one, keep=not self._read_only)
+        outcome = operations.outcome_of(one)
         if self._read_only and settled is None:
             return Notice(outcome, live)
         if settled is None and outcome.final:

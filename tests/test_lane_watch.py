@@ -101,6 +101,9 @@ def test_read_only_writes_nothing_of_ours_either(demo: HermesDemo) -> None:
     operations.apply(operations.plan(Request(kind="reset", key=DISCORD)))
     entry = json.dumps(demo.entry(DISCORD) | {"session_id": "20261121_104000_0000beef"})
     demo.sql("UPDATE gateway_routing SET entry_json = ? WHERE session_key = ?", entry, DISCORD)
+    columns = "id, source, session_key, started_at"
+    demo.sql(f"INSERT INTO sessions ({columns}) VALUES ('20261121_104000_0000beef', 'x', ?, 1)", DISCORD)
+    demo.sql("INSERT INTO messages (session_id, role, timestamp) VALUES ('20261121_104000_0000beef', 'user', 1.5)")
     path = Audit().path
     before = path.read_bytes()
     told: list[LaneNews] = []

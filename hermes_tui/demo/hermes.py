@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,13 +24,15 @@ from hermes_tui.demo.hermes_tales import (
 from hermes_tui.demo.older import older_tales
 from hermes_tui.demo.story import Reply, Tale, Turn, digest
 
-__all__ = ["GATEWAY_PID", "GATEWAY_START", "write"]
+__all__ = ["GATEWAY_PID", "GATEWAY_START", "gateway_command", "write"]
 
 OLDER = 120
 _FRESH = timedelta(minutes=6)
 """How long ago the lane was reset that no message has come to since."""
 GATEWAY_PID = 4100
 GATEWAY_START = 124242
+_PROGRAM = Path("hermes-agent/venv/bin/hermes")
+"""Where Hermes' own installer puts it."""
 """Start of that process in clock ticks, as in the 22nd field of its `/proc` stat."""
 _README = "LEGACY MIRROR of the gateway routing index (the primary copy lives in the gateway_routing table)."
 
@@ -180,12 +183,22 @@ def origin(lane: Lane) -> dict[str, Any]:
     }
 
 
+def gateway_command(home: Path, now: datetime) -> tuple[str, ...]:
+    """The command line of its process; the installation that it runs from is made, a month old."""
+    program = home / ".hermes" / _PROGRAM
+    package = program.parent.parent / "lib" / "python3.13" / "site-packages" / "hermes_agent-0.19.0.dist-info"
+    package.mkdir(parents=True)
+    installed = (now - timedelta(days=30)).timestamp()
+    os.utime(package, (installed, installed))
+    return str(program.with_name("python")), str(program), "gateway", "run"
+
+
 def _files(root: Path, lanes: dict[str, dict[str, Any]], now: datetime) -> None:
     """What stands beside the database: the gateway's own files, settings."""
     process = {
         "pid": GATEWAY_PID,
         "kind": "hermes-gateway",
-        "argv": ["/home/dev/.local/bin/hermes", "gateway", "run"],
+        "argv": [str(root / _PROGRAM), "gateway", "run"],
         "start_time": GATEWAY_START,
     }
     platforms = sorted({entry["platform"] for entry in lanes.values()})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -56,12 +57,12 @@ def _process_table(home: Path, now: datetime) -> None:
     """The gateway, up for three days and holding its lock, and the agents that have a session open."""
     ticks = os.sysconf("SC_CLK_TCK")
     started = now - timedelta(days=3, hours=4)
-    _process(home, hermes.GATEWAY_PID, "hermes", hermes.GATEWAY_START)
+    _process(home, hermes.GATEWAY_PID, "hermes", hermes.GATEWAY_START, command=hermes.gateway_command(home, now))
     _process(home, claude.LIVE_PID, "claude", claude.LIVE_START)
     _process(home, codex.LIVE_PID, "codex", codex.LIVE_START)
     _process(home, copilot.LIVE_PID, "copilot", copilot.LIVE_START)
     _process(home, pi.LIVE_PID, "pi", pi.LIVE_START, cwd=pi.LIVE_CWD)
-    boot = int(started.timestamp()) - hermes.GATEWAY_START // ticks
+    boot = int(started.timestamp() - hermes.GATEWAY_START / ticks)
     (home / "proc" / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
     held = {hermes.GATEWAY_PID: home / ".hermes" / "gateway.lock", codex.LIVE_PID: codex.lock_path(home, now)}
     held[copilot.LIVE_PID] = copilot.hold_path(home)
@@ -79,12 +80,14 @@ def _flock(pid: int, path: Path) -> str:
     return f"FLOCK  ADVISORY  WRITE {pid} {place} 0 EOF\n"
 
 
-def _process(home: Path, pid: int, name: str, start: int, cwd: str = "/home/dev") -> None:
-    """A process with a command line of one word."""
+def _process(
+    home: Path, pid: int, name: str, start: int, cwd: str = "/home/dev", command: Sequence[str] = ()
+) -> None:
+    """A process with a command line, of one word if no other is given."""
     folder = home / "proc" / str(pid)
     folder.mkdir(parents=True)
     fields = ["S", "1", *["0"] * 17, str(start), *["0"] * 30]  # the start is field 22; pid and name are 1 and 2
     (folder / "stat").write_text(f"{pid} ({name}) {' '.join(fields)}\n")
     (folder / "comm").write_text(f"{name}\n")
-    (folder / "cmdline").write_text(f"{name}\0")
+    (folder / "cmdline").write_text("".join(f"{word}\0" for word in command or (name,)))
     (folder / "cwd").symlink_to(cwd)

@@ -1,14 +1,15 @@
-"""Whose rules apply beside a running gateway: does it look at a session's row before it routes a message?
+"""Whose rules apply beside a running gateway: is it the one Hermes version whose rules are proven?
 
-Hermes 0.19 does, and copes with what it finds; that is what operations beside a live gateway rest on. Earlier ones
-do not, or write a dead session back (facts on Hermes, section 4.3). A process does not say its version, so it is
-proven from what it left: the installation that it runs from, or rows that only 0.19 and later write.
+Before it routes a message, Hermes 0.19 looks at the session's row, and takes lanes up again by rules of its own;
+that is what operations beside a live gateway rest on. Earlier versions do not look, or write a dead session back
+(facts on Hermes, section 4.3); later ones find other sessions: 0.21 passes over one that was left by a reset or a
+switch. A process does not say its version, so it is told from the installation that it runs from.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Literal
 
@@ -17,54 +18,59 @@ import msgspec
 from hermes_tui.lifecycle.gateway import Gateway
 from session_adapters.proc import words_of
 
-__all__ = ["FIRST_VERSION", "SCHEMA", "Rules", "rules_of"]
+__all__ = ["SCHEMA", "VERSION", "Rules", "newer_schema", "rules_of"]
 
+VERSION = (0, 19)
+"""The version whose rules are known: they were compared with the real program."""
 SCHEMA = 22
-"""The schema of the first version whose gateway may be worked beside."""
-FIRST_VERSION = (0, 19)
+"""Its schema."""
 
 _INSTALLED = re.compile(r"hermes_agent-(\d+)\.(\d+)[^-]*\.dist-info")
+_UNSURE = timedelta(seconds=1)
+"""By so much the start of a process may be taken for too early."""
 
 
 class Rules(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """What is known of a gateway's version, and what follows."""
 
-    verdict: Literal["current", "old", "unproven"]
-    """current: reset, suspend and resume take effect at the lane's next message. Otherwise nothing is changed
-    while it runs."""
+    verdict: Literal["proven", "old", "newer", "unproven"]
+    """proven: reset, suspend and resume take effect at the lane's next message. Otherwise nothing is changed while
+    it runs."""
     reason: str
     """One sentence without a full stop: how that is known."""
     version: str | None = None
     """`0.19`, where the installation tells it."""
 
 
-def rules_of(gateway: Gateway, schema: int | None, usage: datetime | None, proc: Path = Path("/proc")) -> Rules:
-    """The rules of a running gateway.
+def newer_schema(schema: int | None) -> str:
+    """Of a database whose Hermes is later than the one whose rules are known: a clause; else empty."""
+    if schema is None or schema <= SCHEMA:
+        return ""
+    return f"its database has schema {schema}, later than Hermes {_name(VERSION)}'s ({SCHEMA}), whose rules are known"
 
-    `schema` is the database's version, `usage` when the use of a lane was last recorded in `session_model_usage`:
-    a table that came with 0.19, so that the process that writes there knows the rules.
-    """
+
+def rules_of(gateway: Gateway, schema: int | None, proc: Path = Path("/proc")) -> Rules:
+    """The rules of a running gateway; `schema` is the database's version."""
     if schema is not None and schema < SCHEMA:
-        return Rules(verdict="old", reason=f"its database has schema {schema}, older than Hermes 0.19's ({SCHEMA})")
+        reason = f"its database has schema {schema}, older than Hermes {_name(VERSION)}'s ({SCHEMA})"
+        return Rules(verdict="old", reason=reason)
+    if newer := newer_schema(schema):
+        return Rules(verdict="newer", reason=newer)
     version, installed = _installation(gateway, proc)
-    if version is not None and installed is not None and gateway.since is not None:
-        name = ".".join(map(str, version))
-        if installed > gateway.since:
-            return _by_rows(gateway, usage) or Rules(
-                verdict="unproven", reason=f"Hermes {name} was installed after this gateway was started"
-            )
-        if version >= FIRST_VERSION:
-            return Rules(verdict="current", reason=f"it runs Hermes {name}", version=name)
-        return Rules(verdict="old", reason=f"it runs Hermes {name}", version=name)
-    return _by_rows(gateway, usage) or Rules(
-        verdict="unproven", reason="nothing shows yet that it is Hermes 0.19 or later"
-    )
+    if version is None or installed is None or gateway.since is None:
+        return Rules(verdict="unproven", reason=f"nothing shows that it is Hermes {_name(VERSION)}")
+    if installed > gateway.since + _UNSURE:
+        reason = f"Hermes {_name(version)} was installed after this gateway was started"
+        return Rules(verdict="unproven", reason=reason)
+    reason = f"it runs Hermes {_name(version)}"
+    if version == VERSION:
+        return Rules(verdict="proven", reason=reason, version=_name(version))
+    reason += f", and only the rules of {_name(VERSION)} are known"
+    return Rules(verdict="old" if version < VERSION else "newer", reason=reason, version=_name(version))
 
 
-def _by_rows(gateway: Gateway, usage: datetime | None) -> Rules | None:
-    if gateway.since is not None and usage is not None and usage >= gateway.since:
-        return Rules(verdict="current", reason="since its start it recorded use as only Hermes 0.19 or later does")
-    return None
+def _name(version: tuple[int, int]) -> str:
+    return ".".join(map(str, version))
 
 
 def _installation(gateway: Gateway, proc: Path) -> tuple[tuple[int, int] | None, datetime | None]:
@@ -77,6 +83,7 @@ def _installation(gateway: Gateway, proc: Path) -> tuple[tuple[int, int] | None,
             for found in sorted(place.parent.parent.glob("lib/python3*/site-packages/hermes_agent-*.dist-info")):
                 match = _INSTALLED.fullmatch(found.name)
                 if match:
-                    changed = datetime.fromtimestamp(found.stat().st_ctime).astimezone()
+                    # Not when its owner or mode was last changed: an installer writes into the folder anew.
+                    changed = datetime.fromtimestamp(found.stat().st_mtime).astimezone()
                     return (int(match[1]), int(match[2])), changed
     return None, None

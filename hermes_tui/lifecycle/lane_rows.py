@@ -8,6 +8,7 @@ from datetime import datetime
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
+from hermes_tui.lifecycle.state_db.recoverable import belongs_to
 
 __all__ = ["LaneSessions"]
 
@@ -15,11 +16,9 @@ __all__ = ["LaneSessions"]
 class LaneSessions:
     """The sessions behind lanes."""
 
-    def __init__(self, db: SessionDB | None, multiplexed: bool, profile: str) -> None:
-        """`multiplexed`: one gateway serves several profiles, whose keys differ; else only rows of `profile` are
-        taken up."""
+    def __init__(self, db: SessionDB | None, profile: str | None) -> None:
+        """Only rows of `profile` are taken up; None: one gateway serves several profiles, whose keys differ."""
         self._db = db
-        self._multiplexed = multiplexed
         self._profile = profile
 
     def tip(self, session_id: str) -> str:
@@ -31,10 +30,10 @@ class LaneSessions:
         row = self._db.get_session(session_id) if self._db is not None else None
         return row is not None and row.get("end_reason") is not None
 
-    def recovered(self, key: str, source: SessionSource, now: datetime) -> SessionEntry | None:
-        """The newest session of the lane that was not ended on purpose, opened again; None if there is none."""
+    def recoverable(self, key: str, source: SessionSource) -> str:
+        """The newest session of the lane that was not ended on purpose; empty if there is none."""
         if self._db is None:
-            return None
+            return ""
         row = self._db.find_latest_gateway_session_for_peer(
             source=source.platform,
             session_key=key,
@@ -43,13 +42,18 @@ class LaneSessions:
             chat_type=source.chat_type,
             thread_id=source.thread_id,
         )
-        if row is None or not self._is_ours(key, row.get("session_key")):
-            return None
-        self._db.reopen_session(row["id"])
+        ours = row is not None and belongs_to(row.get("session_key"), key, self._profile)
+        return str(row["id"]) if row is not None and ours else ""
+
+    def taken_up(self, session_id: str, key: str, source: SessionSource, now: datetime) -> SessionEntry:
+        """That session opened again, as the lane's."""
+        assert self._db is not None  # noqa: S101 - it was found there
+        self._db.reopen_session(session_id)
+        row = self._db.get_session(session_id) or {}
         started = row.get("started_at")
         return SessionEntry(
             session_key=key,
-            session_id=row["id"],
+            session_id=session_id,
             created_at=datetime.fromtimestamp(started) if started else now,
             updated_at=now,
             origin=source,
@@ -57,13 +61,6 @@ class LaneSessions:
             platform=source.platform,
             chat_type=source.chat_type,
         )
-
-    def _is_ours(self, key: str, recorded: str | None) -> bool:
-        """A row found by its peer may be another profile's."""
-        parts = (recorded or "").split(":")
-        if self._multiplexed or not recorded or recorded == key or len(parts) < 2 or parts[0] != "agent":
-            return True
-        return ("default" if parts[1] in ("", "main") else parts[1]) == self._profile
 
     def make(self, entry: SessionEntry, key: str, profile: str | None) -> None:
         """The row of a new session."""

@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 import msgspec
 
+from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.source import SessionSource
+from hermes_tui.lifecycle.state_db.recoverable import NOT_OVER, RECOVERABLE, SAME_PEER, belongs_to, recoverable
 from hermes_tui.lifecycle.state_db.store import Store
 
-__all__ = ["RECOVERABLE", "Peer", "RoutingRow", "Rows", "SessionRow"]
+__all__ = ["Message", "Peer", "RoutingRow", "Rows", "SessionRow"]
 
-RECOVERABLE = ("agent_close", "ws_orphan_reap")
-"""Ends that Hermes takes for accidents: it reopens such a session when it looks for a lane's conversation."""
 _MANY = 400
 """Ids in one statement."""
 _TIMES = ("started_at", "ended_at")
@@ -72,6 +72,15 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.ended_at is None or self.end_reason in RECOVERABLE
 
 
+class Message(NamedTuple):
+    """Where a message was written."""
+
+    id: int
+    session_id: str
+    timestamp: Any
+    """Seconds since the epoch, or whatever stands there."""
+
+
 class Peer(msgspec.Struct, frozen=True):
     """Whom a session talks to, as its row says it."""
 
@@ -85,6 +94,11 @@ class Peer(msgspec.Struct, frozen=True):
     def of(cls, source: SessionSource) -> Peer:
         """The peer of messages from there."""
         return cls(source.platform, source.user_id, source.chat_id, source.chat_type, source.thread_id)
+
+    @classmethod
+    def of_entry(cls, entry: SessionEntry) -> Peer:
+        """The peer of the lane's messages; of an entry without an origin only the platform is known."""
+        return cls.of(entry.origin) if entry.origin else cls(entry.platform or "unknown", None, None, None, None)
 
 
 class Rows:
@@ -163,19 +177,31 @@ class Rows:
         lane that several people share). Newest first: with messages in it the first of the lane's own is the one."""
         if "session_key" not in self.columns or peer is None:
             return []
-        ended = f"(ended_at IS NULL OR end_reason IN ({', '.join('?' * len(RECOVERABLE))}))"
-        own = "session_key = ? AND source = ?"
-        same = " AND ".join(
-            f"COALESCE({name}, '') = COALESCE(?, '')"
-            for name in ("user_id", "chat_id", "chat_type", "thread_id")
-            if not (anybody and name == "user_id")
-        )
-        values = [None if anybody else peer.user_id, peer.chat_id, peer.chat_type, peer.thread_id]
+        first = 1 if anybody else 0
+        same = " AND ".join(SAME_PEER[first:])
+        values = [peer.user_id, peer.chat_id, peer.chat_type, peer.thread_id][first:]
         return self.sessions_where(
-            f"{ended} AND (({own}) OR (source = ? AND {same}))"
+            f"{NOT_OVER} AND ((session_key = ? AND source = ?) OR (source = ? AND {same}))"
             " ORDER BY (session_key IS NOT ?), started_at DESC, id DESC",
-            [*RECOVERABLE, key, peer.source, peer.source, *(values[1:] if anybody else values), key],
+            [key, peer.source, peer.source, *values, key],
         )
+
+    def recovered(self, key: str, peer: Peer, profile: str | None) -> str:
+        """The one of them that Hermes takes up for a message of that peer, empty if none; `profile` as in
+        `belongs_to`."""
+        if not {"session_key", "chat_id", "chat_type", "thread_id", "user_id"} <= self.columns:
+            return ""
+        found = recoverable(
+            self._query,
+            source=peer.source,
+            key=key,
+            user_id=peer.user_id,
+            chat_id=peer.chat_id,
+            chat_type=peer.chat_type,
+            thread_id=peer.thread_id,
+        )
+        row = self.session(found) if found else None
+        return row.id if row is not None and belongs_to(row.session_key, key, profile) else ""
 
     def has_messages(self, row: SessionRow) -> bool:
         """An empty session is not brought back."""
@@ -183,16 +209,26 @@ class Rows:
             return True
         return bool(self._all("SELECT 1 FROM messages WHERE session_id = ? LIMIT 1", (row.id,)))
 
-    def last_usage(self) -> float | None:
-        """When the use of a lane's session was last recorded in `session_model_usage`, which no Hermes before 0.19
-        writes."""
-        if "last_seen" not in self.columns_of("session_model_usage") or "session_key" not in self.columns:
+    def last_message(self) -> int:
+        """The number of the message that was written last; numbers only grow."""
+        found = self._all("SELECT MAX(id) FROM messages")
+        return int(found[0][0] or 0)
+
+    def next_message(self, key: str, after: int, without: str = "") -> Message | None:
+        """What was said first in a session of the lane after message `after`, but not in session `without`."""
+        if "session_key" not in self.columns:
             return None
         found = self._all(
-            "SELECT MAX(u.last_seen) FROM session_model_usage u JOIN sessions s ON s.id = u.session_id"
-            " WHERE s.session_key IS NOT NULL"
+            "SELECT m.id, CAST(m.session_id AS BLOB), m.timestamp FROM sessions s CROSS JOIN messages m"
+            " ON m.session_id = s.id WHERE s.session_key = ? AND s.id <> ? AND m.id > ? AND m.role = 'user'"
+            " ORDER BY m.id LIMIT 1",
+            (key, without, after),
         )
-        return found[0][0] if found and isinstance(found[0][0], int | float) else None
+        return Message(int(found[0][0]), _text(found[0][1]), found[0][2]) if found else None
+
+    def has_message_until(self, session_id: str, last: int) -> bool:
+        """Whether anything was said in it by the time of message `last`."""
+        return bool(self._all("SELECT 1 FROM messages WHERE session_id = ? AND id <= ? LIMIT 1", (session_id, last)))
 
     def topic_bindings(self, session_id: str, key: str) -> int:
         """How many topics of Telegram's private chats are bound to the session or the lane for good."""
@@ -207,13 +243,18 @@ class Rows:
     def compression_tip(self, session_id: str) -> str:
         """The session in which a compressed one goes on now, empty if it does not: the same choice as Hermes'
         (facts on Hermes, section 2.4)."""
+        walked = self.continuations(session_id)
+        return walked[-1] if walked else ""
+
+    def continuations(self, session_id: str) -> list[str]:
+        """The sessions in which it goes on, one after the other, the tip last."""
         walked = [session_id]
         while len(walked) <= _LONGEST:
             child = self._continuation(walked[-1])
             if not child or child in walked:
                 break
             walked.append(child)
-        return walked[-1] if len(walked) > 1 else ""
+        return walked[1:]
 
     def _continuation(self, session_id: str) -> str | None:
         if not {"parent_session_id", "end_reason"} <= self.columns:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,6 +22,7 @@ from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.keys import build_session_key
 from hermes_tui.lifecycle.lane_rows import LaneSessions
 from hermes_tui.lifecycle.policy import reset_reason, should_reset
+from hermes_tui.lifecycle.routing import Route, route
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
 from hermes_tui.lifecycle.stored_index import StoredIndex
@@ -56,7 +58,7 @@ class SessionStore(Transcripts):
         super().__init__(db)
         self.config = config
         self.index = StoredIndex(sessions_dir, db, config.write_sessions_json)
-        self._rows = LaneSessions(db, config.multiplex_profiles, profile)
+        self._rows = LaneSessions(db, None if config.multiplex_profiles else profile)
         self._aliases = WhatsAppAliases(sessions_dir.parent)
         self._busy = has_active_processes_fn
         self._clock = clock
@@ -103,18 +105,15 @@ class SessionStore(Transcripts):
         with self._lock:
             now, lanes = self._clock(), self._lanes
             entry = None if force_new else lanes.get(key)
-            reason: str | None = None
-            ended: SessionEntry | None = None
+            goes = Route("", "ended") if force_new else self._route(entry, key, source, now)
+            if entry is not None and goes.step in ("stays", "compressed"):
+                return self._put(key, entry.changed(session_id=goes.session_id, updated_at=now))
             if entry is not None:
-                kept, reason = self._kept(entry, key, source, now)
-                if kept is not None:
-                    return self._put(key, kept.changed(updated_at=now))
                 del lanes[key]
-                ended = entry if reason else None
-            if ended is None and not force_new:
-                found = self._rows.recovered(key, source, now)
-                if found is not None:
-                    return self._put(key, found)
+            if goes.session_id:
+                return self._put(key, self._rows.taken_up(goes.session_id, key, source, now))
+            ended = entry if goes.step == "reset" else None
+            reason = goes.reason or None
             new = SessionEntry(
                 session_key=key,
                 session_id=self._name(now),
@@ -134,16 +133,14 @@ class SessionStore(Transcripts):
             self._rows.make(new, key, source.profile)
             return new
 
-    def _kept(
-        self, entry: SessionEntry, key: str, source: SessionSource, now: datetime
-    ) -> tuple[SessionEntry | None, str | None]:
-        """The lane as it goes on; or None, and why it is reset, if for a reason of its own."""
-        tip = self._rows.tip(entry.session_id)
-        if tip != entry.session_id:  # it was compressed: nothing else is asked this time
-            return entry.changed(session_id=tip), None
-        policy = self.config.get_reset_policy(source.platform, source.chat_type)
-        reason = reset_reason(entry, policy, now, self._is_busy(key), self.config.freshness)
-        return (None if reason or self._rows.is_ended(entry.session_id) else entry), reason
+    def _route(self, entry: SessionEntry | None, key: str, source: SessionSource, now: datetime) -> Route:
+        reset, ended, tip = None, False, ""
+        if entry is not None:
+            policy = self.config.get_reset_policy(source.platform, source.chat_type)
+            reset = reset_reason(entry, policy, now, self._is_busy(key), self.config.freshness)
+            ended, tip = self._rows.is_ended(entry.session_id), self._rows.tip(entry.session_id)
+        recovered = partial(self._rows.recoverable, key, source)
+        return route(entry, ended=ended, tip=tip, reset=reset, recovered=recovered)
 
     # One lane ------------------------------------------------------------------------------------------------
 
@@ -298,9 +295,11 @@ class SessionStore(Transcripts):
                 if not self._rows.is_ended(entry.session_id):
                     continue
                 changed = True
-                found = self._rows.recovered(key, entry.origin, now) if entry.origin is not None else None
-                if found is not None and found.session_id != entry.session_id:
-                    self._loaded[key] = found
+                origin = entry.origin
+                found = self._rows.recoverable(key, origin) if origin is not None else ""
+                taken = self._rows.taken_up(found, key, origin, now) if found and origin is not None else None
+                if taken is not None and found != entry.session_id:
+                    self._loaded[key] = taken
                 else:
                     del self._loaded[key]
             if changed:

@@ -18,7 +18,6 @@ from hermes_tui.lifecycle.recovery import restart_counts
 from hermes_tui.lifecycle.rows import Rows, SessionRow
 from hermes_tui.lifecycle.state_db.access import advice_on
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
-from session_adapters.times import from_epoch
 
 __all__ = ["Survey", "survey"]
 
@@ -60,7 +59,6 @@ class _Read(msgspec.Struct):
     tips: dict[str, str] = {}
     schema: int | None = None
     has_sessions: bool = False
-    usage: float | None = None
     missing: bool = False
     """There is no database."""
     fault: str = ""
@@ -81,7 +79,7 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
         home=home,
         config=config,
         gateway=gateway,
-        rules=rules_of(gateway, read.schema, from_epoch(read.usage), proc) if running else None,
+        rules=rules_of(gateway, read.schema, proc) if running else None,
         lanes=tuple(read.lanes),
         sessions=read.sessions,
         chains=read.chains,
@@ -119,7 +117,6 @@ def _read(rows: Rows, file: IndexFile, scope: str) -> _Read:
         chains={lane.key: rows.of_lane(lane.key) for lane in lanes},
         schema=rows.schema,
         has_sessions=bool(rows.columns),
-        usage=rows.last_usage(),
     )
 
 

@@ -208,10 +208,10 @@ def test_pending_and_lost_have_their_codes(run: Lanes) -> None:
     with gateway(home):
         code, out, _ = run("list")
         assert "gateway running (pid" in out
-        assert "Hermes 0.19" in out
+        assert "Hermes 0.19)" in out
         code, out, _ = run("reset", KEY, "--yes")
         assert code == 12
-        assert "pending" in out and "the lane begins a fresh session at its next message" in out
+        assert "pending" in out and "the lane's next message begins a fresh session" in out
         assert run.json("log")[0]["state"] == "pending"
         code, _, err = run("mark", KEY, "--yes")
         assert (code, "a gateway is running" in err) == (10, True)

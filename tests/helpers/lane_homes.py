@@ -57,8 +57,8 @@ class HermesDemo:
         proc.mkdir(parents=True)
         fields = ["S", "1", *["0"] * 17, str(hermes.GATEWAY_START), *["0"] * 30]
         (proc / "stat").write_text(f"{hermes.GATEWAY_PID} (hermes) {' '.join(fields)}\n")
-        (proc / "cmdline").write_text("hermes\0")
-        boot = int((NOW - timedelta(days=3, hours=4)).timestamp()) - hermes.GATEWAY_START // os.sysconf("SC_CLK_TCK")
+        (proc / "cmdline").write_text("\0".join(hermes.gateway_command(home, NOW)))
+        boot = int((NOW - timedelta(days=3, hours=4)).timestamp() - hermes.GATEWAY_START / os.sysconf("SC_CLK_TCK"))
         (home / "proc" / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
         self.run_gateway()
 

@@ -32,7 +32,10 @@ if __name__ == "__main__":
 from hermes_tui.errors import SessionNotFound
 from hermes_tui.lifecycle.configuration import GatewayConfig
 from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.moments import from_wall
 from hermes_tui.lifecycle.policy import SessionResetPolicy
+from hermes_tui.lifecycle.routing import next_message
+from hermes_tui.lifecycle.rows import Peer, Rows
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
 from hermes_tui.lifecycle.store import SessionStore
@@ -72,6 +75,8 @@ class Lanes(RuleBasedStateMachine):
 
     oracle: ClassVar[Oracle]
     steps: ClassVar[int] = 0
+    told: ClassVar[int] = 0
+    """Messages of which it was said before where they would go."""
     sequences: ClassVar[int] = 0
     ended: ClassVar[Callable[[int, int], None]]
     """Told after each sequence how many there were, and how many steps in all of them."""
@@ -115,7 +120,7 @@ class Lanes(RuleBasedStateMachine):
             copy.close()
         self.db = SessionDB(ours / "state.db")
         known = dict(self.policy)
-        config = GatewayConfig(
+        config = self.config = GatewayConfig(
             default_reset_policy=SessionResetPolicy(**known),
             group_sessions_per_user=self.per_user,
             write_sessions_json=self.mirror,
@@ -133,11 +138,32 @@ class Lanes(RuleBasedStateMachine):
 
     @rule(at=lanes, force_new=st.sampled_from((False, False, True)), speaks=st.sampled_from((True, True, False)))
     def message(self, at: int, force_new: bool = False, speaks: bool = True) -> None:
+        before = {str(id_) for (id_,) in self._select(self.folder / "real", "SELECT id FROM sessions")}
+        told = None if force_new or self.keys[at] in self.busy else self._told(at)
         real = self.oracle.get(SOURCES[at], force_new=force_new)
+        if told is not None:
+            assert real["session_id"] == told if told else real["session_id"] not in before, told
+            type(self).told += 1
         ours = self.store.get_or_create_session(SessionSource(**SOURCES[at]), force_new)
         self._same(real, ours)
         if speaks:
             self._speak(real["session_id"], ours.session_id)
+
+    def _told(self, at: int, *, starts: bool = False) -> str:
+        """Where the lane's next message goes, as our plans say it: read off the real one's store alone."""
+        key, source = self.keys[at], SessionSource(**SOURCES[at])
+        if not starts:  # both have loaded their index
+            self.oracle.store("list_sessions")
+            self.store.list_sessions()
+        connection = sqlite3.connect(self.folder / "real" / "state.db", timeout=10)
+        try:
+            rows = Rows(lambda sql, values: connection.execute(sql, values).fetchall())
+            entry = {one.key: SessionEntry.from_json(one.entry_json) for one in rows.routing()}.get(key)
+            return next_message(
+                rows, key, entry, self.config, "default", from_wall(self.moment), peer=Peer.of(source), starts=starts
+            ).session_id
+        finally:
+            connection.close()
 
     def _speak(self, real: str, ours: str) -> None:
         """A message is written into the session, or refused by both because its row is gone."""
@@ -258,7 +284,10 @@ class Lanes(RuleBasedStateMachine):
         self.oracle.close_store()
         assert self.db is not None
         self.db.close()
+        told = [self._told(at, starts=True) for at in range(len(SOURCES))]
         self._open()
+        for at, key in enumerate(self.keys):
+            assert key in self.busy or self._told(at) == told[at], key
 
     def _current(self, at: int) -> str | None:
         """The real one's session of that lane. Both are asked: who is asked first loads its index then."""
@@ -355,7 +384,7 @@ def run(
     """So many sequences of at most so many steps; how many comparisons there were. Raises at a difference. `ended` is
     told after each sequence how many there were, and how many comparisons in all of them."""
     Lanes.oracle = oracle
-    Lanes.steps = Lanes.sequences = 0
+    Lanes.steps = Lanes.sequences = Lanes.told = 0
     Lanes.ended = staticmethod(ended)
     checks = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much]
     run_state_machine_as_test(
@@ -389,4 +418,5 @@ if __name__ == "__main__":
     wanted = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
     with tempfile.TemporaryDirectory() as place, Oracle(Path(place) / "hermes") as hermes:
         compared = run(hermes, wanted, ended=Progress(wanted), database=None)
+    print(f"{Lanes.told} messages went where our plans say")
     print(f"{compared} steps on our SessionStore and on the real one of hermes-agent 0.19.0, no difference")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from lifecycle.differential import run
+from lifecycle.differential import Lanes, run
 from oracle.hermes import Oracle
 
 
 def test_no_difference_in_any_step(hermes: Oracle) -> None:
     assert run(hermes, examples=25, steps=20) > 150
+    assert Lanes.told > 15  # messages of which our plans' rule had said where they would go

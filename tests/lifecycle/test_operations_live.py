@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,13 +37,20 @@ def test_a_reset_takes_effect_at_the_next_message(world: World) -> None:
     assert (plan.mode, plan.expects, plan.refusal, plan.session_id) == ("live", "pending", "", old)
     outcome = world.operations.apply(plan)
     assert (outcome.state, outcome.final) == ("pending", False)
-    assert "at its next message" in outcome.text
+    assert outcome.text == "the lane's next message begins a fresh session"
     assert world.row(old)["end_reason"] == "session_reset"
     assert world.table()[KEY]["session_id"] == old  # the index is the gateway's
     new = world.get()
     assert new != old
+    moved = world.operations.outcome(outcome.operation)
+    assert (moved.state, new in moved.text) == ("pending", True)  # no message is recorded yet
+    world.say(new)
     outcome = world.operations.outcome(outcome.operation)
     assert (outcome.state, outcome.session_id) == ("done", new)
+    assert outcome.evidence is not None
+    last = world.sql("SELECT id, session_id FROM messages ORDER BY id DESC LIMIT 1")
+    assert [(outcome.evidence.message, outcome.evidence.session_id)] == last
+    assert outcome.evidence.at is not None and abs(outcome.evidence.at.timestamp() - time.time()) < 60
     assert [one.state for one in world.operations.log()] == ["done"]
 
 
@@ -90,7 +98,7 @@ def test_a_reset_closes_what_the_gateway_would_bring_back(world: World) -> None:
     assert set(plan.older) == set(older)
     assert any("3 other sessions" in words and older[0] in words for words in plan.writes)
     outcome = world.operations.apply(plan)
-    new = world.get()
+    new = world.talk()
     assert new not in (*older, current)
     assert world.operations.outcome(outcome.operation).state == "done"
 
@@ -110,7 +118,7 @@ def test_suspend_is_a_reset_with_its_own_reason(world: World) -> None:
     outcome = world.apply("suspend")
     assert outcome.state == "pending"
     assert world.row(old)["end_reason"] == "suspended"
-    assert world.get() != old
+    assert world.talk() != old
     assert world.operations.outcome(outcome.operation).state == "done"
 
 
@@ -121,7 +129,7 @@ def test_resume_leads_the_lane_to_the_wanted_session(world: World) -> None:
     assert set(plan.older) == {other}
     outcome = world.operations.apply(plan)
     assert outcome.state == "pending"
-    assert world.get() == wanted
+    assert world.talk() == wanted
     assert world.operations.outcome(outcome.operation).state == "done"
     assert world.row(current)["end_reason"] == "session_switch"
     assert world.row(wanted)["end_reason"] is None
@@ -139,7 +147,7 @@ def test_resume_of_an_ended_session_of_another_kind_needs_force(world: World) ->
     plan = world.plan("resume", target="20260101_000000_abcdef", force=True)
     assert any("no longer listed as cli" in note for note in plan.notes)
     outcome = world.operations.apply(plan)
-    assert world.get() == "20260101_000000_abcdef"
+    assert world.talk() == "20260101_000000_abcdef"
     assert world.operations.outcome(outcome.operation).state == "done"
     assert world.row("20260101_000000_abcdef")["session_key"] == KEY
 
@@ -183,7 +191,7 @@ def test_a_gateway_of_unknown_version_is_left_alone(hermes: Oracle, tmp_path: Pa
     with gateway(world.home, Path(sys.executable)):
         for kind in ("reset", "suspend"):
             plan = world.plan(kind)
-            assert "nothing shows yet that it is Hermes 0.19" in plan.refusal
+            assert "nothing shows that it is Hermes 0.19" in plan.refusal
             assert plan.refusal.endswith("stop it first (`hermes gateway stop`)")
         assert world.row(old)["end_reason"] is None
 
@@ -209,19 +217,6 @@ def test_an_old_schema_means_an_old_gateway(world: World) -> None:
     world.talk()
     world.sql("UPDATE schema_version SET version = 19")
     assert "schema 19" in world.plan("reset").refusal
-
-
-def test_usage_shows_the_version_too(hermes: Oracle, tmp_path: Path) -> None:
-    world = World(hermes, tmp_path / "user")
-    world.start()
-    old = world.talk()
-    with gateway(world.home, Path(sys.executable)):
-        world.sql(
-            "INSERT INTO session_model_usage (session_id, model, billing_provider, billing_base_url, billing_mode,"
-            " task, first_seen, last_seen) VALUES (?, 'm', '', '', '', '', 1, strftime('%s', 'now') + 5)",
-            old,
-        )
-        assert world.plan("reset").refusal == ""
 
 
 def test_another_lanes_session_is_never_closed(world: World) -> None:
@@ -267,7 +262,7 @@ def test_a_pending_reset_is_undone(world: World) -> None:
 def test_what_has_come_true_is_not_undone(world: World) -> None:
     world.talk()
     outcome = world.apply("reset")
-    world.get()
+    world.talk()
     plan = world.operations.undo(outcome.operation)
     assert "no longer pending" in plan.refusal
     assert "lanes resume" in plan.refusal
@@ -291,5 +286,5 @@ def test_a_pending_reset_survives_the_gateways_restart(hermes: Oracle, tmp_path:
     world.start()
     with gateway(world.home):
         assert world.operations.outcome(outcome.operation).state == "pending"
-        assert world.get() != old
+        assert world.talk() != old
         assert world.operations.outcome(outcome.operation).state == "done"

@@ -303,7 +303,12 @@ def test_another_lanes_session_is_left_open(world: World, kind: str) -> None:
         world.sql("UPDATE sessions SET ended_at = 1, end_reason = 'agent_close' WHERE id = ?", current)
     before = world.row(theirs)
     target = {"target": wanted} if kind == "resume" else {}
-    outcome = world.apply(kind, "agent:main:signal:dm:uuid-1", **target)
+    key = "agent:main:signal:dm:uuid-1"
+    if kind == "suspend":  # a gateway that starts drops the lane, with its mark, and takes up the other's session
+        other_lane = f"Hermes would take up {theirs} instead of lane agent:main:signal:dm:uuid-2"
+        assert world.plan(kind, key).refusal == other_lane
+        return
+    outcome = world.apply(kind, key, **target)
     assert outcome.state == "done"
     assert theirs not in {row.session_id for row in world.audited().changes.rows}
     assert world.row(theirs) == before

@@ -145,7 +145,7 @@ import sys, apsw
 from pathlib import Path
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
 from session_adapters.base import Environment
-apsw.connection_hooks.append(lambda connection: connection.execute("PRAGMA max_page_count = 1"))
+apsw.connection_hooks.append(lambda one: one.filename and one.execute("PRAGMA max_page_count = 1"))
 operations = Operations(Environment(home=Path(sys.argv[1])), audit=Audit(Path(sys.argv[2])))
 try:
     operations.apply(operations.plan(Request(kind="reset", key=sys.argv[3])))

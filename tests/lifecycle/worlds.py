@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +69,17 @@ class World:
         self.environment = Environment(home=folder)
         self.audit = Audit(folder / "audit.jsonl")
         self.operations = Operations(self.environment, audit=self.audit)
+
+    def keep_time(self) -> None:
+        """From now on our operations have the clock of the lanes, which begins as the real one."""
+        self.moment = datetime.now()
+        self.operations = Operations(self.environment, audit=self.audit, clock=lambda: self.moment.astimezone(UTC))
+
+    def policy(self, **policy: Any) -> None:
+        """When lanes are reset, for the gateway that is started with it and for us."""
+        self.home.mkdir(parents=True, exist_ok=True)
+        (self.home / "gateway.json").write_text(json.dumps({"default_reset_policy": policy}))
+        self.start(policy=policy)
 
     def start(self, **options: Any) -> None:
         """The gateway loads its index."""

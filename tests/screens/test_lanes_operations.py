@@ -261,7 +261,7 @@ async def test_beside_a_gateway_a_reset_waits_and_then_comes_true(demo: HermesDe
         DemoGateway(demo.home).serve(NOW + timedelta(minutes=1))
         await until(pilot, lambda: state(pilot, DISCORD) == "✓ reset taken 10:34")
         new = demo.entry(DISCORD)["session_id"]
-        assert new != old["session_id"] and f"the lane is in the new session {new}" in screen_text(pilot)
+        assert new != old["session_id"] and f"went into {new}" in " ".join(screen_text(pilot).split())
         # Whoever comes back later is told, too.
         await pilot.press("escape", "L")
         await until(pilot, lambda: state(pilot, DISCORD) == "✓ reset taken 10:34")
@@ -294,7 +294,7 @@ async def test_a_change_that_was_lost_says_so(demo: HermesDemo, at_once: None) -
         entry = json.dumps(demo.entry(DISCORD) | {"session_id": "child"})
         demo.sql("UPDATE gateway_routing SET entry_json = ? WHERE session_key = ?", entry, DISCORD)
         await until(pilot, lambda: state(pilot, DISCORD) == "✗ suspend lost 10:34")
-        said = "the gateway moved the lane to child, which goes on from the old session (compression)"
+        said = "the gateway has moved the lane to child: the old session was compressed meanwhile, and goes on there"
         await until(pilot, lambda: said in " ".join(screen_text(pilot).split()))
 
 

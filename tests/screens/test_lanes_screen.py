@@ -42,7 +42,7 @@ async def test_every_state_is_there_with_glyph_and_word(demo: HermesDemo) -> Non
         ):
             assert words in text, words
         title = text.splitlines()[0]
-        assert "profile default" in title and "⚕ gateway (pid 4100) up 3d 4h, no turns running" in title
+        assert "profile default" in title and "⚕ gateway 0.19 (pid 4100) up 3d 4h, no turns running" in title
         assert "1 problem" in title and title.endswith("read-write")
         await go(pilot, "agent:main:telegram:group:-1001234567:700001")
         text = screen_text(pilot)

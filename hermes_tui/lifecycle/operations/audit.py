@@ -2,7 +2,8 @@
 
 Every operation leaves up to three records of one id: `begun`, with all that is to be written and what stood there
 before, on the disk before the first byte of the store changes; `applied`, once it is; `outcome`, once it is known
-what became of it. A process that dies in between leaves the first, and what then holds is read off the store.
+what became of it, with what shows it: it is settled then, and never looked into again. A process that dies in between
+leaves the first, and what then holds is read off the store.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hermes_tui.lifecycle.operations.plan import Changes, Request
 from hermes_tui.lifecycle.state_db.holders import holder
 from session_adapters.files import read_small
 
-__all__ = ["Audit", "Operation", "OutcomeState", "Record", "new_id"]
+__all__ = ["Audit", "Evidence", "Operation", "OutcomeState", "Record", "new_id"]
 
 PATIENCE = 15.0
 """Seconds to wait for another operation; one takes a fraction of a second."""
@@ -32,7 +33,16 @@ _SOON = 1.0
 _LIMIT = 1 << 28
 """Bytes of the log; a lifetime of operations is a fraction of that."""
 
-OutcomeState = Literal["done", "pending", "lost", "failed", "undone", "interrupted"]
+OutcomeState = Literal["done", "pending", "lost", "failed", "undone", "replaced", "interrupted", "unknown"]
+
+
+class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What shows an outcome: where the lane's next message went."""
+
+    session_id: str
+    message: int | None = None
+    """Number of the message's row; None: no message, but the gateway's index, or the end that the session has."""
+    at: datetime | None = None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -42,7 +52,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
     event: Literal["begun", "applied", "outcome"]
     at: datetime
     request: Request | None = None
-    """With `begun`; so everything down to `older`."""
+    """With `begun`; so everything down to `changes`."""
     home: str = ""
     scope: str = ""
     mode: Literal["offline", "live"] = "offline"
@@ -51,9 +61,13 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
     older: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     changes: Changes = Changes()
+    seen: int | None = None
+    """The last message in the whole store when this was written: what comes after it shows what became of it. None:
+    written by a version that did not look."""
     state: OutcomeState | None = None
-    """With `outcome`; so the text."""
+    """With `outcome`; so all that follows."""
     text: str = ""
+    evidence: Evidence | None = None
 
 
 class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -142,7 +156,8 @@ class Audit:
                     found[record.operation] = Operation(begun=record)
             elif known is not None and record.event == "applied":
                 found[record.operation] = msgspec.structs.replace(known, applied=record.at)
-            elif known is not None:
+            elif known is not None and (known.outcome is None or record.state == "undone"):
+                # What was settled once stays: two processes may have looked at the same moment.
                 found[record.operation] = msgspec.structs.replace(known, outcome=record)
         return list(found.values())
 

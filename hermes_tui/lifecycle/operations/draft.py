@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.gateway_rules import newer_schema
 from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
 from hermes_tui.lifecycle.operations.plan import Changes, FileChange, RowChange, TableChange
 from hermes_tui.lifecycle.rows import SessionRow
@@ -35,9 +36,12 @@ class Draft(msgspec.Struct, kw_only=True):
     changes: Changes = Changes()
     writes: list[str] = []
     next_message: str = ""
+    """Empty: as Hermes decides on what is written."""
     notes: list[str] = []
     older: list[str] = []
     becomes: str = ""
+    wanted: str | None = None
+    """The session in which the next message must be, empty for a fresh one; None: whatever it is, it is said."""
     pending: bool = False
 
 
@@ -49,7 +53,9 @@ def surroundings_obstacle(around: Surroundings) -> str:
     if not around.live and around.file.fault:
         return f"{around.home.index_file} may not be rewritten: {around.file.fault}; repair it or move it away first"
     rules = around.rules
-    if around.live and (rules is None or rules.verdict != "current"):
+    if not around.live and (newer := newer_schema(around.schema)):
+        return f"{newer}: what a gateway of that version would make of it is not known"
+    if around.live and (rules is None or rules.verdict != "proven"):
         why = rules.reason if rules else "its version is not known"
         return f"a gateway is running and {why}: what is changed beside it would be lost; {around.stop_first}"
     return ""

@@ -17,7 +17,6 @@ from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session
 from hermes_tui.lifecycle.rows import Peer, Rows, SessionRow
-from session_adapters.times import from_epoch
 
 __all__ = ["Facts", "Surroundings", "look_around", "read_facts"]
 
@@ -32,6 +31,8 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
     file: IndexFile
     lanes: tuple[IndexedLane, ...]
     has_table: bool
+    schema: int | None
+    """Version of the database."""
     columns: frozenset[str]
     """Of `sessions`."""
 
@@ -122,11 +123,12 @@ def look_around(rows: Rows, home: HermesHome, proc: Path) -> Surroundings:
     return Surroundings(
         home=home,
         gateway=gateway,
-        rules=rules_of(gateway, rows.schema, from_epoch(rows.last_usage()), proc) if running else None,
+        rules=rules_of(gateway, rows.schema, proc) if running else None,
         config=config,
         file=file,
         lanes=tuple(indexed_lanes(rows.routing(), file, home.scope)),
         has_table=has_table,
+        schema=rows.schema,
         columns=rows.columns,
     )
 

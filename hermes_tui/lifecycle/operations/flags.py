@@ -5,15 +5,13 @@ All of them live in the gateway's memory: beside a running one they cannot be ha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words, entry_changes, obstacle, surroundings_obstacle
 from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
 from hermes_tui.lifecycle.operations.plan import Changes
-from hermes_tui.lifecycle.policy import MODES, reset_reason
 
 __all__ = ["AUTO_RESUMED", "clear", "mark", "old_lanes", "prune"]
 
@@ -36,7 +34,6 @@ def mark(facts: Facts, now: datetime, reason: str) -> Draft:
         )
     local = wall(now)
     after = {"resume_pending": True, "resume_reason": reason, "last_resume_marked_at": local.isoformat()}
-    marked = entry.changed(resume_pending=True, resume_reason=reason, last_resume_marked_at=local)
     notes = []
     if reason in AUTO_RESUMED:
         window = (
@@ -46,12 +43,11 @@ def mark(facts: Facts, now: datetime, reason: str) -> Draft:
     return Draft(
         changes=entry_changes(facts, facts.lane.raw | after),
         writes=[f"sets the lane's resume mark, reason {reason}"],
-        next_message=_goes_on(facts, marked, local),
         notes=notes,
     )
 
 
-def clear(facts: Facts, now: datetime) -> Draft:
+def clear(facts: Facts) -> Draft:
     """The lane no longer counts as interrupted."""
     refusal = _live(facts.around) or obstacle(facts)
     entry = facts.entry
@@ -63,20 +59,7 @@ def clear(facts: Facts, now: datetime) -> Draft:
     return Draft(
         changes=entry_changes(facts, facts.lane.raw | after),
         writes=["takes the lane's resume mark away"],
-        next_message=_goes_on(facts, entry.changed(**after), wall(now)),
     )
-
-
-def _goes_on(facts: Facts, entry: SessionEntry, local: datetime) -> str:
-    """As of now; by policy it may be otherwise later."""
-    policy = facts.around.config.policy_of(entry)
-    reason = reset_reason(entry, policy, local, freshness=facts.around.config.freshness)
-    if reason is not None:
-        return f"begins a fresh session all the same ({reason})"
-    if facts.row is not None and not facts.row.open and not facts.tip:
-        return f"finds its session {ended_words(facts.row)}, and another one or a fresh one is taken"
-    unless = ", unless the policy has reset it by then" if policy.mode in MODES[1:] else ""
-    return f"goes on in {facts.tip or entry.session_id}{unless}"
 
 
 def _live(around: Surroundings) -> str:
@@ -97,8 +80,8 @@ def old_lanes(around: Surroundings, days: int, now: datetime) -> list[str]:
     ]
 
 
-def prune(around: Surroundings, lanes: Sequence[Facts], days: int) -> Draft:
-    """These lanes leave the index; their sessions stay."""
+def prune(around: Surroundings, lanes: Sequence[Facts], days: int, back: Mapping[str, str]) -> Draft:
+    """These lanes leave the index; their sessions stay. `back`: lane → the session that it would be led to again."""
     if around.live:
         age = around.config.session_store_max_age_days
         own = f"; it drops lanes by itself after {age} days" if age else ""
@@ -110,19 +93,15 @@ def prune(around: Surroundings, lanes: Sequence[Facts], days: int) -> Draft:
         return Draft(refusal=f"no lane was without activity for more than {days} days")
     bound = [facts.lane.key for facts in lanes if facts.bindings]
     parts = [entry_changes(facts, None) for facts in lanes]
-    back = [(facts, row.id) for facts in lanes for row in facts.recoverable if row.id in facts.with_messages]
-    first: dict[str, str] = {}
-    for facts, session_id in back:
-        first.setdefault(facts.lane.key, session_id)
     return Draft(
         changes=Changes(
             table=tuple(one for part in parts for one in part.table),
             file=tuple(one for part in parts for one in part.file),
         ),
         writes=[f"drops the lane {facts.lane.key}, in {_session(facts)}" for facts in lanes],
-        next_message=f"makes the lane anew: {_after_prune(len(first), len(lanes))}",
+        next_message=f"makes the lane anew: {_after_prune(len(back), len(lanes))}",
         notes=[
-            *(f"{key}: Hermes would take up {session_id} again" for key, session_id in first.items()),
+            *(f"{key}: Hermes would take up {session_id} again" for key, session_id in back.items()),
             *(f"{key}: a topic of Telegram's is bound to its session and brings it back" for key in bound),
         ],
     )

@@ -10,7 +10,7 @@ import apsw
 
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.lifecycle.homes import HermesHome, hermes_homes, home_of
-from hermes_tui.lifecycle.operations.audit import Audit, Operation, OutcomeState, Record
+from hermes_tui.lifecycle.operations.audit import Audit, Evidence, Operation, OutcomeState, Record
 from hermes_tui.lifecycle.operations.verify import Outcome, judge, outcome_of
 from hermes_tui.lifecycle.rows import Rows
 from hermes_tui.lifecycle.state_db.access import advice_on
@@ -25,66 +25,76 @@ T = TypeVar("T")
 class Ledger:
     """The operations that were, each with its outcome."""
 
-    def __init__(self, environment: Environment, audit: Audit, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, environment: Environment, audit: Audit, clock: Callable[[], datetime], *, read_only: bool = False
+    ) -> None:
+        """`read_only`: outcomes are told and not written down."""
         self._environment = environment
         self._audit = audit
         self._clock = clock
+        self._read_only = read_only
 
     def outcome(self, operation_id: str) -> Outcome:
         """What became of an operation: to be asked again while it is pending. Reads the store; what it finds for
         good goes into the log. Raises `ValidationError` for an unknown id, `StoreError`."""
         return self.outcome_of(self._known(operation_id))
 
-    def outcome_of(self, operation: Operation, *, keep: bool = True) -> Outcome:
-        """The same of an operation as the log has it, without reading that once more; `keep` False writes nothing.
-        Raises `StoreError`."""
-        return self._settled(operation, self._outcome) if keep else self._outcome(operation)
+    def outcome_of(self, operation: Operation) -> Outcome:
+        """The same of an operation as the log has it, without reading that once more. Raises `StoreError`."""
+        if operation.outcome is None and operation.applied is None and self._audit.is_busy():
+            # A process is still at it: what is not written now may be in a moment.
+            return _told(operation, "pending", "it is being carried out")
+        return self._settled(operation)
 
-    def _settled(self, operation: Operation, look: Callable[[Operation], Outcome]) -> Outcome:
-        """What `look` finds, written down where that is for good."""
-        found = look(operation)
-        if not found.final or operation.outcome is not None:
+    def _settled(self, operation: Operation) -> Outcome:
+        """From the log; or else from the store, and written down where that is for good."""
+        found = self._judged(operation)
+        if not found.final or operation.outcome is not None or self._read_only:
             return found
         if operation.applied is None:  # its process may have ended it since the log was read, and knows best
             now = self._known(operation.id)
             if now.outcome is not None:
                 return self._judged(now)
-        self._close(operation.id, found.state, found.text)
+        self._close(operation.id, found)
         return found
 
-    def _outcome(self, operation: Operation) -> Outcome:
-        """As `_judged`; but of an operation that a process is still at nothing is said yet: what is not written now
-        may be in a moment."""
-        under_way = operation.applied is None and operation.outcome is None and self._audit.is_busy()
-        return _told(operation, "pending", "it is being carried out") if under_way else self._judged(operation)
+    def _judged(self, operation: Operation, rows: Rows | None = None) -> Outcome:
+        """From the log, or else from the store: through `rows`, where that is open already."""
+        kept = operation.outcome
+        if kept is not None and kept.state is not None:
+            return _told(operation, kept.state, kept.text, kept.evidence)
+        assert operation.begun.request is not None  # noqa: S101 - every `begun` has one
+        home = self._home(operation.begun.request.profile)
 
-    def _judged(self, operation: Operation) -> Outcome:
-        """From the log, or else from the store."""
-        begun, kept = operation.begun, operation.outcome
-        assert begun.request is not None  # noqa: S101 - every `begun` has one
-        if kept is None or kept.state is None:
-            home = self._home(begun.request.profile)
-            return self._reading(home, lambda rows: judge(operation, rows, home, self._environment.proc))
-        return _told(operation, kept.state, kept.text)
+        def look(rows: Rows) -> Outcome:
+            return judge(operation, rows, home, self._environment.proc, self._clock())
+
+        return look(rows) if rows is not None else self._reading(home, look)
 
     def log(self, limit: int = 50, profile: str | None = None) -> list[Outcome]:
         """The latest operations on this machine's homes, newest first, each with what became of it; with `profile`
         only those on that one. Raises `ValidationError` for a profile that there is not, `StoreError`."""
         home = str(self._home(profile).path) if profile is not None else None
         found = [one for one in self._ours()[::-1] if home in (None, one.begun.home)]
-        return [self._outcome(one) for one in found[:limit]]
+        return [self.outcome_of(one) for one in found[:limit]]
 
     def pending(self) -> list[Outcome]:
         """Those of which it is not known yet what became of them. Raises `StoreError`."""
-        return [self._outcome(one) for one in self._ours() if one.outcome is None]
+        return [self.outcome_of(one) for one in self._ours() if one.outcome is None]
 
     def _ours(self) -> list[Operation]:
         """The log is the user's, whatever home the program is shown; operations on others are left out."""
         here = {str(home.path) for home in hermes_homes(self._environment)}
         return [one for one in self._audit.operations() if one.begun.home in here]
 
-    def _close(self, operation_id: str, state: OutcomeState, text: str) -> None:
-        self._audit.append(Record(operation=operation_id, event="outcome", at=self._clock(), state=state, text=text))
+    def _close(self, operation_id: str, found: Outcome) -> None:
+        self._note(operation_id, found.state, found.text, found.evidence)
+
+    def _note(self, operation_id: str, state: OutcomeState, text: str, evidence: Evidence | None = None) -> None:
+        at = self._clock()
+        self._audit.append(
+            Record(operation=operation_id, event="outcome", at=at, state=state, text=text, evidence=evidence)
+        )
 
     def _known(self, operation_id: str) -> Operation:
         found = next((one for one in self._ours() if one.id == operation_id), None)
@@ -107,8 +117,8 @@ class Ledger:
             raise StoreError(f"The session store {home.database} cannot be read: {error}; {advice}.") from error
 
 
-def _told(operation: Operation, state: OutcomeState, text: str) -> Outcome:
+def _told(operation: Operation, state: OutcomeState, text: str, evidence: Evidence | None = None) -> Outcome:
     """An outcome without a look at the store: the lane is taken to be where the operation left it."""
     begun = operation.begun
-    session_id = begun.session_id if state == "pending" else begun.becomes or begun.session_id
-    return outcome_of(operation, state, text, session_id)
+    left = begun.session_id if state == "pending" else begun.becomes or begun.session_id
+    return outcome_of(operation, state, text, evidence.session_id if evidence else left, evidence)

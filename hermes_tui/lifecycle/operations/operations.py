@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -50,8 +50,7 @@ class Operations(Ledger):
         """`read_only` refuses to apply anything. `audit` None: the user's own log. `clock` gives aware times. `step`
         is told each step before it is taken (begun, rows, index, commit, applied, mirror, verify): for tests that
         break off there. `waiting` is told in a clause for which process `apply` has to wait."""
-        super().__init__(environment, audit or Audit(), clock)
-        self._read_only = read_only
+        super().__init__(environment, audit or Audit(), clock, read_only=read_only)
         self._step = step
         self._waiting = waiting
 
@@ -86,7 +85,7 @@ class Operations(Ledger):
         operation = self._known(request.target)
         if operation.begun.request is None or operation.begun.request.profile != request.profile:
             raise ValidationError(f"operation {request.target} was on another profile")
-        return draw_up_undo(request, operation, rows, home, proc)
+        return draw_up_undo(request, operation, self._judged(operation, rows), rows, home, proc, self._clock())
 
     def undo(self, operation_id: str) -> Plan:
         """The plan that takes an operation back. Raises as `plan` does."""
@@ -106,22 +105,36 @@ class Operations(Ledger):
         home = self._home(plan.request.profile)
         with self._audit.alone(self._waiting):
             self._finish_interrupted(home)
+            earlier = self._unsettled(plan, home)
             begun, fresh = self._written(plan, home)
-            trouble = [self._mirrored(fresh, home), self._noted(plan, begun)]
+            trouble = [self._mirrored(fresh, home), self._noted(plan, begun, earlier)]
         self._step("verify")
         outcome = self._judged(self._known(begun.operation))
         if outcome.final:
             with suppress(StoreError):  # whoever asks for the outcome next writes it down
-                self._close(begun.operation, outcome.state, outcome.text)
+                self._close(begun.operation, outcome)
         return replace(outcome, text="; ".join(part for part in (outcome.text, *trouble) if part))
 
-    def _noted(self, plan: Plan, begun: Record) -> str:
-        """Say in our log that it is done. Should that fail, the store says it as well."""
+    def _unsettled(self, plan: Plan, home: HermesHome) -> list[str]:
+        """Earlier operations on the plan's lanes that wait for a message still; the others are settled now, before
+        the store changes once more."""
+        found = [
+            one
+            for one in self._audit.operations()
+            if one.outcome is None and one.begun.home == str(home.path) and {*one.begun.keys} & {*plan.keys}
+        ]
+        return [one.id for one in found if not self._settled(one).final and one.id != plan.request.target]
+
+    def _noted(self, plan: Plan, begun: Record, earlier: Sequence[str]) -> str:
+        """Say in our log that it is done, and what that means for `earlier` ones. Should that fail, the store says it
+        as well."""
         self._step("applied")
         try:
             self._audit.append(Record(operation=begun.operation, event="applied", at=self._clock()))
+            for operation_id in earlier:
+                self._note(operation_id, "replaced", f"{begun.operation} came before the lane's next message")
             if plan.request.kind == "undo":
-                self._close(plan.request.target, "undone", f"taken back by {begun.operation}")
+                self._note(plan.request.target, "undone", f"taken back by {begun.operation}")
         except StoreError as error:
             return str(error).rstrip(".")
         return ""
@@ -141,7 +154,7 @@ class Operations(Ledger):
                 if fresh.basis != plan.basis:
                     raise OperationRefused("the lane has changed since the plan was made; look at it and plan anew")
                 self._step("begun")
-                begun = self._begin(fresh, home)
+                begun = self._begin(fresh, home, rows.last_message())
                 self._step("rows")
                 write_rows(store, fresh.changes)
                 self._check_gateway(fresh, home)
@@ -161,9 +174,9 @@ class Operations(Ledger):
         """The transaction was rolled back; a file that was written before goes the same way."""
         if begun.changes.file_first:
             write_file(_placed(home), begun.changes.inverse.file)
-        self._close(begun.operation, "failed", reason)
+        self._note(begun.operation, "failed", reason)
 
-    def _begin(self, plan: Plan, home: HermesHome) -> Record:
+    def _begin(self, plan: Plan, home: HermesHome, seen: int) -> Record:
         record = Record(
             operation=new_id(self._clock()),
             event="begun",
@@ -177,6 +190,7 @@ class Operations(Ledger):
             older=plan.older,
             keys=plan.keys,
             changes=plan.changes,
+            seen=seen,
         )
         try:
             self._audit.append(record)
@@ -217,7 +231,7 @@ class Operations(Ledger):
                 with self._store(home) as store, store.transaction():
                     write_rows(store, begun.changes)
                 self._audit.append(Record(operation=operation.id, event="applied", at=self._clock()))
-            self._settled(self._known(operation.id), self._judged)
+            self._settled(self._known(operation.id))
 
     def _store(self, home: HermesHome) -> Store:
         def waiting(process: str) -> None:

@@ -12,9 +12,10 @@ from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words
 from hermes_tui.lifecycle.operations.facts import Facts, Surroundings, look_around, read_facts
 from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
+from hermes_tui.lifecycle.operations.outlook import Outlook, outlook
 from hermes_tui.lifecycle.operations.plan import Plan, Request, basis_of
 from hermes_tui.lifecycle.operations.switches import reset, resume, suspend
-from hermes_tui.lifecycle.rows import Rows
+from hermes_tui.lifecycle.rows import Peer, Rows
 
 __all__ = ["checked", "draw_up"]
 
@@ -39,11 +40,13 @@ def draw_up(request: Request, rows: Rows, home: HermesHome, proc: Path, now: dat
     around = look_around(rows, home, proc)
     if request.kind == "prune":
         lanes = [read_facts(rows, around, key) for key in old_lanes(around, request.days, now)]
-        draft = prune(around, lanes, request.days)
+        draft = prune(around, lanes, request.days, _back(rows, around, lanes))
     else:
         facts = read_facts(rows, around, request.key, request.target)
         lanes = [facts]
         draft = _draft(request, facts, now, new)
+        if not draft.refusal:
+            _foresee(draft, outlook(rows, facts, draft.changes, now), facts)
     return Plan(
         request=request,
         home=str(home.path),
@@ -63,6 +66,28 @@ def draw_up(request: Request, rows: Rows, home: HermesHome, proc: Path, now: dat
     )
 
 
+def _back(rows: Rows, around: Surroundings, lanes: Sequence[Facts]) -> dict[str, str]:
+    """Lane → the session that Hermes would lead it to, were it not there."""
+    profile = None if around.config.multiplex_profiles else around.home.profile
+    found = {
+        one.lane.key: rows.recovered(one.lane.key, Peer.of_entry(one.entry), profile)
+        for one in lanes
+        if one.entry is not None
+    }
+    return {key: session_id for key, session_id in found.items() if session_id}
+
+
+def _foresee(draft: Draft, found: Outlook, facts: Facts) -> None:
+    """Put into the draft what Hermes itself would make of it; refused where that is not what was asked for."""
+    broken = found.breaks(draft.wanted) if draft.wanted is not None else ""
+    if broken:
+        other = facts.occupied.get(found.route.session_id)
+        of_lane = f" of lane {other}" if other else ""
+        advice = f"; {facts.around.stop_first}" if facts.around.live else ""
+        draft.refusal = f"{broken}{of_lane}{advice}"
+    draft.next_message = draft.next_message or found.words
+
+
 def _draft(request: Request, facts: Facts, now: datetime, new: str) -> Draft:
     match request.kind:
         case "reset":
@@ -74,7 +99,7 @@ def _draft(request: Request, facts: Facts, now: datetime, new: str) -> Draft:
         case "mark":
             return mark(facts, now, request.reason or _REASONS[0])
         case "clear":
-            return clear(facts, now)
+            return clear(facts)
     raise AssertionError(request.kind)
 
 

@@ -77,6 +77,7 @@ def reset(facts: Facts, now: datetime, new: str = "") -> Draft:
         notes=[*_shared_notes(facts, closed), *_start_notes(facts)],
         older=older,
         becomes=new,
+        wanted=new,
     )
 
 
@@ -105,6 +106,7 @@ def suspend(facts: Facts, now: datetime) -> Draft:
         next_message="begins a fresh session, whatever the policy says",
         notes=_shared_notes(facts, closed),
         older=[row.id for row in closed if row.id != facts.entry.session_id],
+        wanted="",
     )
 
 
@@ -131,10 +133,10 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
             else f"makes {target} this lane's",
             *([] if live else ["leads the lane to it"]),
         ],
-        next_message=f"goes on in {target} ({_said(facts.target)})",
         notes=notes,
         older=[row.id for row in closed if row.id != facts.entry.session_id],
         becomes=target,
+        wanted=target,
         pending=live,
     )
 
@@ -167,6 +169,7 @@ def _close_all(facts: Facts, now: datetime, reason: str) -> Draft:
         next_message="begins a fresh session; nobody is told, for the gateway announces only resets of its own",
         notes=_busy_notes(facts),
         older=[one.id for one in closed if one.id != entry.session_id],
+        wanted="",
         pending=True,
     )
 
@@ -181,10 +184,6 @@ def _closable(facts: Facts) -> list[SessionRow]:
 
 def _renewed(entry: SessionEntry, session_id: str, local: datetime) -> SessionEntry:
     return entry.changed(session_id=session_id, created_at=local, updated_at=local, **_FRESH)
-
-
-def _said(row: SessionRow) -> str:
-    return counted(row.message_count, "message") if row.message_count else "some messages"
 
 
 def _opened(facts: Facts, target: SessionRow) -> RowChange:
@@ -223,10 +222,6 @@ def _target_obstacle(facts: Facts, target: str, force: bool) -> str:
         return f"the lane's session was compressed and goes on in {facts.tip}; do this after its next message"
     if facts.around.live and facts.row is None:
         return f"a gateway is running, and {_ROWLESS}; {facts.around.stop_first}"
-    rivals = [one.id for one in facts.recoverable if one.id in facts.occupied and one.session_key == facts.lane.key]
-    if facts.around.live and rivals:
-        rival = f"{rivals[0]} of lane {facts.occupied[rivals[0]]}"
-        return f"the gateway might take up {rival} instead; {facts.around.stop_first}"
     return "" if force else _stranger(facts, row)
 
 

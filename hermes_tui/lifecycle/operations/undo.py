@@ -3,52 +3,58 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.operations.audit import Operation
 from hermes_tui.lifecycle.operations.draft import surroundings_obstacle
-from hermes_tui.lifecycle.operations.facts import look_around
+from hermes_tui.lifecycle.operations.facts import look_around, read_facts
+from hermes_tui.lifecycle.operations.outlook import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Plan, Request, basis_of
-from hermes_tui.lifecycle.operations.verify import judge, side_of_file, side_of_rows
+from hermes_tui.lifecycle.operations.verify import Outcome, side_of_file, side_of_rows
 from hermes_tui.lifecycle.rows import Rows
 
 __all__ = ["draw_up_undo"]
 
 
-def draw_up_undo(request: Request, operation: Operation, rows: Rows, home: HermesHome, proc: Path) -> Plan:
-    """The plan that takes `operation` back. Raises `ValidationError`, and what `rows` raises."""
+def draw_up_undo(
+    request: Request, operation: Operation, now: Outcome, rows: Rows, home: HermesHome, proc: Path, at: datetime
+) -> Plan:
+    """The plan, made `at` that moment, that takes `operation` back, of which came what `now` says. Raises
+    `ValidationError`, and what `rows` raises."""
     begun = operation.begun
     if begun.request is None or begun.request.kind == "undo":
         raise ValidationError(f"{operation.id} is itself an undo; do again what it took back")
     around = look_around(rows, home, proc)
     stored, filed = side_of_rows(begun.changes, rows), side_of_file(begun.changes, around)
-    outcome = operation.outcome
-    now = judge(operation, rows, home, proc)
+    changes = begun.changes.inverse
+    found = ""
     refusal = surroundings_obstacle(around)
-    if outcome is not None and outcome.state in ("undone", "failed"):
-        refusal = f"it is {outcome.state} already" if outcome.state == "undone" else "nothing was written then"
+    if now.state in ("undone", "failed"):
+        refusal = f"it is {now.state} already" if now.state == "undone" else "nothing was written then"
     elif begun.mode == "live":
         if now.state != "pending":
             back = f"; `lanes resume` leads it to {begun.session_id} again" if begun.session_id else ""
             refusal = f"it is no longer pending ({now.text}){back}"
         elif not now.session_id:
             refusal = "the gateway was restarted and has dropped the lane since: which session it would take is open"
+        else:
+            found = outlook(rows, read_facts(rows, around, begun.keys[0]), changes, at).words
     elif around.live:
         refusal = f"a gateway has started since and keeps the lane in its memory; {around.stop_first}"
     elif stored not in ("after", "both") or filed == "neither":
         refusal = f"the store is no longer as the operation left it ({now.text})"
     elif used := _used(begun.changes, rows):
         refusal = f"the session {used} that it made has been used since; `lanes resume` leads the lane back"
-    changes = begun.changes.inverse
     return Plan(
         request=request,
         home=str(home.path),
         mode="live" if around.live else "offline",
         read=(f"{begun.request.kind} of {begun.at:%Y-%m-%d %H:%M} UTC: {now.state}, {now.text}",),
         writes=tuple(_words(begun.changes)),
-        next_message="finds the lane as it was before",
+        next_message=f"finds the lane as it was before{found and ', and '}{found}",
         refusal=refusal,
         keys=begun.keys,
         session_id=now.session_id,

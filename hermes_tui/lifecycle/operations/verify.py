@@ -1,7 +1,8 @@
 """What became of an operation: read back, not believed.
 
-done: the lane is as promised. pending: beside a gateway, until the lane's next message, or until a gateway that
-started at the same moment has saved. lost: something else happened to the lane, and the text says what.
+done: what was promised is seen. Beside a gateway that is the lane's next message, where it went; without one, what
+stands in the store. pending: not seen yet. lost: something else happened to the lane, and the text says what.
+unknown: the store no longer shows it, and nobody noted it then.
 """
 
 from __future__ import annotations
@@ -17,15 +18,20 @@ from hermes_tui.display import counted
 from hermes_tui.lifecycle.gateway import Gateway
 from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.index import IndexedLane
-from hermes_tui.lifecycle.operations.audit import Operation, OutcomeState
-from hermes_tui.lifecycle.operations.facts import Surroundings, look_around
+from hermes_tui.lifecycle.moments import from_wall
+from hermes_tui.lifecycle.operations.audit import Evidence, Operation, OutcomeState, Record
+from hermes_tui.lifecycle.operations.facts import Surroundings, look_around, read_facts
+from hermes_tui.lifecycle.operations.outlook import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Request
-from hermes_tui.lifecycle.rows import Rows
+from hermes_tui.lifecycle.rows import Message, Rows
+from session_adapters.times import from_epoch
 
 __all__ = ["Outcome", "Side", "judge", "outcome_of", "side_of_file", "side_of_rows"]
 
 Side = Literal["before", "after", "both", "neither"]
 """As it was, as it was to be; both where nothing of that kind was to change."""
+
+Finding = tuple[OutcomeState, str, Evidence | None]
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -34,10 +40,13 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     operation: str
     request: Request
     state: OutcomeState
-    """failed: nothing was written. undone: it was taken back. interrupted: the program died between the index and
-    the rows; the next operation on that profile finishes it."""
+    """failed: nothing was written. undone: it was taken back. replaced: another operation on the lane came before its
+    next message. interrupted: the program died between the index and the rows; the next operation on that profile
+    finishes it."""
     text: str
     """A clause without a full stop."""
+    evidence: Evidence | None = None
+    """What shows it."""
     session_id: str = ""
     """That the lane is in now."""
     home: str = ""
@@ -49,16 +58,18 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     """False: worth asking again later."""
 
 
-def judge(operation: Operation, rows: Rows, home: HermesHome, proc: Path) -> Outcome:
-    """Read the store and say what holds. Raises what `rows` raises."""
+def judge(operation: Operation, rows: Rows, home: HermesHome, proc: Path, now: datetime) -> Outcome:
+    """Read the store and say what holds at `now`. Raises what `rows` raises."""
     around = look_around(rows, home, proc)
     lane = next((one for one in around.lanes if one.key in operation.begun.keys), None)
     current = lane.entry.session_id if lane and lane.entry else ""
-    state, text = _verdict(operation, rows, around, lane, current)
-    return outcome_of(operation, state, text, current)
+    state, text, evidence = _verdict(operation, rows, around, lane, now)
+    return outcome_of(operation, state, text, current, evidence)
 
 
-def outcome_of(operation: Operation, state: OutcomeState, text: str, session_id: str) -> Outcome:
+def outcome_of(
+    operation: Operation, state: OutcomeState, text: str, session_id: str, evidence: Evidence | None = None
+) -> Outcome:
     """That outcome of an operation, whose lane is in `session_id` now."""
     begun = operation.begun
     assert begun.request is not None  # noqa: S101 - every `begun` has one
@@ -67,6 +78,7 @@ def outcome_of(operation: Operation, state: OutcomeState, text: str, session_id:
         request=begun.request,
         state=state,
         text=text,
+        evidence=evidence,
         session_id=session_id,
         home=begun.home,
         profile=begun.request.profile,
@@ -77,23 +89,20 @@ def outcome_of(operation: Operation, state: OutcomeState, text: str, session_id:
 
 
 def _verdict(
-    operation: Operation, rows: Rows, around: Surroundings, lane: IndexedLane | None, current: str
-) -> tuple[OutcomeState, str]:
+    operation: Operation, rows: Rows, around: Surroundings, lane: IndexedLane | None, now: datetime
+) -> Finding:
+    current = lane.entry.session_id if lane and lane.entry else ""
     begun, changes = operation.begun, operation.begun.changes
     stored, filed = side_of_rows(changes, rows), side_of_file(changes, around)
     if operation.applied is None:
         interrupted = _interrupted(changes, stored, filed)
         if interrupted is not None:
-            return interrupted
+            return *interrupted, None
     if begun.mode == "live" and begun.request is not None and begun.request.kind != "undo":
-        return _live(operation, rows, around, current)
+        return _live(begun, rows, around, lane, stored, now)
     if stored in ("after", "both") and (changes.table or filed in ("after", "both")):
-        return _written(operation, around, lane)
-    if begun.becomes and current == begun.becomes:
-        return "done", f"the lane is in {current}"
-    if begun.request is not None and begun.request.kind in ("prune", "undo"):
-        return "lost", "the store is not as it was left: something else wrote there since"
-    return "lost", f"the lane is not as it was left: it is in {current or 'no session'}"
+        return *_written(operation, around, lane), None
+    return _changed(begun, rows, stored, current)
 
 
 def _interrupted(changes: Changes, stored: Side, filed: Side) -> tuple[OutcomeState, str] | None:
@@ -135,37 +144,82 @@ def _saved_since(gateway: Gateway, lane: IndexedLane | None, operation: Operatio
     return lane.table_updated > applied.timestamp() or (gateway.since is not None and gateway.since > applied)
 
 
-def _live(operation: Operation, rows: Rows, around: Surroundings, current: str) -> tuple[OutcomeState, str]:
+def _changed(begun: Record, rows: Rows, stored: Side, current: str) -> Finding:
+    """Without a gateway: the store is no longer as it was written."""
+    if begun.becomes and current == begun.becomes:
+        return "done", f"the lane is in {current}", None
+    if begun.seen is not None and begun.request is not None and begun.request.kind in ("reset", "suspend", "resume"):
+        message = rows.next_message(begun.keys[0], begun.seen, begun.session_id)
+        if message is not None:
+            return _shown(begun, rows, message)
+        if current == begun.session_id:
+            return "lost", f"a gateway that had the lane in its memory wrote it back, in {current}", None
+    if stored == "before":
+        return "lost", "something that had the lane in its memory wrote it back as it was before", None
+    return "unknown", "the store has changed since, and what it held right after the operation was not noted", None
+
+
+def _live(
+    begun: Record, rows: Rows, around: Surroundings, lane: IndexedLane | None, stored: Side, now: datetime
+) -> Finding:
     """Beside a gateway: where did the lane's next message go?"""
-    begun = operation.begun
-    wanted = begun.becomes
-    lineage = _line(rows, current)
-    if wanted:
-        if current == wanted or wanted in lineage:
-            return "done", f"the lane is in {current}"
-    elif current and current != begun.session_id:
-        if current in begun.older:
-            return "lost", f"the gateway brought the older session {current} back"
+    current = lane.entry.session_id if lane and lane.entry else ""
+    own = begun.becomes == begun.session_id
+    untouched = current == begun.session_id and stored == "after"
+    if begun.seen is None and not untouched:
+        return "unknown", "where the lane's next message went was not noted by the version that did this", None
+    if begun.seen is not None and (own or not untouched):
+        # Of a running turn that ends in the old session nothing is to be learnt.
+        message = rows.next_message(begun.keys[0], begun.seen, "" if own else begun.session_id)
+        if message is not None:
+            return _shown(begun, rows, message)
+        if current and current != begun.session_id and lane is not None and lane.entry is not None:
+            return _moved(begun, rows, current, from_wall(lane.entry.updated_at))
+    if not current:
+        return "pending", "the lane has left the index; its next message is not there yet", None
+    found = outlook(rows, read_facts(rows, around, begun.keys[0]), Changes(), now)
+    if not untouched and found.route.session_id not in ("", begun.becomes):
+        evidence = Evidence(session_id=current, at=now)
+        return "lost", f"session {current} was opened again by something else", evidence
+    when = "" if around.live else "once a gateway runs, "
+    return "pending", f"{when}the lane's next message {found.words}", None
+
+
+def _shown(begun: Record, rows: Rows, message: Message) -> Finding:
+    """By the message that came first."""
+    went = message.session_id
+    at = from_epoch(message.timestamp) if isinstance(message.timestamp, int | float) else None
+    evidence = Evidence(session_id=went, message=message.id, at=at)
+    broken = _broken(begun, rows, went)
+    when = f", of {at.astimezone():%Y-%m-%d %H:%M}," if at is not None else ""
+    text = f"the lane's next message{when} went into {went}"
+    return ("lost", f"{text}: {broken}", evidence) if broken else ("done", text, evidence)
+
+
+def _moved(begun: Record, rows: Rows, current: str, at: datetime) -> Finding:
+    """By the gateway's index, before any message is recorded there."""
+    broken = _broken(begun, rows, current)
+    if broken:
+        return "lost", f"the gateway has moved the lane to {current}: {broken}", Evidence(session_id=current, at=at)
+    return "pending", f"the gateway has moved the lane to {current}, where no message is recorded yet", None
+
+
+def _broken(begun: Record, rows: Rows, went: str) -> str:
+    """Why a lane that goes on in session `went` is not what was promised; empty if it is."""
+    lineage = _line(rows, went)
+    if begun.becomes:
+        if begun.becomes in (went, *lineage):
+            return ""
         if begun.session_id in lineage:
-            return (
-                "lost",
-                f"the gateway moved the lane to {current}, which goes on from the old session (compression)",
-            )
-        row = rows.session(current)  # none yet: the gateway writes it right after the index
-        if row is not None and (row.started_at or 0.0) + 1 < begun.at.timestamp():
-            return "lost", f"the lane was moved to {current}, which was there before"
-        return "done", f"the lane is in the new session {current}"
-    elif not current:
-        return "pending", "the lane has left the index; its next message begins a fresh session"
-    if current and current != begun.session_id:
-        return "lost", f"the lane was moved to {current} instead"
-    stored = side_of_rows(begun.changes, rows)
-    if stored != "after":
-        return "lost", f"session {begun.session_id} was opened again by something else"
-    what = f"goes on in {wanted}" if wanted else "begins a fresh session"
-    if around.live:
-        return "pending", f"the lane {what} at its next message"
-    return "pending", f"the lane {what} once a gateway runs and its next message comes"
+            return "the old session was compressed meanwhile, and goes on there"
+        return "another session than the one that was wanted"
+    if went in begun.older:
+        return "an older session was brought back"
+    if begun.session_id in lineage:
+        return "the old session was compressed meanwhile, and goes on there"
+    if begun.seen is not None and rows.has_message_until(went, begun.seen):
+        return "that was there before"
+    return ""
 
 
 def _line(rows: Rows, session_id: str) -> list[str]:

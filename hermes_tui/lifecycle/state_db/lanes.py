@@ -8,18 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hermes_tui.errors import StoreError
+from hermes_tui.lifecycle.state_db.recoverable import recoverable
 from hermes_tui.lifecycle.state_db.rows import Row
-from hermes_tui.lifecycle.state_db.sessions import RECOVERABLE
 from hermes_tui.lifecycle.state_db.store import Store
 
 __all__ = ["LaneRows"]
 
 _PEER = ("user_id", "chat_id", "chat_type", "thread_id")
-_NOT_OVER = (
-    "(ended_at IS NULL OR end_reason IN (?, ?)) AND (COALESCE(message_count, 0) > 0"
-    " OR EXISTS (SELECT 1 FROM messages WHERE messages.session_id = sessions.id))"
-)
-"""A session that Hermes would take up again: it has messages, and was not ended on purpose."""
 
 
 class LaneRows(Store):
@@ -76,19 +71,16 @@ class LaneRows(Store):
         not over, of that key, else of the same user in the same chat."""
         if not session_key or not self.schema.has("sessions", "session_key", *_PEER):
             return None
-        found = self.row(
-            f"SELECT * FROM sessions WHERE session_key = ? AND source = ? AND {_NOT_OVER}"  # noqa: S608
-            " ORDER BY started_at DESC LIMIT 1",
-            (session_key, source, *RECOVERABLE),
+        found = recoverable(
+            lambda sql, values: [tuple(row.values()) for row in self.rows(sql, values)],
+            source=source,
+            key=session_key,
+            user_id=user_id,
+            chat_id=chat_id,
+            chat_type=chat_type,
+            thread_id=thread_id,
         )
-        if found is not None or chat_id is None or chat_type is None:
-            return found
-        same = " AND ".join(f"COALESCE({name}, '') = COALESCE(?, '')" for name in _PEER)
-        return self.row(
-            f"SELECT * FROM sessions WHERE source = ? AND {same} AND {_NOT_OVER}"  # noqa: S608
-            " ORDER BY started_at DESC LIMIT 1",
-            (source, user_id, chat_id, chat_type, thread_id, *RECOVERABLE),
-        )
+        return self.row("SELECT * FROM sessions WHERE id = ?", (found,)) if found is not None else None
 
     def load_gateway_routing_entries(self, *, scope: str = "") -> dict[str, str]:
         """The lanes of a scope (the path of the folder with sessions.json): entries as JSON by session key."""

@@ -8,13 +8,11 @@ from typing import Any
 
 from hermes_tui.errors import SessionNotFound
 from hermes_tui.lifecycle.state_db.failures import RuleBroken
+from hermes_tui.lifecycle.state_db.recoverable import RECOVERABLE
 from hermes_tui.lifecycle.state_db.rows import Row
 from hermes_tui.lifecycle.state_db.store import Store
 
-__all__ = ["RECOVERABLE", "SessionRows", "escape_like"]
-
-RECOVERABLE = ("agent_close", "ws_orphan_reap")
-"""Reasons for which a row was ended by accident: Hermes reopens such a row (facts on Hermes, section 0)."""
+__all__ = ["SessionRows", "escape_like"]
 
 _FILLED_IN = (
     "model",

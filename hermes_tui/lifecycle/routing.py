@@ -1,0 +1,82 @@
+"""Where a lane's next message goes: Hermes' own decision, in its own order (`SessionStore.get_or_create_session`).
+
+One rule for whoever asks: our own store, plans and what became of them, the screen and the command line. A test
+compares it with the real Hermes over policies, marks, ends and ages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+
+from hermes_tui.lifecycle.configuration import GatewayConfig
+from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.moments import wall
+from hermes_tui.lifecycle.policy import reset_reason
+from hermes_tui.lifecycle.rows import Peer, Rows
+
+__all__ = ["Route", "next_message", "route"]
+
+Step = Literal["stays", "compressed", "recovered", "reset", "ended"]
+
+
+class Route(msgspec.Struct, frozen=True):
+    """Where it goes, and by which step of the decision."""
+
+    session_id: str
+    """Empty: into a new session."""
+    step: Step
+    """stays: in the lane's session. compressed: where that one goes on. recovered: the lane's session is over, or
+    there is no lane, and another one is taken up. Into a new one: reset, for `reason`; ended, for none was found."""
+    reason: str = ""
+    """suspended, idle, daily or resume_pending_expired."""
+
+
+def route(
+    entry: SessionEntry | None,
+    *,
+    ended: bool,
+    tip: str,
+    reset: str | None,
+    recovered: Callable[[], str],
+    starts: bool = False,
+) -> Route:
+    """Decide. `ended`: the row of the lane's session has an end; `tip`: where that session goes on if it was
+    compressed; `reset`: what `reset_reason` says; `recovered` is asked for the session that would be taken up, and
+    only then. `starts`: a gateway starts before: it takes lanes whose session is over for gone, with their marks."""
+    if entry is not None and not (starts and ended):
+        if tip and tip != entry.session_id:
+            return Route(tip, "compressed")
+        if reset:
+            return Route("", "reset", reset)
+        if not ended:
+            return Route(entry.session_id, "stays")
+    found = recovered()
+    return Route(found, "recovered") if found else Route("", "ended")
+
+
+def next_message(
+    rows: Rows,
+    key: str,
+    entry: SessionEntry | None,
+    config: GatewayConfig,
+    profile: str,
+    now: datetime,
+    *,
+    peer: Peer,
+    starts: bool = False,
+) -> Route:
+    """Decide on what `rows` holds, for a message of `peer` at `now` (aware). The lane's background processes are not
+    known here: while they run, Hermes resets nothing by policy. Raises what `rows` raises."""
+    row = rows.session(entry.session_id) if entry is not None else None
+    return route(
+        entry,
+        ended=row is not None and not row.open,
+        tip=rows.compression_tip(entry.session_id) if entry is not None else "",
+        reset=reset_reason(entry, config.policy_of(entry), wall(now), freshness=config.freshness) if entry else None,
+        recovered=lambda: rows.recovered(key, peer, None if config.multiplex_profiles else profile),
+        starts=starts,
+    )

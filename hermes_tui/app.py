@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -10,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from textual import on
+from rich.text import Text
+from textual import events, on
 from textual.app import App
 from textual.screen import Screen
 
@@ -23,6 +25,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.index_watch import IndexWatch
 from hermes_tui.keymap import bindings, validate_keymap
 from hermes_tui.lane_watch import LaneNews, LaneWatch
+from hermes_tui.log import write_failure
 from hermes_tui.memory import give_back
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.main import MainScreen
@@ -44,6 +47,9 @@ if TYPE_CHECKING:
     from session_adapters.transcript import Transcript
 
 __all__ = ["HermesApp"]
+
+_PUT_UP = 2.0
+"""Seconds after which a key no longer waits for a screen that is being put up."""
 
 
 class HermesApp(AppActions, App[None], inherit_bindings=False):
@@ -152,6 +158,28 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
             from hermes_tui.screens.backdrop import keep_backdrop
 
             keep_backdrop(self.main, self.curtain, frame)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that comes while a screen is being put up waits for it: half of what it needs would not be there."""
+        if isinstance(event, events.Key):
+            await self._screen_is_whole()
+        await super().on_event(event)
+
+    async def _screen_is_whole(self) -> None:
+        end = time.monotonic() + _PUT_UP
+        while self.screen_stack and not self.screen.is_mounted and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """An error of ours ends the program: it is noted in the log, and said in a sentence in place of a traceback,
+        which would show what was read. Textual calls it for whatever a handler of messages raises."""
+        path = write_failure(error)
+        where = f"details are in {path}" if path else "the log cannot be written"
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self.panic(Text(f"hermes-tui: unexpected error ({type(error).__name__}); {where}"))
 
     def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:
         """Leave. The watch ends while the screen is taken down, so that nobody waits for it."""

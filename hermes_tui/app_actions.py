@@ -62,6 +62,13 @@ class AppActions:
     def _used_keymap(self) -> Mapping[str, str]:
         return {} if self._keymap_errors else self.user_keymap
 
+    def action_command_palette(self) -> None:
+        """Everything that can be done here, by name."""
+        from hermes_tui.commands import Palette
+
+        if not Palette.is_open(self):  # type: ignore[arg-type]
+            self.push_screen(Palette())
+
     def action_problems(self) -> None:
         """What could not be read."""
         from hermes_tui.screens.problems import ProblemsScreen

@@ -7,8 +7,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from textual.app import SystemCommand
+from textual.command import CommandPalette
 
 from hermes_tui.display import safe
+from hermes_tui.screens.dismissal import DismissOnce
 from hermes_tui.screens.session_commands import session_commands
 
 if TYPE_CHECKING:
@@ -16,7 +18,11 @@ if TYPE_CHECKING:
 
     from hermes_tui.app import HermesApp
 
-__all__ = ["commands_of"]
+__all__ = ["Palette", "commands_of"]
+
+
+class Palette(CommandPalette, DismissOnce[Any]):
+    """Textual's command palette, left once."""
 
 
 def commands_of(app: HermesApp, screen: Screen[Any]) -> Iterator[SystemCommand]:

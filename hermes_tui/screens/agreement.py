@@ -13,8 +13,9 @@ from typing import ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen, ScreenResultType
+from textual.screen import ScreenResultType
 
+from hermes_tui.screens.dismissal import Dialog
 from hermes_tui.widgets.buttons import Buttons
 from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.page import Block, Page
@@ -22,7 +23,7 @@ from hermes_tui.widgets.page import Block, Page
 __all__ = ["AgreementScreen"]
 
 
-class AgreementScreen(ModalScreen[ScreenResultType | None]):
+class AgreementScreen(Dialog[ScreenResultType | None]):
     """Subclass, `ask` when it is known what about, and have every yes go through `agreed`. None means no."""
 
     AUTO_FOCUS = "Page"

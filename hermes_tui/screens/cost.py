@@ -7,12 +7,12 @@ from datetime import date
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import Screen
 
 from hermes_tui.aside import aside
 from hermes_tui.clock import Clock
 from hermes_tui.display import count, dollars, safe
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.screens.dismissal import DismissOnce
 from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overview, Rank
 from hermes_tui.widgets.cost_chart import CostChart
 from hermes_tui.widgets.cost_list import CostList, CostRow
@@ -34,7 +34,7 @@ _HEADINGS: Mapping[Kind, str] = {
 }
 
 
-class CostScreen(Screen[Rank | None]):
+class CostScreen(DismissOnce[Rank | None]):
     """Dismissed with the rank whose sessions are wanted, or without one."""
 
     AUTO_FOCUS = "CostList"

@@ -7,11 +7,11 @@ from datetime import timedelta
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import Screen
 
 from hermes_tui.aside import aside
 from hermes_tui.display import compact, duration, safe
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.screens.dismissal import DismissOnce
 from hermes_tui.sessions.diff import SessionDiff, Side
 from hermes_tui.sessions.diff.text import side_facts
 from hermes_tui.widgets.cells import width_of
@@ -23,7 +23,7 @@ from session_adapters.model import SessionSummary
 __all__ = ["DiffScreen"]
 
 
-class DiffScreen(Screen[None]):
+class DiffScreen(DismissOnce[None]):
     """Compares beside the screen; shows which two, what each cost, and what is different."""
 
     AUTO_FOCUS = "DiffView"

@@ -12,7 +12,6 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input, Static
@@ -21,6 +20,7 @@ from hermes_tui.display import compact
 from hermes_tui.keymap import bindings
 from hermes_tui.own_command import own_command
 from hermes_tui.redact import Redactor
+from hermes_tui.screens.dismissal import Dialog
 from hermes_tui.sessions.export import SUFFIXES
 from hermes_tui.sessions.export.target import suggested_name
 from hermes_tui.widgets.line import Line
@@ -127,7 +127,7 @@ class _Fields(Widget, can_focus=True, inherit_bindings=False):
         self.refresh()
 
 
-class ExportScreen(ModalScreen[Wish]):
+class ExportScreen(Dialog[Wish]):
     """Gives a `Wish`; None when it was left."""
 
     AUTO_FOCUS = "_Fields"

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import Screen
 
 from hermes_tui.aside import aside
 from hermes_tui.clock import Clock
@@ -14,6 +13,7 @@ from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.keymap import bindings
 from hermes_tui.reader import Opened, Reader
+from hermes_tui.screens.dismissal import DismissOnce
 from hermes_tui.watch import Slot
 from hermes_tui.widgets.hints import OF_SEARCHES, Hints, hints_of
 from hermes_tui.widgets.line import Line
@@ -24,7 +24,7 @@ from session_adapters.transcript import Transcript
 __all__ = ["LaneTranscript"]
 
 
-class LaneTranscript(Screen[None]):
+class LaneTranscript(DismissOnce[None]):
     """Reads as the main screen's transcript does, and follows the session."""
 
     AUTO_FOCUS = "TranscriptPane"

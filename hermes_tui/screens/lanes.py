@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from textual import on
 from textual.app import ComposeResult
-from textual.screen import Screen
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.keymap import bindings
+from hermes_tui.screens.dismissal import DismissOnce
 from hermes_tui.screens.lane_operations import Doing, LaneOperations
 from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.lanes.facts import lane_blocks, lane_row
@@ -33,7 +33,7 @@ stays."""
 _OPERATIONS = {"reset", "suspend", "resume", "mark", "clear", "prune", "undo"}
 
 
-class LanesScreen(LaneOperations, Screen[None]):
+class LanesScreen(LaneOperations, DismissOnce[None]):
     """Shows what `LaneWatch` finds; asks `Operations` to change it."""
 
     AUTO_FOCUS = "LaneTable"

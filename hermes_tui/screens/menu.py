@@ -10,11 +10,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.geometry import Size
-from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 
 from hermes_tui.keymap import bindings
+from hermes_tui.screens.dismissal import Dialog
 from hermes_tui.widgets.cells import fit, width_of
 from hermes_tui.widgets.line import Line
 
@@ -95,7 +95,7 @@ class _Choices(Widget, can_focus=True, inherit_bindings=False):
         self.refresh()
 
 
-class MenuScreen(ModalScreen[str]):
+class MenuScreen(Dialog[str]):
     """Gives the key of what was chosen; None when it was left."""
 
     AUTO_FOCUS = "_Choices"

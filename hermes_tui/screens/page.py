@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from textual.app import ComposeResult
-from textual.screen import Screen
 
+from hermes_tui.screens.dismissal import DismissOnce
 from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.page import Block, Page
@@ -14,7 +14,7 @@ from hermes_tui.widgets.page import Block, Page
 __all__ = ["PageScreen"]
 
 
-class PageScreen(Screen[None]):
+class PageScreen(DismissOnce[None]):
     """Subclass, give `blocks` and a heading."""
 
     AUTO_FOCUS = "Page"

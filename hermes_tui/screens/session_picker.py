@@ -12,13 +12,13 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.strip import Strip
 from textual.widget import Widget
 from textual.widgets import Input
 
 from hermes_tui.display import age, safe
 from hermes_tui.keymap import bindings
+from hermes_tui.screens.dismissal import Dialog
 from hermes_tui.widgets.cells import fit, pad, width_of
 from hermes_tui.widgets.line import Line
 from hermes_tui.widgets.session_rows import project_of
@@ -115,7 +115,7 @@ class _Found(Widget, inherit_bindings=False):
                 self.post_message(self.Clicked())
 
 
-class SessionPicker(ModalScreen["SessionSummary | None"]):
+class SessionPicker(Dialog["SessionSummary | None"]):
     """Gives the session that was chosen; None when it was left."""
 
     AUTO_FOCUS = "Input"

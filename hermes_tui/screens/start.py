@@ -111,7 +111,7 @@ class StartScreen(AgreementScreen[Agreed]):
 
     @property
     def _typing(self) -> bool:
-        return self.focused is self.query_one(Input)
+        return isinstance(self.focused, Input)
 
     # Actions -----------------------------------------------------------------------------------------------
 

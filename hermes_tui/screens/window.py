@@ -5,13 +5,13 @@ from __future__ import annotations
 from textual import on
 from textual.app import ComposeResult
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from hermes_tui.config import Window
 from hermes_tui.display import safe
 from hermes_tui.errors import ValidationError
 from hermes_tui.keymap import bindings
+from hermes_tui.screens.dismissal import Dialog
 from hermes_tui.sessions.context import parse_window
 from hermes_tui.widgets.line import Line
 
@@ -21,7 +21,7 @@ _LONGEST = 60
 _HELP = "buffer_window:N messages, token_window:N tokens, summary_buffer:N tokens"
 
 
-class WindowScreen(ModalScreen[Window | None]):
+class WindowScreen(Dialog[Window | None]):
     """Gives the window that was typed; None when it was left."""
 
     AUTO_FOCUS = "Input"

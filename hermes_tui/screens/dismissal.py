@@ -1,0 +1,24 @@
+"""Screens that are left once, however many keys that leave them come in one read of the terminal."""
+
+from __future__ import annotations
+
+from textual.await_complete import AwaitComplete
+from textual.screen import ModalScreen, Screen, ScreenResultType
+
+__all__ = ["Dialog", "DismissOnce"]
+
+
+class DismissOnce(Screen[ScreenResultType]):
+    """Base of every screen that is left by a key.
+
+    A second key may have been on its way to the screen when the first one dismissed it. Textual would take the screen
+    below away for it, or end the program where there is none.
+    """
+
+    def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
+        """Leave, unless the screen is left already or another one is above it."""
+        return AwaitComplete() if self.app.screen is not self else super().dismiss(result)
+
+
+class Dialog(ModalScreen[ScreenResultType], DismissOnce[ScreenResultType]):
+    """Base of every screen that stands in front of another. Its style sheet is that of its first base."""

@@ -1,0 +1,120 @@
+"""No sequence of keys ends the program, several in one read among them.
+
+`HERMES_TUI_KEYS=20000` presses so many, from a seed that is printed; in CI it is always the same one.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from textual import events
+from textual.keys import _character_to_key
+from textual.pilot import Pilot
+
+from hermes_tui.app import HermesApp
+from hermes_tui.clock import Clock
+from hermes_tui.config import Config
+from hermes_tui.demo import STATIC_NOW
+from hermes_tui.demo.home import environment_of, prepare, write_home
+from hermes_tui.demo.live import LiveWriter
+from hermes_tui.paths import log_file
+from hermes_tui.sessions.manager import SessionManager
+from pilots import screen_text, toasts, until
+
+KEYS = int(os.environ.get("HERMES_TUI_KEYS", "300"))
+SEED = 5 if os.environ.get("CI") else random.SystemRandom().randrange(1 << 32)
+LEFT_OUT = "pqv"
+"""Quit, and what hands the terminal to another program."""
+CHARACTERS = [chr(code) for code in range(33, 127) if chr(code) not in LEFT_OUT]
+NAMED = (
+    *["enter"] * 12, *["escape"] * 8, "up", "down", "left", "right", "pageup", "pagedown", "home", "end", "tab",
+    "shift+tab", "backspace", "delete", "ctrl+r", "ctrl+s", "ctrl+u", "ctrl+p", "ctrl+n", "ctrl+d",
+    "ctrl+w", "f1", "f5", "space",
+)  # fmt: skip
+TYPED = {"enter": "\r", "tab": "\t", "space": " ", "escape": "\x1b", "backspace": "\x7f"}
+SIZES = ((80, 24), (40, 15), (120, 40), (160, 48), (200, 60), (20, 5))
+
+
+@pytest.fixture
+def demo_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HermesApp]:
+    """The program on the demo home, with nothing on the path that it could start."""
+    home = tmp_path / "demo"
+    prepare(home)
+    write_home(home, STATIC_NOW)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    app = HermesApp(
+        SessionManager(environment_of(home), cache_dir=tmp_path / "cache"), Config(), clock=Clock(STATIC_NOW)
+    )
+    # Chosen by name in the palette, it would end the program as it should.
+    monkeypatch.setattr(app, "exit", lambda *_: None)
+    yield app
+
+
+def press_at_once(app: HermesApp, keys: Sequence[str]) -> None:
+    """As one read of the terminal gives them: all are on their way before the first is obeyed."""
+    for key in keys:
+        name = key if len(key) > 1 else _character_to_key(key)
+        app.post_message(events.Key(name, TYPED.get(key, key if len(key) == 1 else None)))
+
+
+async def looked(pilot: Pilot[None], app: HermesApp) -> None:
+    await until(pilot, lambda: app.main.snapshot.places, 60)
+
+
+@pytest.mark.parametrize(
+    "bursts",
+    [
+        [["S"], ["1", "1"]],
+        [["enter"], ["y"], ["m", "m"]],
+        [["y"], ["escape", "escape", "q"]],
+        [["L"], ["E"], ["enter", "enter"]],
+        [["L"], ["E", "enter", "enter"]],
+        [["L", "E", "enter", "enter"]],
+        [["colon"], ["c", "o", "s", "t", "enter", "enter", "escape"]],
+        [["e", "enter", "enter"], ["escape", "escape"]],
+        [["r", "r", "y", "y"], ["escape", "escape"]],
+        [["d"], ["escape", "escape", "escape"]],
+    ],
+    ids=lambda bursts: " ".join("".join(burst) for burst in bursts),
+)
+async def test_keys_that_choose_twice_choose_once(demo_app: HermesApp, bursts: list[list[str]]) -> None:
+    async with demo_app.run_test(size=(120, 40), notifications=True) as pilot:
+        await looked(pilot, demo_app)
+        for burst in bursts:
+            press_at_once(demo_app, burst)
+            await pilot.pause()
+        assert demo_app.is_running
+        assert screen_text(pilot).strip()
+
+
+@pytest.mark.timeout(60 + KEYS)
+async def test_no_keys_end_the_program(demo_app: HermesApp, tmp_path: Path) -> None:
+    print(f"HERMES_TUI_KEYS={KEYS}, seed {SEED}")
+    chance = random.Random(SEED)
+    pressed: list[list[str]] = []
+    writer = LiveWriter(demo_app.manager.environment.home, STATIC_NOW, interval=0.3)
+    async with demo_app.run_test(size=(120, 40), notifications=True) as pilot:
+        await looked(pilot, demo_app)
+        writer.start()
+        count = 0
+        while count < KEYS:
+            burst = [
+                chance.choice(CHARACTERS) if chance.random() < 0.7 else chance.choice(NAMED)
+                for _ in range(chance.randint(1, 5))
+            ]
+            pressed = [*pressed[-20:], burst]
+            press_at_once(demo_app, burst)
+            count += len(burst)
+            if chance.random() < 0.03:
+                await pilot.resize_terminal(*chance.choice(SIZES))
+            await pilot.pause()
+            assert demo_app._exception is None, pressed
+        writer.stop()
+        assert writer.failure is None
+        assert demo_app.is_running
+        assert not [text for text in toasts(pilot) if "nexpected" in text]
+    assert not log_file().exists()

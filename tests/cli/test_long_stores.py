@@ -22,6 +22,11 @@ def _rows(path: Path) -> list[dict[str, Any]]:
     return found
 
 
+def _with_log(path: Path) -> bytes:
+    log = path.with_name(path.name + "-wal")
+    return path.read_bytes() + (log.read_bytes() if log.exists() else b"")
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(("agent", "home"), HOMES, ids=lambda part: part.replace("/", "-"))
 def test_what_was_added_is_there_and_no_file_is_gone(agent: str, home: str, shape: str, tmp_path: Path) -> None:
@@ -30,7 +35,7 @@ def test_what_was_added_is_there_and_no_file_is_gone(agent: str, home: str, shap
     before = {path.relative_to(sample) for path in sample.rglob("*")}
     kept = {path.relative_to(long.home) for path in long.home.rglob("*")}
     assert before <= kept
-    contents = {path: path.read_bytes() for path in {one.path for one in long.added}}
+    contents = {path: _with_log(path) for path in {one.path for one in long.added}}
     by_text: dict[str, set[str]] = {}
     for one in long.added:
         assert one.text.split()[0].encode() in contents[one.path]

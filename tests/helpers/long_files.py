@@ -58,7 +58,10 @@ def _claude(lines: Lines) -> None:
         return made | {"type": "user", "isMeta": True, "message": {"role": "user", "content": f"Caveat: {text}"}}
 
     put = link(first, "parentUuid", record, first["uuid"])
-    lines.put(put, lines.rows[0] if first is root else first)
+    rows = lines.rows
+    # Before names too; but a queued prompt, which tells when a session began, is never behind its records.
+    queued = [at for at, row in enumerate(rows[: rows.index(root)]) if row["type"] == "queue-operation"]
+    lines.put(put, rows[queued[-1] + 1 if queued else 0] if first is root else first)
 
 
 def _claude_turns(lines: Lines, chain: list[Record]) -> None:

@@ -53,7 +53,8 @@ def _lengthen(lines: Lines, meta: Record, start: int) -> dict[int, int]:
     lines.added.append(Added(lines.path, rows[0], text))
     place = sum(row.get("type") == "session_meta" or "record_type" in row or row is rows[0] for row in rows[:2])
     prompts = [number for number, row in enumerate(rows) if _is_prompt(row)]
-    lines.put(_front(meta["id"], rows), rows[prompts[0] + 1 if lines.shape.early and prompts else place])
+    copied = rows[place - 1].get("payload", {}).get("id", meta["id"])
+    lines.put(_front(copied, rows), rows[prompts[0] + 1 if lines.shape.early and prompts else place])
     lines.put(_turns(lines.shape, meta["id"], rows))
     old = {id(row): row["ordinal"] for row in rows if "ordinal" in row}
     moved = {}

@@ -38,6 +38,12 @@ class Plain(NamedTuple):
     cwd: str | None = None
     archived: bool = False
     parent: str | None = None
+    created: int | None = None
+    """Milliseconds; None where the store has no time of it."""
+    model: str | None = None
+    """The one that was chosen."""
+    more: tuple[int, int] = (0, 0)
+    """Tokens read from a cache, and those of thinking; only documents have them."""
 
 
 def rows(path: Path, query: str, scratch: Path) -> list[tuple[Any, ...]]:
@@ -91,6 +97,8 @@ def chats(home: Path, scratch: Path) -> dict[str, Plain]:
             [blob_said(blobs[name]) for name in order],
             named.get("title") or meta["name"],
             directory[1].decode() if directory else None,
+            created=meta["createdAt"],
+            model=meta.get("lastUsedModel"),
         )
     return found
 
@@ -158,7 +166,12 @@ def composers(home: Path, scratch: Path) -> dict[str, Plain]:
             parent = composer.get("subagentInfo", {}).get("parentComposerId")
             archived = bool(composer.get("isArchived"))
             said = list(map(bubble_said, bubbles))
-            found[id_] = Plain("composer", said, composer["name"], uri or listed.get(id_), archived, parent)
+            cwd = uri or listed.get(id_)
+            chosen = (composer.get("modelConfig") or {}).get("modelName")
+            model = None if chosen == "default" else chosen
+            found[id_] = Plain(
+                "composer", said, composer["name"], cwd, archived, parent, composer["createdAt"], model
+            )
     return found
 
 
@@ -202,16 +215,21 @@ def document(home: Path, scratch: Path) -> dict[str, Plain]:
     if not path.exists():
         return {}
     found: dict[str, Plain] = {}
-    for id_, title, cwd in rows(path, "SELECT id, title, cwd FROM sessions", scratch):
+    for id_, title, cwd, created, model in rows(
+        path, "SELECT id, title, cwd, created_at, model FROM sessions", scratch
+    ):
         query = (
             "SELECT role, content, thinking, tool_calls, tool_name, model, input_tokens, output_tokens"
             f" FROM messages WHERE session_id = {id_} ORDER BY created_at, id"
         )
         said = []
-        for role, content, thinking, calls, tool, model, fresh, written in rows(path, query, scratch):
+        for role, content, thinking, calls, tool, used, fresh, written in rows(path, query, scratch):
             asked = tuple((call["name"], call["arguments"]) for call in json.loads(calls or "[]"))
             results = ((tool, content),) if tool else ()
             text = "" if tool else content
-            said.append(Said(role, text, thinking or "", asked, results, model, (fresh or 0, written or 0)))
-        found[str(id_)] = Plain("document", said, title or "", cwd)
+            said.append(Said(role, text, thinking or "", asked, results, used, (fresh or 0, written or 0)))
+        query = f"SELECT sum(cached_tokens), sum(thinking_tokens) FROM messages WHERE session_id = {id_}"
+        ((cached, thought),) = rows(path, query, scratch)
+        more = (cached or 0, thought or 0)
+        found[str(id_)] = Plain("document", said, title or "", cwd, created=created, model=model, more=more)
     return found

@@ -39,6 +39,10 @@ class Plain(NamedTuple):
     archived: bool
     created: int
     lines: list[Line]
+    fork: str | None = None
+    """What 2.x notes of the session that this one was forked from."""
+    model: str | None = None
+    """The one that was chosen."""
 
 
 def data_folder(home: Path) -> Path:
@@ -90,6 +94,8 @@ def _from_rows(path: Path, table: str, row: dict[str, Any]) -> Plain:
         row["time_archived"] is not None,
         row["time_created"],
         lines,
+        row.get("fork_session_id"),
+        json.loads(row["model"])["id"] if row.get("model") else None,
     )
 
 

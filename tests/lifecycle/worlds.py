@@ -15,7 +15,7 @@ from hermes_tui.lifecycle.operations import Audit, Operations, Outcome, Plan, Re
 from oracle.hermes import Oracle, oracle_python
 from session_adapters.base import Environment
 
-__all__ = ["ANA", "BOB", "KEY", "NOON", "World", "gateway"]
+__all__ = ["ANA", "BOB", "KEY", "NOON", "OperatedHome", "World", "gateway"]
 
 NOON = datetime(2026, 7, 21, 12)
 ANA: Mapping[str, Any] = {
@@ -56,19 +56,66 @@ def gateway(home: Path, python: Path | None = None) -> Iterator[subprocess.Popen
             process.kill()
 
 
-class World:
+class OperatedHome:
+    """A user's home with a Hermes store that our operations work on, and plain SQL to see what came of it."""
+
+    def __init__(self, user_home: Path) -> None:
+        self.user_home = user_home
+        self.home = user_home / ".hermes"
+        self.environment = Environment(home=user_home)
+        self.audit = Audit(user_home / "audit.jsonl")
+        self.operations = Operations(self.environment, audit=self.audit)
+
+    def plan(self, kind: str, key: str = KEY, **more: Any) -> Plan:
+        """A plan of ours."""
+        return self.operations.plan(Request(kind=kind, key=key, **more))  # type: ignore[arg-type]
+
+    def apply(self, kind: str, key: str = KEY, **more: Any) -> Outcome:
+        """Planned and applied."""
+        plan = self.plan(kind, key, **more)
+        assert not plan.refusal, plan.refusal
+        return self.operations.apply(plan)
+
+    def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Plain SQL on the store, beside everybody else."""
+        connection = sqlite3.connect(self.home / "state.db", timeout=10)
+        try:
+            with connection:
+                return connection.execute(statement, values).fetchall()
+        finally:
+            connection.close()
+
+    def row(self, session_id: str) -> dict[str, Any]:
+        """A session's row."""
+        connection = sqlite3.connect(self.home / "state.db", timeout=10)
+        connection.row_factory = sqlite3.Row
+        try:
+            found = connection.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
+            return dict(found) if found else {}
+        finally:
+            connection.close()
+
+    def mirror(self) -> dict[str, Any]:
+        """`sessions.json` without its notes."""
+        found = json.loads((self.home / "sessions" / "sessions.json").read_text())
+        return {key: value for key, value in found.items() if not key.startswith("_")}
+
+    def table(self) -> dict[str, Any]:
+        """The routing table."""
+        return {
+            key: json.loads(text) for key, text in self.sql("SELECT session_key, entry_json FROM gateway_routing")
+        }
+
+
+class World(OperatedHome):
     """One home: `hermes` is the gateway that has it in memory, `operations` are ours."""
 
     def __init__(self, hermes: Oracle, folder: Path) -> None:
-        self.user_home = folder
-        self.home = folder / ".hermes"
+        super().__init__(folder)
         self.hermes = hermes
         hermes.close_store()
         hermes.home_is(self.home)
         self.moment = NOON
-        self.environment = Environment(home=folder)
-        self.audit = Audit(folder / "audit.jsonl")
-        self.operations = Operations(self.environment, audit=self.audit)
 
     def keep_time(self) -> None:
         """From now on our operations have the clock of the lanes, which begins as the real one."""
@@ -105,46 +152,6 @@ class World:
         self.moment += timedelta(seconds=seconds)
         self.hermes.now(self.moment)
 
-    def plan(self, kind: str, key: str = KEY, **more: Any) -> Plan:
-        """A plan of ours."""
-        return self.operations.plan(Request(kind=kind, key=key, **more))  # type: ignore[arg-type]
-
-    def apply(self, kind: str, key: str = KEY, **more: Any) -> Outcome:
-        """Planned and applied."""
-        plan = self.plan(kind, key, **more)
-        assert not plan.refusal, plan.refusal
-        return self.operations.apply(plan)
-
     def audited(self) -> Record:
         """What our log has of the latest operation."""
         return self.audit.operations()[-1].begun
-
-    def sql(self, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Plain SQL on the store, beside everybody else."""
-        connection = sqlite3.connect(self.home / "state.db", timeout=10)
-        try:
-            with connection:
-                return connection.execute(statement, values).fetchall()
-        finally:
-            connection.close()
-
-    def row(self, session_id: str) -> dict[str, Any]:
-        """A session's row."""
-        connection = sqlite3.connect(self.home / "state.db", timeout=10)
-        connection.row_factory = sqlite3.Row
-        try:
-            found = connection.execute("SELECT * FROM sessions WHERE id = ?", (session_id,)).fetchone()
-            return dict(found) if found else {}
-        finally:
-            connection.close()
-
-    def mirror(self) -> dict[str, Any]:
-        """`sessions.json` without its notes."""
-        found = json.loads((self.home / "sessions" / "sessions.json").read_text())
-        return {key: value for key, value in found.items() if not key.startswith("_")}
-
-    def table(self) -> dict[str, Any]:
-        """The routing table."""
-        return {
-            key: json.loads(text) for key, text in self.sql("SELECT session_key, entry_json FROM gateway_routing")
-        }

@@ -3,8 +3,8 @@
     with RealGateway(home, "session_reset: {mode: idle, idle_minutes: 0.05}") as gateway:
         assert gateway.say("+15550001", "W1 hello").words == ["W1"]    # what the model was shown in that lane
         gateway.say("room", "W2", user="+15550002")                    # a group: `user` says who writes
-        gateway.send("+15550001", "W3 HOLD"); gateway.await_turn()     # a turn that runs …
-        gateway.let_go()                                               # … until the model may answer
+        gateway.begin_turn("+15550001", "W3")                          # a turn that runs …
+        gateway.end_turns()                                            # … until the model may answer
         gateway.stop(); gateway.start()                                # also kill, halt and proceed
 
 Real are `hermes gateway run`, its session store, lanes, locks, agents, commands and watchers. The model is a mock
@@ -38,7 +38,12 @@ __all__ = ["GatewayError", "RealGateway", "Reply", "direct_lane", "group_lane"]
 
 PATIENCE = 60.0
 """Seconds for anything to come, on a machine that is busy with other tests."""
+_ZONE = {name: os.environ[name] for name in ("TZ",) if name in os.environ}
+"""The caller's, as it was before the tests got surroundings of their own: lanes have local times."""
 _MODEL = "mock-model"
+_UP = b"Press Ctrl+C to stop"
+"""The last line of a start in the log. Its state is `running` and its port open a second before: until then it keeps
+messages back, and after a clean end it has not read its index yet."""
 _LAUNCH = """
 import ctypes, os, signal, sys
 if sys.platform == "linux":
@@ -56,6 +61,7 @@ platform_toolsets: {{bluebubbles: []}}
 memory: {{memory_enabled: false, user_profile_enabled: false}}
 onboarding: {{seen: {{profile_build_offered: true, busy_input_prompt: true}}}}
 security: {{tirith_enabled: false}}
+gateway: {{restart_loop_guard: {{max_restarts: 0}}}}
 {settings}
 """
 _VARIABLES = """\
@@ -114,7 +120,7 @@ class RealGateway:
         self.settings = settings
         """Read at the next start."""
         self._outbox: list[_Sent] = []
-        self._held: list[threading.Event] = []
+        self._held: dict[str, threading.Event] = {}
         self._process: subprocess.Popen[bytes] | None = None
         # Bound and never listening, it keeps the port from others and does not stand in the gateway's way.
         self._reserved = socket.socket()
@@ -151,9 +157,13 @@ class RealGateway:
         return self._process.pid
 
     def start(self) -> None:
-        """Start it and wait until it takes messages. The configuration is written anew before."""
-        assert self._process is None, "it runs already"
+        """Start it and wait until it has gone on with what was interrupted, and takes messages.
+
+        The configuration is written anew before."""
+        if self._process is not None:
+            raise GatewayError("it runs already")
         self._configure()
+        before = len(self._log())
         command = [
             str(oracle_python()),
             "-I",
@@ -170,8 +180,8 @@ class RealGateway:
                     "PATH": os.environ["PATH"],
                     "HOME": str(self.home),
                     "HERMES_HOME": str(self.store),
-                    "TZ": "UTC",
                     "LC_ALL": "C.UTF-8",
+                    **_ZONE,
                 },
                 cwd=self.home,
                 stdin=subprocess.DEVNULL,
@@ -179,14 +189,12 @@ class RealGateway:
                 stderr=output,
                 start_new_session=True,
             )
-        self.until(self._takes_messages, "takes messages")
+        self.until(lambda: _UP in self._log()[before:], "has started")
 
-    def _takes_messages(self) -> bool:
-        if self.state().get("pid") != self.pid or self.state().get("gateway_state") != "running":
-            return False
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port), 1):
-            return True
-        return False
+    def _log(self) -> bytes:
+        with contextlib.suppress(FileNotFoundError):
+            return (self.store / "logs" / "gateway.log").read_bytes()
+        return b""
 
     def _configure(self) -> None:
         self.store.mkdir(parents=True, exist_ok=True)
@@ -286,24 +294,25 @@ class RealGateway:
         """Where what comes from now on begins."""
         return len(self._outbox)
 
-    def await_turn(self) -> None:
-        """Wait until a message with the word HOLD has reached the model, which then keeps its answer back."""
-        self.until(lambda: self._held, "asks the model to HOLD")
+    def begin_turn(self, chat: str, text: str, *, user: str = "") -> int:
+        """Send a message whose turn runs until `end_turns`, and wait until it does; the position is for `reply`."""
+        held = f"HOLD{len(self._held) + 1}"
+        position = self.send(chat, f"{text} {held}", user=user)
+        self.until(lambda: held in self._held, f"asks the model to {held}")
+        return position
 
-    def let_go(self) -> None:
-        """The model answers what it kept back."""
-        while self._held:
-            self._held.pop().set()
+    def end_turns(self) -> None:
+        """The model answers what it kept back, and what of it Hermes asks again."""
+        for event in list(self._held.values()):
+            event.set()
 
     def take(self, chat: str, text: str) -> None:
         """A message of the gateway's, from the bridge."""
         self._outbox.append(_Sent(chat, text))
 
-    def hold(self) -> None:
+    def hold(self, name: str) -> None:
         """Keep an answer of the model's back."""
-        event = threading.Event()
-        self._held.append(event)
-        event.wait(2 * PATIENCE)
+        self._held.setdefault(name, threading.Event()).wait(6 * PATIENCE)
 
 
 def _answered(texts: list[str], expect: str) -> bool:
@@ -377,8 +386,8 @@ class _Model(_Handler):
         system = " ".join(_text_of(one.get("content")) for one in messages if one["role"] == "system")
         if "title" in system.lower()[:400] and len(messages) < 4 and not tools:
             return f"A title {time.time_ns() % 100000}"
-        if users and "HOLD" in users[-1]:
-            self.server.gateway.hold()
+        if held := re.search(r"HOLD\d+", users[-1] if users else ""):
+            self.server.gateway.hold(held[0])
         return f"REPLY; I have seen {' '.join(_words(' '.join(users))) or 'nothing'}"
 
     def _stream(self, base: dict[str, Any], text: str, usage: dict[str, int]) -> None:

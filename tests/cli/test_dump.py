@@ -38,11 +38,10 @@ def _every(left_out: Container[tuple[str, str]]) -> list[Any]:
     ]
 
 
-# Open: Claude's `updatedAt` moves with lines that are no messages. Copilot's sub-agents in the middle of a long file
-# are in no quick list and no report. omp's `model_usage` and Pi's `usage` name no model. An OpenClaw session that was
-# rewound is as old as its first message, not as its first window.
+# Open: Copilot's sub-agents in the middle of a long file are in no quick list and no report. omp's `model_usage` and
+# Pi's `usage` name no model. An OpenClaw session that was rewound is as old as its first message, not as its first
+# window.
 _FIELDS_OPEN = {
-    ("claude", "home"),
     ("copilot", "home"),
     ("omp", "home-hard"),
     ("openclaw", "home"),

@@ -160,7 +160,8 @@ class Tally:
 
     def _facts(self, record: Brief) -> None:
         if record.type != "cost":
-            self._time(record, conversation=record.type != "session")
+            silent = record.type == "session" or (record.kind == "system" and system_said(record) is None)
+            self._time(record, conversation=not silent)
         if record.cwd and record.cwd != self.cwd:
             self.cwd = record.cwd
             self._cwds[record.cwd] = None

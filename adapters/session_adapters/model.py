@@ -246,7 +246,8 @@ class SessionSummary(_Record, frozen=True):
     """Where the conversation was held (cli, telegram, cron …), as the agent names it."""
     profile: str | None = None
     preview: str = ""
-    """The first prompt; one line, at most 200 characters."""
+    """The first prompt of the session's own, on the branch where it goes on; one line, at most 200 characters. Of a
+    fork in which nothing was asked yet its parent's."""
     live: bool = False
     """A process has the session open now."""
     status: str | None = None

@@ -55,7 +55,10 @@ def test_a_session_is_what_the_reference_reader_says(name: str, want: dict[str, 
     said = [m for m in session.messages if m.role == "assistant" and m.kind == "message"]
     tokens = want["tokens_owned"]
     assert [m.content for m in session.messages if m.is_prompt] == want["user_prompts"]
-    assert summary.preview == want["first_prompt"]
+    (parent,) = {want["forked_from"], *want.get("shares_messages_with", ())} - {None} or {None}
+    theirs = [prompt for _, one in EXPECTED if one["id"] == parent for prompt in one["user_prompts"]]
+    own = [prompt for prompt in want["user_prompts"] if prompt not in theirs]
+    assert summary.preview == own[0]
     assert summary.title == (want["custom_title"] or want["ai_title"] or want["first_prompt"])
     assert len(said) == want["assistant_messages"]
     assert summary.tool_call_count == want["tool_calls"] == sum(len(m.tool_calls) for m in session.messages)

@@ -214,6 +214,16 @@ def test_rows_of_a_shared_id_are_in_both_sessions_and_nobodys(sample: HectorAdap
             assert "assistant" not in repr((message.id, message.model, message.content, message.usage_key))
 
 
+def test_a_shared_row_is_found_once(sample: HectorAdapter) -> None:
+    first, second = (get(sample, key) for key in SHARED)
+    source = sample.find(second.session_id)
+    assert source is not None
+    for session_id in (None, *SHARED):
+        texts = list(sample.texts(source, lambda problem: None, session_id))
+        rows = [text.session_id for text in texts if text.prose == first.messages[0].content]
+        assert rows == ([] if session_id == second.session_id else [first.session_id])
+
+
 def test_orphans_are_sessions_and_say_so(sample: HectorAdapter) -> None:
     for name, count in V1["orphans"].items():
         session = get(sample, f"@deleted/{name}")

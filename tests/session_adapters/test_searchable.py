@@ -131,7 +131,9 @@ def test_texts_are_those_of_the_sessions(agent: str, relative: Path, store: Call
     sources = list(adapter.sources(ignore))
     assert sources
     for source in sources:
-        whole = [text for session in sessions(adapter, source) for text in expected(session)]
+        # Rows that two of Hector's sessions share are found in the one that counts them.
+        counted = [one for one in sessions(adapter, source) if not one.raw.get("sharedMessages")]
+        whole = [text for session in counted for text in expected(session)]
         assert list(adapter.texts(source, ignore)) == whole
         assert said(list(adapter.texts(source, ignore, prose_only=True))) == said(whole)
         reader = adapter.text_reader(source)

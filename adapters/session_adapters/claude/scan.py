@@ -60,6 +60,7 @@ class Tally:
         self._version: str | None = None
         self._entrypoint: str | None = None
         self.first_prompt = ""
+        self._own_prompt = ""
         self.subagent = subagent
         self._seen: set[str] = set()
         self._replies: set[str] = set()
@@ -252,6 +253,8 @@ class Tally:
             self._failed = False
             if not self.first_prompt:
                 self.first_prompt = one_line(said.text, _PREVIEW_LENGTH)
+            if not self._own_prompt and not self._copies.has(record):
+                self._own_prompt = one_line(said.text, _PREVIEW_LENGTH)
 
     def _assistant(self, record: Brief, place: str) -> None:
         body = record.message if isinstance(record.message, BriefBody) else None
@@ -346,7 +349,7 @@ class Tally:
             "tool_call_count": self._calls,
             "git_branch": self._branch,
             "source": self._entrypoint,
-            "preview": self.first_prompt,
+            "preview": self._own_prompt or self.first_prompt,
             "error": self._failed,
             "warnings": len(self.damaged),
             "raw": raw,

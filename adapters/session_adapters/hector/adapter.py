@@ -31,6 +31,7 @@ from session_adapters.hector.reader import Database, File, Reader, Server
 from session_adapters.hector.tally import Tally, database_summaries, shown
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.searchable import Text
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
@@ -215,6 +216,21 @@ class HectorAdapter(Adapter):
             raise SessionMissing(f"hector session {session_id} is not in {source.path}") from error
         except (DatabaseUnreadable, OSError) as error:
             raise SessionUnreadable(f"cannot read hector session {session_id} in {source.path}: {error}") from error
+
+    def texts(
+        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
+    ) -> Iterator[Text]:
+        """See `Adapter.texts`. Rows that several sessions share are found in the one that counts them."""
+        for one in self._ids(source, report) if session_id is None else [session_id]:
+            if not self._is_counted_elsewhere(source, one):
+                yield from super().texts(source, report, one, prose_only=prose_only)
+
+    def _is_counted_elsewhere(self, source: Source, session_id: str) -> bool:
+        try:
+            parts = _parts(source, session_id)
+            return visit(self._database(source), parts, lambda layout, facts: facts.counted_elsewhere)
+        except (SessionGone, SessionMissing, DatabaseUnreadable, OSError):
+            return False  # `Adapter.texts` says so
 
     def memory(self, summary: SessionSummary) -> Memory | None:
         """See `Adapter.memory`. Version 2 files a session under an app, whose agents share it."""

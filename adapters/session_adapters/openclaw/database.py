@@ -51,7 +51,17 @@ class Facts(NamedTuple):
 def sessions_of(
     connection: apsw.Connection, schema: Schema, note: Note, wanted: str | None = None
 ) -> Iterator[Facts]:
-    """Every session, or those of the key that `wanted` (a key, or the id of a window) belongs to."""
+    """Every session once, or those of the key that `wanted` (a key, or the id of a window) belongs to."""
+    given: set[str] = set()
+    for one in _sessions_of(connection, schema, note, wanted):
+        if one.id in given:  # a page that stands twice
+            note(f"session {one.id}", "the database has it more than once, one of them is left out")
+        else:
+            given.add(one.id)
+            yield one
+
+
+def _sessions_of(connection: apsw.Connection, schema: Schema, note: Note, wanted: str | None) -> Iterator[Facts]:
     owner = None if wanted is None else _owner(connection, schema, wanted)
     nodes = _nodes(connection, schema, note, owner)
     windows: dict[str, list[Window]] = {}

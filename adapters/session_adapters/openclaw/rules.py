@@ -159,13 +159,9 @@ class ClawFile(ClawShape, TreeFile):
 class ClawTally(ClawShape, Tally):
     """What a list shows of a session."""
 
-    def take(self, record: Any) -> int | None:
-        """See `Tally.take`."""
-        before = self.first_prompt
-        index = super().take(record)
-        if self.first_prompt is not before:
-            self.first_prompt = asked(self.first_prompt)
-        return index
+    def prompt(self, record: Entry, index: int) -> str:
+        """See `Tally.prompt`."""
+        return asked(super().prompt(record, index))
 
     def brief(self, entry: Entry) -> Brief:
         """See `Tally.brief`; differs from Pi's where `show` does."""

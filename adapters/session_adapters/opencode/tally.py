@@ -26,6 +26,7 @@ class Tally:
         self.calls = 0
         self.warnings = 0
         self.prompt = ""
+        self.own_prompt = ""
         self.newest: datetime | None = None
         self.copied = 0
         self.rewound = 0
@@ -58,6 +59,8 @@ class Tally:
                 self._waiting = True
                 self.failed = False
                 self.prompt = self.prompt or unquoted(message.content[:4000])
+                if not message.inherited:
+                    self.own_prompt = self.own_prompt or unquoted(message.content[:4000])
             elif message.role == "assistant":
                 self.turns += self._waiting
                 self._waiting = False
@@ -106,7 +109,7 @@ class Tally:
             agent="opencode",
             session_id=facts.id,
             title=one_line(facts.title) or one_line(self.prompt),
-            preview=one_line(self.prompt, 200),
+            preview=one_line(self.own_prompt or self.prompt, 200),
             created_at=created,
             updated_at=max(created, self.newest or created),
             turn_count=self.turns,

@@ -40,6 +40,8 @@ class Tally(TreeShape):
         self.changed_title = ""
         """Latest title_change."""
         self.first_prompt = ""
+        self._own_prompts: dict[int, str] = {}
+        """What was asked in this session and not in the one it was forked from, a line each."""
         self.first_root = ""
         self.task = ""
         self.warnings = 0
@@ -112,8 +114,11 @@ class Tally(TreeShape):
         return from_epoch(self._first)
 
     def _note_messages(self, record: Entry, index: int, brief: Brief, moment: float | None) -> None:
-        if brief.is_prompt and not self.first_prompt:
-            self.first_prompt = self._text(record, index)
+        if brief.is_prompt:
+            prompt = self.prompt(record, index)
+            self.first_prompt = self.first_prompt or prompt
+            if not self.is_inherited(record.timestamp):
+                self._own_prompts[index] = one_line(prompt, 200)
         if not record.type and record.parent_id is None and not self.first_root:
             self.first_root = self._text(record, index)
         if brief.role == "assistant" and brief.model:
@@ -125,6 +130,10 @@ class Tally(TreeShape):
             self._first = moment
         if (brief.role == "assistant" or brief.is_prompt) and (self._newest is None or moment > self._newest):
             self._newest = moment
+
+    def prompt(self, record: Entry, index: int) -> str:
+        """What an entry asks."""
+        return self._text(record, index)
 
     def _text(self, record: Entry, index: int) -> str:
         return self.show(record, self.tree.nodes[index].id).messages[0].content[:4000]
@@ -176,7 +185,8 @@ class Tally(TreeShape):
     def summary(self, agent: str, session_id: str, **more: Any) -> SessionSummary:
         """The summary; `more` are its further fields."""
         leaf = self.leaf()
-        parts = [self._parts[index] for index in self.tree.path(leaf) if index in self._parts]
+        path = self.tree.path(leaf)
+        parts = [self._parts[index] for index in path if index in self._parts]
         models = sorted(self._models, key=lambda name: (-self._models[name], -self._latest[name]))
         if not models and self._chosen:
             models = [self._chosen]
@@ -190,14 +200,15 @@ class Tally(TreeShape):
         if copied.total:
             raw["inheritedTokens"] = copied.total
             raw["inheritedCostUsd"] = copied_usd
-        newest = from_epoch(self._any)
+        newest, own = from_epoch(self._any), self._own_prompts
+        shown = own if more.get("partial") else path  # where the middle is missing no branch reaches its beginning
         created = started or self.first_time or newest or EPOCH
         answers = [part for part in parts if part.role == "assistant"]
         return SessionSummary(
             agent=agent,
             session_id=session_id,
             title=self.title,
-            preview=one_line(self.first_prompt, 200),
+            preview=next((own[index] for index in shown if index in own), "") or one_line(self.first_prompt, 200),
             created_at=created,
             updated_at=from_epoch(self._newest) or newest or created,
             turn_count=_turns(parts),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from hermes_tui import paths
 from hermes_tui.display import size
+from hermes_tui.replacing import replacing
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -34,7 +35,7 @@ def copy(app: App[Any], text: str) -> str:
         app.copy_to_clipboard(text)
         return f"Copied {size(len(data))}."
     path = paths.private_dir(paths.state_dir()) / "copied.txt"
-    with open(path, "wb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+    with replacing(path) as file:
         file.write(data)
     return f"{size(len(data))} are too much for a terminal's clipboard; they are in {path}"
 

@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, ValidationError, convert, field
 
 from hermes_tui import errors, paths
+from session_adapters.files import read_small
 
 __all__ = ["Config", "Hector", "Price", "Window", "config_file", "load"]
 
@@ -89,16 +90,13 @@ def load(path: Path | None = None) -> Config:
     sentence, for a file that cannot be read, is no TOML or has a setting that there is not."""
     file = config_file() if path is None else path
     try:
-        with file.open("rb") as stream:
-            raw = stream.read(_LIMIT + 1)
+        raw = read_small(file, _LIMIT)
     except FileNotFoundError:
         if path is None and not os.environ.get("HERMES_TUI_CONFIG", "").strip():
             return Config()
         raise _refused(file, "there is no such file") from None
     except OSError as error:
         raise _refused(file, error.strerror or str(error)) from error
-    if len(raw) > _LIMIT:
-        raise _refused(file, "it is longer than a megabyte")
     return _decoded(file, raw)
 
 

@@ -8,6 +8,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
+from hermes_tui.own_files import open_own
 from hermes_tui.paths import private_dir
 
 __all__ = ["is_held", "take"]
@@ -21,7 +22,7 @@ def take(path: Path, patience: float = _BRIEF) -> int | None:
     """A descriptor that holds the lock until it is closed; None when another process has it for longer than
     `patience` seconds. The file is made, for its owner alone. Raises `OSError`."""
     private_dir(path.parent)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    fd = open_own(path, os.O_RDWR | os.O_CREAT)
     with ExitStack() as stack:
         stack.callback(os.close, fd)
         until = time.monotonic() + patience
@@ -38,7 +39,7 @@ def take(path: Path, patience: float = _BRIEF) -> int | None:
 def is_held(path: Path) -> bool:
     """Whether a process holds the lock now. Makes no file; one that cannot be looked at is not held."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = open_own(path)
     except OSError:
         return False
     try:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from hermes_tui import __version__, paths
+from hermes_tui.own_files import open_own
 
 __all__ = ["write_failure"]
 
@@ -27,9 +28,9 @@ def write_failure(error: BaseException) -> Path | None:
     path = paths.log_file()
     try:
         paths.private_dir(path.parent)
-        if path.exists() and path.stat().st_size > _LIMIT:
+        if path.is_file() and path.stat().st_size > _LIMIT:
             path.replace(path.with_suffix(".log.1"))
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        fd = open_own(path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         with os.fdopen(fd, "w", encoding="utf-8", errors="replace") as file:
             file.write(_describe(error))
     except OSError:

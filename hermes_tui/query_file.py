@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hermes_tui import paths
+from hermes_tui.own_files import read_own
 from hermes_tui.replacing import replacing
 
 __all__ = ["QueryFile", "SearchesUnreadable", "tidy"]
@@ -36,7 +37,7 @@ class QueryFile:
     def read(self) -> list[str]:
         """As they stand there; none without a file. Raises `SearchesUnreadable`."""
         try:
-            data = self.path.read_bytes()
+            data = read_own(self.path)
         except FileNotFoundError:
             return []
         except OSError as error:

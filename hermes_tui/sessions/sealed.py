@@ -1,8 +1,8 @@
 """A cache's file: a magic line, then parts that can be read one by one, each proven to be what was written.
 
 Each part is a 16-byte BLAKE2b digest keyed with the fingerprint, its length (8 bytes, little-endian) and its bytes. A
-file that is missing, damaged or of another version of this program counts as absent. Mode 0600 in a directory of mode
-0700, replaced whole.
+file that is missing, damaged, of another version of this program or not ours alone counts as absent. Mode 0600 in a
+directory of mode 0700, replaced whole.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import session_adapters
 from hermes_tui import __version__
+from hermes_tui.own_files import open_own
 from hermes_tui.paths import private_dir
 from hermes_tui.replacing import replacing
 
@@ -31,7 +32,7 @@ def read_part(path: Path, magic: bytes, number: int) -> bytes | None:
     """The part of that number, counted from 0; None when it is not there as it was written. Raises nothing: whoever
     writes is told what is wrong with the place, and reading works without."""
     try:
-        with path.open("rb", buffering=0) as file:
+        with os.fdopen(open_own(path), "rb", buffering=0) as file:
             if file.read(len(magic)) != magic:
                 return None
             size = os.fstat(file.fileno()).st_size

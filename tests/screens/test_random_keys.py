@@ -62,7 +62,7 @@ def press_at_once(app: HermesApp, keys: Sequence[str]) -> None:
 
 
 async def looked(pilot: Pilot[None], app: HermesApp) -> None:
-    await until(pilot, lambda: app.main.snapshot.places, 60)
+    await until(pilot, lambda: app.main.snapshot.places)
 
 
 @pytest.mark.parametrize(

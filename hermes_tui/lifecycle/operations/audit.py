@@ -22,7 +22,7 @@ from hermes_tui import locking, paths
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.operations.plan import Changes, Request
 from hermes_tui.lifecycle.state_db.holders import holder
-from session_adapters.files import read_small
+from hermes_tui.own_files import open_own, read_own
 
 __all__ = ["Audit", "Evidence", "Operation", "OutcomeState", "Record", "new_id"]
 
@@ -137,7 +137,7 @@ class Audit:
         """Every operation, the oldest first. Lines that are torn are passed over: their operations never began.
         Raises `StoreError`."""
         try:
-            raw = read_small(self.path, _LIMIT)
+            raw = read_own(self.path, _LIMIT)
         except FileNotFoundError:
             return []
         except OSError as error:
@@ -164,7 +164,7 @@ class Audit:
     @contextmanager
     def _opened(self) -> Iterator[int]:
         paths.private_dir(self.path.parent)
-        number = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        number = open_own(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND)
         try:
             fcntl.flock(number, fcntl.LOCK_EX)
             yield number

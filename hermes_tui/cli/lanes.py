@@ -112,7 +112,7 @@ def lane_named(found: Board, text: str) -> Lane:
     """The lane of that key, else the only one whose key ends so. Raises `LaneNotFound`."""
     lanes_ = found.lanes
     matching = [one for one in lanes_ if one.key == text]
-    matching = matching or [one for one in lanes_ if text and one.key.endswith(f":{text}")]
+    matching = matching or [one for one in lanes_ if text and one.key.endswith((f":{text}", f";{text}"))]
     if len(matching) == 1:
         return matching[0]
     if not found.profiles:

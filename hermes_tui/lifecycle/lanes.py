@@ -18,8 +18,9 @@ from hermes_tui.lifecycle.gateway_rules import Rules
 from hermes_tui.lifecycle.homes import hermes_homes, no_home_words
 from hermes_tui.lifecycle.index import IndexedLane
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session, key_parts
-from hermes_tui.lifecycle.moments import from_wall
-from hermes_tui.lifecycle.policy import next_reset, policy_words, reset_words
+from hermes_tui.lifecycle.moments import from_wall, wall
+from hermes_tui.lifecycle.policy import next_reset, policy_words, reset_reason, reset_words
+from hermes_tui.lifecycle.routing import Route, route
 from hermes_tui.lifecycle.rows import SessionRow
 from hermes_tui.lifecycle.survey import Survey, survey
 from session_adapters.base import Environment
@@ -27,10 +28,13 @@ from session_adapters.times import from_epoch
 
 __all__ = ["Board", "Earlier", "Lane", "LaneState", "Profile", "board", "lane_of", "lanes"]
 
-LaneState = Literal["live", "suspended", "resume pending", "ended", "no session", "unknown", "unreadable"]
-"""live: the next message goes on with the session, unless the policy says else. ended: its session is closed, so
-that Hermes looks for another or begins one. no session: the database has no row of it (yet). unknown: the database
-cannot be read, and the index says nothing else. unreadable: what the index says cannot be understood."""
+LaneState = Literal[
+    "live", "expired", "compressed", "suspended", "resume pending", "ended", "no session", "unknown", "unreadable"
+]
+"""live: the next message goes on with the session. expired: the policy begins a new one then. compressed: it goes on
+in the session's continuation. ended: its session is closed, so that Hermes looks for another or begins one. no
+session: the database has no row of it (yet). unknown: the database cannot be read, and the index says nothing else.
+unreadable: what the index says cannot be understood."""
 
 
 class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -176,16 +180,24 @@ def lane_of(one: IndexedLane, seen: Survey, now: datetime) -> Lane:
         )
     row = seen.sessions.get(entry.session_id)
     tip = seen.tips.get(entry.session_id, "")
-    ended = row is not None and not row.open and not tip
     chain = [each for each in seen.chains.get(one.key, ()) if each.id not in (entry.session_id, tip)]
     policy = seen.config.policy_of(entry)
     coming = next_reset(entry, policy, now, freshness=seen.config.freshness)
+    goes = route(
+        entry,
+        ended=row is not None and not row.open,
+        tip=tip,
+        reset=reset_reason(entry, policy, wall(now), freshness=seen.config.freshness),
+        recovered=lambda: seen.recovered.get(one.key, ""),
+        starts=seen.has_table and seen.gateway.state == "stopped",
+    )
+    elsewhere = goes.session_id if goes.step in ("compressed", "recovered") else ""
     return Lane(
         profile=seen.home.profile,
         home=str(seen.home.path),
         key=one.key,
         parts=tuple((part.name, part.value) for part in key_parts(one.key, entry.origin)),
-        state=_state(entry, row, ended, unread=bool(seen.unread)),
+        state=_state(entry, row, goes, tip, unread=bool(seen.unread)),
         platform=_platform(entry),
         chat_type=_chat_type(entry),
         chat=_chat(entry),
@@ -203,12 +215,10 @@ def lane_of(one: IndexedLane, seen: Survey, now: datetime) -> Lane:
         model=(entry.model_override or {}).get("model") or (row.model if row else None) or "",
         messages=(row.message_count if row else None) or 0,
         policy=policy_words(policy),
-        resets=f"its session ended ({row.end_reason}), at the next message"
-        if ended and row
-        else reset_words(coming, now),
-        resets_briefly="at the next message" if ended and row else reset_words(coming, now, brief=True),
-        next_reset=coming.at,
-        reset_due=coming.due,
+        resets=_resets(row, goes) or reset_words(coming, now),
+        resets_briefly=_resets(row, goes, brief=True) or reset_words(coming, now, brief=True),
+        next_reset=None if elsewhere else coming.at,
+        reset_due=coming.due and not elsewhere,
         last_reset=_last_reset(entry, chain),
         restarts=seen.restarts.get(one.key, 0),
         end_reason=(row.end_reason if row else None) or "",
@@ -230,16 +240,27 @@ def _chat_type(entry: SessionEntry) -> str:
     return entry.origin.chat_type if entry.origin else entry.chat_type
 
 
-def _state(entry: SessionEntry, row: SessionRow | None, ended: bool, *, unread: bool) -> LaneState:
-    if entry.suspended:
+def _state(entry: SessionEntry, row: SessionRow | None, goes: Route, tip: str, *, unread: bool) -> LaneState:
+    if tip and goes.session_id == tip:
+        return "compressed"
+    if entry.suspended and goes.reason == "suspended":
         return "suspended"
-    if ended:
+    if row is not None and not row.open:
         return "ended"
     if entry.resume_pending:
         return "resume pending"
     if row is None:
         return "unknown" if unread else "no session"
-    return "live"
+    return "expired" if goes.step == "reset" else "live"
+
+
+def _resets(row: SessionRow | None, goes: Route, *, brief: bool = False) -> str:
+    """Where it is not the policy alone that decides."""
+    if goes.step in ("compressed", "recovered"):
+        return "not at the next message" + ("" if brief else f", which goes on in {goes.session_id}")
+    if row is None or row.open:
+        return ""
+    return "at the next message" if brief else f"its session ended ({row.end_reason}), at the next message"
 
 
 def _chat(entry: SessionEntry) -> str:
@@ -268,13 +289,14 @@ def _flags(entry: SessionEntry) -> tuple[str, ...]:
 
 
 def _last_reset(entry: SessionEntry, chain: Sequence[SessionRow]) -> str:
-    """The entry says it of an automatic one; else the end of the session before. Where a conversation was
+    """The entry says it of an automatic one; else the end of the session that ended last. Where a conversation was
     compressed it goes on: that is no reset."""
     if entry.was_auto_reset:
         return entry.auto_reset_reason or "automatic"
     if entry.is_fresh_reset:
         return "asked for"
-    return next((row.end_reason for row in chain if row.end_reason not in (None, "compression")), "") or ""
+    ends = [row for row in chain if row.end_reason not in (None, "compression")]
+    return max(ends, key=lambda row: row.ended_at or 0.0).end_reason or "" if ends else ""
 
 
 def _earlier(row: SessionRow) -> Earlier:

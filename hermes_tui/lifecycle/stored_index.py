@@ -83,7 +83,9 @@ class StoredIndex:
             texts |= {key: value if isinstance(value, str) else json.dumps(value) for key, value in kept.items()}
             table.replace_gateway_routing_entries(texts, scope=self._scope)
         if table is None or self._write_file:
-            notes = self._notes if "_README" in self._notes else {"_README": README, **self._notes}
+            # The note says that the table is what counts: there is none in the document's store.
+            noted = table is None or "_README" in self._notes
+            notes = self._notes if noted else {"_README": README, **self._notes}
             others = {key: _decoded(value) for key, value in kept.items()}
             try:
                 write_index(self.path, {**notes, **written, **others})

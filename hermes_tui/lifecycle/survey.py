@@ -15,7 +15,7 @@ from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.recovery import restart_counts
-from hermes_tui.lifecycle.rows import Rows, SessionRow
+from hermes_tui.lifecycle.rows import Peer, Rows, SessionRow
 from hermes_tui.lifecycle.state_db.access import advice_on
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 
@@ -39,6 +39,8 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     """Session key → restarts in a row during which it was busy; at three it is suspended."""
     tips: Mapping[str, str] = {}
     """Id of a compressed session → the one in which it goes on; Hermes moves the lane there by itself."""
+    recovered: Mapping[str, str] = {}
+    """Session key → the session that Hermes takes up again, for lanes whose own is over."""
     has_table: bool = False
     """Whether the index is in the database (Hermes 0.18.1 and later)."""
     unread: str = ""
@@ -57,6 +59,7 @@ class _Read(msgspec.Struct):
     sessions: dict[str, SessionRow] = {}
     chains: dict[str, list[SessionRow]] = {}
     tips: dict[str, str] = {}
+    recovered: dict[str, str] = {}
     schema: int | None = None
     has_sessions: bool = False
     missing: bool = False
@@ -70,7 +73,7 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
     config = read_gateway_config(home.path)
     home = msgspec.structs.replace(home, sessions=config.sessions_dir)
     file = read_index(home.index_file)
-    read = _read_database(home, file)
+    read = _read_database(home, file, None if config.multiplex_profiles else home.profile)
     restarts, fault = restart_counts(home.path)
     config = config_of_store(home.path, read.schema, read.has_table)
     gateway = gateway_for(home.path, home.profile, home.root, proc)
@@ -84,6 +87,7 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
         sessions=read.sessions,
         chains=read.chains,
         tips=read.tips,
+        recovered=read.recovered,
         notes=tuple(_notes(home, read, file)),
         restarts=restarts,
         has_table=read.has_table,
@@ -92,9 +96,10 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
     )
 
 
-def _read_database(home: HermesHome, file: IndexFile) -> _Read:
+def _read_database(home: HermesHome, file: IndexFile, profile: str | None) -> _Read:
+    """`profile` as in `belongs_to`."""
     try:
-        found = read_database(home.database, lambda connection: _read(Rows.of(connection), file, home.scope))
+        found = read_database(home.database, lambda connection: _read(Rows.of(connection), file, home.scope, profile))
     except DatabaseMissing:
         return _Read(lanes=indexed_lanes((), file, home.scope), missing=True)
     except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
@@ -104,16 +109,19 @@ def _read_database(home: HermesHome, file: IndexFile) -> _Read:
     return found
 
 
-def _read(rows: Rows, file: IndexFile, scope: str) -> _Read:
+def _read(rows: Rows, file: IndexFile, scope: str, profile: str | None) -> _Read:
     lanes = indexed_lanes(rows.routing(), file, scope)
     ids = [lane.entry.session_id for lane in lanes if lane.entry is not None]
     sessions = rows.sessions(ids)
+    over = [one for one in lanes if one.entry and (row := sessions.get(one.entry.session_id)) and not row.open]
+    recovered = {one.key: rows.recovered(one.key, Peer.of_entry(one.entry), profile) for one in over if one.entry}
     compressed = [id_ for id_, row in sessions.items() if row.end_reason == "compression"]
     return _Read(
         lanes=lanes,
         has_table=rows.has_routing,
         sessions=sessions,
         tips={id_: tip for id_ in compressed if (tip := rows.compression_tip(id_))},
+        recovered=recovered,
         chains={lane.key: rows.of_lane(lane.key) for lane in lanes},
         schema=rows.schema,
         has_sessions=bool(rows.columns),

@@ -179,6 +179,25 @@ def test_every_other_operation(run: Lanes) -> None:
     assert run("mark", KEY, "--yes", "--reason", "because")[0] == 2
 
 
+def test_the_end_of_a_key_may_begin_after_a_semicolon(run: Lanes) -> None:
+    """As of a key of iMessage: the address is what people know."""
+    key = "agent:main:bluebubbles:dm:iMessage;-;+15550001"
+    index = run.home / ".hermes" / "sessions" / "sessions.json"
+    members = json.loads(index.read_text())
+    members[key] = members[KEY] | {"session_key": key}
+    index.write_text(json.dumps(members))
+    for name in ("+15550001", "iMessage;-;+15550001", key):
+        assert run.json("show", name)["key"] == key
+    assert run("show", "5550001")[0] == run("show", "nobody")[0] != 0
+
+
+def test_an_expired_lane_is_called_so(run: Lanes) -> None:
+    (run.home / ".hermes" / "config.yaml").write_text("session_reset: {mode: idle, idle_minutes: 60}\n")
+    assert {one["key"]: one["state"] for one in run.json("list")["lanes"]}[KEY] == "expired"
+    assert re.search(rf" expired +at the next message +{KEY}\n", run("list")[1])
+    assert "  state          expired\n" in run("show", KEY)[1]
+
+
 def test_json_of_an_operation_and_of_its_refusal(run: Lanes) -> None:
     found = run.json("suspend", KEY, "--yes")
     assert found["outcome"]["state"] == "done"

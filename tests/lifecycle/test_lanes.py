@@ -14,6 +14,7 @@ import pytest
 
 from databases import run_python, shared_folder, unprivileged
 from hermes_tui.lifecycle.lanes import Lane, board, lanes
+from oracle.hermes import Oracle
 from session_adapters.base import Environment
 from tiny_home import tree_hash
 
@@ -72,7 +73,32 @@ def test_states_of_the_sample(home: Path) -> None:
     assert states["agent:main:telegram:group:-100700001:12"] == "resume pending"
     assert states["agent:main:discord:thread:70000198:70000198"] == "ended"
     carla = found(home)["agent:main:whatsapp:dm:15551234567"]
-    assert (carla.state, carla.continues_in, carla.end_reason) == ("live", "20260615_193817_b746e8", "compression")
+    assert (carla.state, carla.continues_in, carla.end_reason) == ("ended", "20260615_193817_b746e8", "compression")
+
+
+@pytest.mark.parametrize("mode", ["none", "both"])
+def test_where_the_next_message_goes_is_what_the_real_one_does(home: Path, hermes: Oracle, mode: str) -> None:
+    """Of every lane of the sample; also of one that was compressed, which a gateway that starts drops."""
+    root = home / ".hermes"
+    (root / "config.yaml").write_text(f"session_reset: {{mode: {mode}, idle_minutes: 720, at_hour: 4}}\n")
+    connection = sqlite3.connect(root / "state.db")
+    with connection:
+        connection.execute("UPDATE gateway_routing SET scope = ?", (str((root / "sessions").resolve()),))
+    connection.close()
+    shown, entries, known = found(home), raw(home), set(rows(home))
+    assert {lane.state for lane in shown.values()} >= {"ended", "suspended"}
+    assert any(lane.state == "expired" for lane in shown.values()) is (mode == "both")
+    hermes.close_store()
+    hermes.home_is(root)
+    hermes.open(now=NOW.replace(tzinfo=None), policy=hermes.config(root)["default_reset_policy"])
+    for key, lane in shown.items():
+        origin = {name: value for name, value in entries[key]["origin"].items() if name != "guild_id"}
+        went = hermes.get(origin)["session_id"]
+        if lane.state in ("expired", "ended", "suspended") or lane.reset_due:
+            assert went not in known, key
+        else:
+            assert went == lane.session_id, key
+    hermes.close_store()
 
 
 def test_people_see_whom_a_lane_is_with(home: Path) -> None:
@@ -122,6 +148,24 @@ def test_why_the_last_reset_happened(home: Path) -> None:
     assert shown["agent:main:slack:channel:C0700001:U1"].last_reset == "daily"
     assert shown["agent:main:telegram:group:-100700001:11"].last_reset == "suspended"
     assert shown["agent:main:telegram:dm:700001"].last_reset == "session_switch"
+
+
+def test_the_last_reset_is_the_one_that_ended_last(home: Path) -> None:
+    """Not that of the session that began last: one may have gone on in an older one since."""
+    key = "agent:main:telegram:dm:700001"
+    connection = sqlite3.connect(home / ".hermes" / "state.db")
+    with connection:
+        connection.executemany(
+            "INSERT INTO sessions (id, source, session_key, started_at, ended_at, end_reason)"
+            " VALUES (?, 'telegram', ?, ?, ?, ?)",
+            [
+                ("late-start", key, 9e9, 9.1e9, "idle"),
+                ("late-end", key, 8e9, 9.2e9, "daily"),
+                ("open", key, 9.5e9, None, None),
+            ],
+        )
+    connection.close()
+    assert found(home)[key].last_reset == "daily"
 
 
 def test_when_a_lane_will_reset(home: Path) -> None:

@@ -54,6 +54,21 @@ def test_a_reset_takes_effect_at_the_next_message(world: World) -> None:
     assert [one.state for one in world.operations.log()] == ["done"]
 
 
+@pytest.mark.parametrize(("turns", "said"), [(1, "1 turn running"), (None, "whether a turn is running is not known")])
+def test_what_is_sent_during_a_turn_is_said_to_go_into_the_old_session(
+    hermes: Oracle, tmp_path: Path, turns: int | None, said: str
+) -> None:
+    world = World(hermes, tmp_path / "user")
+    world.start()
+    with gateway(world.home) as process:
+        world.talk()
+        (world.home / "gateway_state.json").write_text(json.dumps({"pid": process.pid, "active_agents": turns}))
+        notes = " ".join(world.plan("reset").notes)
+        assert f"{said}: one of this lane ends in the old session, and so does what is sent before it ends" in notes
+        (world.home / "gateway_state.json").write_text(json.dumps({"pid": process.pid, "active_agents": 0}))
+        assert world.plan("reset").notes == ()
+
+
 def test_a_gateway_that_is_halted_is_said_to_be(hermes: Oracle, tmp_path: Path) -> None:
     world = World(hermes, tmp_path / "user")
     world.start()

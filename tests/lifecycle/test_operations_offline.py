@@ -354,12 +354,24 @@ def test_every_old_version(label: str, store: Callable[..., Path], tmp_path: Pat
     home = Home(store("hermes", "old_versions", label), tmp_path)
     found = board(home.environment)
     assert found.problems == ()
-    key = next(lane.key for lane in found.lanes if lane.state == "live")
+    key = next(lane.key for lane in found.lanes if lane.state in ("live", "expired"))
     columns = home.sql("PRAGMA table_info(sessions)")
     outcome = home.apply("reset", key)
     assert outcome.state == "done"
     assert next(lane.session_id for lane in board(home.environment).lanes if lane.key == key) == outcome.session_id
     assert home.sql("PRAGMA table_info(sessions)") == columns
+
+
+@pytest.mark.parametrize(("kind", "where"), [("reset", "the new, empty session"), ("resume", "")])
+def test_after_a_crash_the_gateways_own_turn_is_said(world: World, kind: str, where: str) -> None:
+    wanted = world.talk()
+    world.talk(force_new=True)
+    world.hermes.close_store()
+    target = {"target": wanted} if kind == "resume" else {}
+    said = f"takes the lane for interrupted, runs a turn by itself in {where or wanted} and writes to the chat"
+    assert any(said in note for note in world.plan(kind, **target).notes)
+    (world.home / ".clean_shutdown").touch()
+    assert not any(said in note for note in world.plan(kind, **target).notes)
 
 
 @pytest.mark.parametrize("label", ["v1", "v2", "v3", "v4", "v5", "v6"])

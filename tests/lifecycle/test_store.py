@@ -85,6 +85,7 @@ def test_the_documents_store(open_store: Callable[..., SessionStore], tmp_path: 
     again = open_store("idle")
     assert again.peek_session_id(KEY) == second.session_id
     assert (tmp_path / "sessions" / "sessions.json").stat().st_mode & 0o777 == 0o600
+    assert list(index(tmp_path)) == [KEY], "no note about a table that is not there"
 
 
 def test_the_real_one_reads_what_we_wrote(

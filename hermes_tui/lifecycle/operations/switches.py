@@ -74,7 +74,7 @@ def reset(facts: Facts, now: datetime, new: str = "") -> Draft:
         changes=Changes(rows=rows, table=changes.table, file=changes.file),
         writes=[*_closing_words(facts, closed, "session_reset"), f"makes the session {new} and leads the lane to it"],
         next_message=f"goes into the new session {new}, which knows nothing of what was said before",
-        notes=[*_shared_notes(facts, closed), *_start_notes(facts)],
+        notes=[*_shared_notes(facts, closed), *_start_notes(facts, "the new, empty session")],
         older=older,
         becomes=new,
         wanted=new,
@@ -120,7 +120,7 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
     closed = [row for row in _closable(facts) if row.id != target and (live or row.id == facts.entry.session_id)]
     rows = (*closing(closed, now, "session_switch"), _opened(facts, facts.target))
     changes = Changes() if live else entry_changes(facts, _renewed(facts.entry, target, local).to_dict())
-    notes = _busy_notes(facts) if live else [*_shared_notes(facts, closed), *_start_notes(facts)]
+    notes = _busy_notes(facts) if live else [*_shared_notes(facts, closed), *_start_notes(facts, target)]
     source = rows[-1].after_of("source")
     if source and facts.target.source != source:
         notes.append(f"its source becomes {source}, so that it is no longer listed as {facts.target.source}")
@@ -253,11 +253,13 @@ def _closing_words(facts: Facts, closed: Sequence[SessionRow], reason: str) -> l
 def _busy_notes(facts: Facts) -> list[str]:
     gateway = facts.around.gateway
     notes = []
-    if gateway.active_agents:
-        one = gateway.active_agents == 1
+    if gateway.active_agents != 0:
+        number = gateway.active_agents
+        turns = "whether a turn is running is not known" if number is None else f"{counted(number, 'turn')} running"
         notes.append(
-            f"{gateway.active_agents} turn{' is' if one else 's are'} running: one of this lane ends in the old one"
-            " and, if that is compressed meanwhile, takes the lane along; better wait until none runs"
+            f"{turns}: one of this lane ends in the old session, and so does what is sent before it ends; only a"
+            " message after that meets the change; should the old session be compressed meanwhile, it takes the lane"
+            " along, so better wait until no turn is running"
         )
     if gateway.phase == "halted":
         notes.append(
@@ -274,7 +276,10 @@ def _shared_notes(facts: Facts, closed: Sequence[SessionRow]) -> list[str]:
     return [f"lane {key} is in the same session, and begins a fresh one as well" for key in lanes]
 
 
-def _start_notes(facts: Facts) -> list[str]:
+def _start_notes(facts: Facts, session: str) -> list[str]:
     if (facts.around.home.path / ".clean_shutdown").exists():
         return []
-    return ["no clean shutdown is recorded: a gateway that starts within two minutes takes the lane for interrupted"]
+    return [
+        "no clean shutdown is recorded: a gateway that starts within two minutes takes the lane for interrupted,"
+        f" runs a turn by itself in {session} and writes to the chat"
+    ]

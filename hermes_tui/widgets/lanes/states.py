@@ -17,6 +17,8 @@ __all__ = ["brand_words", "gateway_words", "lane_state", "notice_state", "sessio
 
 _STATES = {
     "live": State("○", "live", "idle"),
+    "expired": State("◌", "expired", "faint"),
+    "compressed": State("⋯", "compressed", "faint"),
     "suspended": State("■", "suspended", "warning"),
     "resume pending": State("↻", "resume pending", "accent"),
     "ended": State("✗", "session ended", "faint"),
@@ -41,12 +43,8 @@ _DONE = {
 
 
 def lane_state(lane: Lane) -> State:
-    """Of a lane that nothing was done to. A state that the policy is about to end says so."""
+    """Of a lane that nothing was done to."""
     state = _STATES[lane.state]
-    if lane.state == "live" and lane.continues_in:
-        return State("⋯", "compressed", "faint")
-    if lane.state == "live" and lane.reset_due:
-        return State("◌", "expired", "faint")
     if lane.state == "live" and "was_auto_reset" in lane.flags:
         return State("○", f"auto-reset: {safe(lane.last_reset)}", "idle")
     return state
@@ -66,6 +64,8 @@ def notice_state(notice: Notice, local: Callable[[datetime], datetime]) -> State
             return State("◷", f"{kind} pending", "accent")
         case "undone":
             return State("✓", f"{kind} undone{at}", "faint")
+        case "replaced" | "unknown":
+            return State("·", f"{kind} {outcome.state}{at}", "faint")
         case "interrupted":
             return State("!", f"{kind} interrupted", "warning")
     return State("✗", f"{kind} {outcome.state}{at}", "error")

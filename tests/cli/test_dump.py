@@ -39,12 +39,10 @@ def _every(left_out: Container[tuple[str, str]]) -> list[Any]:
 
 
 # Open: Copilot's sub-agents in the middle of a long file are in no quick list and no report. omp's `model_usage` and
-# Pi's `usage` name no model. An OpenClaw session that was rewound is as old as its first message, not as its first
-# window.
+# Pi's `usage` name no model.
 _FIELDS_OPEN = {
     ("copilot", "home"),
     ("omp", "home-hard"),
-    ("openclaw", "home"),
     ("pi", "home-hard"),
 }
 # Open: what stands on other branches and windows is not found.

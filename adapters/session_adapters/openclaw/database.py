@@ -46,6 +46,8 @@ class Facts(NamedTuple):
     archived_as: str = ""
     """deleted or reset: it is in the archive alone."""
     key: str = ""
+    began: float | None = None
+    """When the oldest of the windows was made that this one repeats, and that are not listed; milliseconds."""
 
 
 def sessions_of(
@@ -112,16 +114,17 @@ def _of_key(
         forked_at = min(times) / 1000 if times else None
     previous: str | None = None
     first: str | None = None
+    began: float | None = None
     for at, session_id in enumerate(order):
         leaf, count = counts.get(session_id, (None, 0))
+        window = by_id.get(session_id)
         if session_id != current and _is_repeated(connection, schema, session_id, order[at + 1 :], count):
+            began = began or (window.created_at if window is not None else None)
             continue
         id_ = key if session_id == current else session_id
-        window = by_id.get(session_id)
-        yield Facts(
-            id_, session_id, node, window, entry, tuple(order), previous, first, count, forked_at, leaf, "", key
-        )
-        previous, first = id_, first or id_
+        known = (node, window, entry, tuple(order), previous, first, count, forked_at, leaf, "", key, began)
+        yield Facts(id_, session_id, *known)
+        previous, first, began = id_, first or id_, None
 
 
 def _entry(node: Node | None) -> IndexEntry:

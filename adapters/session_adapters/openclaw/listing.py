@@ -204,7 +204,9 @@ def _of_database(one: Facts, counted: _Counted, source: Source, state: StateDir)
         first = state.tagged(one.first_id) if one.first_id else None
         parent = state.tagged(one.previous_id)
         found = replace(found, kind="continuation", parent_id=parent, forked_from=None, lineage_id=first)
-    return _dated(found, columns)
+    found = _dated(found, columns)
+    began = from_millis(one.began)
+    return found if began is None else replace(found, created_at=min(began, found.created_at))
 
 
 def _dated(summary: SessionSummary, columns: dict[str, Any]) -> SessionSummary:

@@ -183,8 +183,9 @@ class Adapter(ABC):
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """The sessions in `source`; empty when it holds none or nothing of it can be read (reported).
 
-        Without `exact` only the ends of a large file are read and such a summary is marked `partial`; with it
-        the whole file is read once, in bounded memory, and counts and tokens are true.
+        Without `exact` only the ends of a large file are read, and the lines between them that hold one of a few
+        words (`ends`); such a summary is marked `partial`: names, times and relations are right, counts, models and
+        tokens may lack something. With it the whole file is read once, in bounded memory, and all is true.
         """
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:

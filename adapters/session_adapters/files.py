@@ -22,7 +22,6 @@ __all__ = [
     "LINE_LIMIT",
     "METER",
     "Decoder",
-    "Ends",
     "Line",
     "Meter",
     "QuickDecoder",
@@ -33,8 +32,8 @@ __all__ = [
     "names_in",
     "open_file",
     "read_at",
-    "read_ends",
     "read_small",
+    "scan_at",
 ]
 
 T = TypeVar("T")
@@ -57,10 +56,12 @@ class Meter:
     def __init__(self) -> None:
         self.opened = 0
         self.bytes = 0
+        self.scanned = 0
+        """Bytes that were searched for a few words and not looked into; not among `bytes`."""
 
     def reset(self) -> None:
         """Start again at zero."""
-        self.opened = self.bytes = 0
+        self.opened = self.bytes = self.scanned = 0
 
 
 METER = Meter()
@@ -82,15 +83,6 @@ class _Anything(msgspec.Struct):
 
 
 _OBJECT = msgspec.json.Decoder(_Anything).decode
-
-
-class Ends(NamedTuple):
-    """The beginning and the end of a file."""
-
-    head: list[Line]
-    tail: list[Line]
-    """Empty when `whole`: everything is in `head` then."""
-    whole: bool
 
 
 def file_stamp(status: os.stat_result) -> tuple[int, ...]:
@@ -131,14 +123,25 @@ def open_file(path: str | Path) -> Iterator[int]:
 
 def read_at(fd: int, offset: int, size: int) -> bytes:
     """Up to `size` bytes at `offset`; fewer only at the end of the file."""
+    data = _read(fd, offset, size)
+    METER.bytes += len(data)
+    return data
+
+
+def scan_at(fd: int, offset: int, size: int) -> bytes:
+    """The same, for bytes that are searched and not looked into."""
+    data = _read(fd, offset, size)
+    METER.scanned += len(data)
+    return data
+
+
+def _read(fd: int, offset: int, size: int) -> bytes:
     parts: list[bytes] = []
     while size > 0 and (part := os.pread(fd, min(size, BLOCK), offset)):
         parts.append(part)
         offset += len(part)
         size -= len(part)
-    data = b"".join(parts)
-    METER.bytes += len(data)
-    return data
+    return b"".join(parts)
 
 
 def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
@@ -150,19 +153,21 @@ def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
         return read_at(fd, 0, size)
 
 
-def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
+def lines(fd: int, start: int = 0, stop: int | None = None, *, block: int = 0) -> Iterator[Line]:
     """The lines from `start`, which must be the beginning of one, up to the byte `stop` (the end of the file if
-    None). Blank lines are left out. A line over `LINE_LIMIT` comes as `too_long`, in bounded memory."""
+    None), read `block` bytes at a time (a megabyte if 0). Blank lines are left out. A line over `LINE_LIMIT` comes
+    as `too_long`, in bounded memory."""
+    step = block or BLOCK
     offset = start
     pending: list[bytes] = []
     held = 0
     skipping = False
     position = start
     while stop is None or position < stop:
-        block = read_at(fd, position, BLOCK if stop is None else min(BLOCK, stop - position))
-        if not block:
+        part = read_at(fd, position, step if stop is None else min(step, stop - position))
+        if not part:
             break
-        pieces = block.split(b"\n")
+        pieces = part.split(b"\n")
         rest = pieces.pop()
         if pieces:  # a line ends in this block
             if skipping:
@@ -176,7 +181,7 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
                 # Millions of them: without the call of a constructor.
                 yield tuple.__new__(Line, (offset, data, True, False))
             offset += len(data) + 1
-        position += len(block)
+        position += len(part)
         held += len(rest)
         if held > LINE_LIMIT:
             pending, skipping = [], True
@@ -195,28 +200,6 @@ def is_whole(data: bytes) -> bool:
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
     return True
-
-
-def read_ends(fd: int, size: int, head: int, tail: int) -> Ends:
-    """The whole lines in the first `head` and the last `tail` bytes of a file of `size` bytes; everything when
-    the two meet."""
-    if size <= head + tail:
-        return Ends(list(lines(fd, 0, size)), [], whole=True)
-    first = [line for line in lines(fd, 0, head) if line.complete]
-    data = read_at(fd, size - tail, tail)
-    at = data.find(b"\n") + 1
-    if not at:
-        return Ends(first, [], whole=False)
-    base = size - tail
-    last: list[Line] = []
-    while at < len(data):
-        end = data.find(b"\n", at)
-        complete = end >= 0
-        part = data[at:end] if complete else data[at:]
-        if part.strip(_JUNK):
-            last.append(Line(base + at, part, complete))
-        at = end + 1 if complete else len(data)
-    return Ends(first, last, whole=False)
 
 
 class RecordDecoder(Protocol[T_co]):

@@ -261,7 +261,7 @@ class SessionSummary(_Record, frozen=True):
     gone: bool = False
     """It was here and its store no longer has it."""
     partial: bool = False
-    """Counts and tokens are lower bounds: only the ends of a large file were read so far."""
+    """Counts, models and tokens are lower bounds: of a large file, its ends and what names it were read so far."""
     path: str = ""
     """The file or database that holds it."""
     size: int = 0

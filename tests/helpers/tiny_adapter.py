@@ -25,7 +25,8 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
-from session_adapters.files import Decoder, Line, file_stamp, open_file, read_ends
+from session_adapters.ends import read_ends
+from session_adapters.files import Decoder, Line, file_stamp, open_file
 from session_adapters.model import EPOCH, Cost, Message, Problem, Session, SessionSummary
 from session_adapters.text import one_line
 from session_adapters.times import from_iso
@@ -115,13 +116,13 @@ class TinyAdapter(Adapter):
         try:
             with open_file(source.path) as fd:
                 size = os.fstat(fd).st_size
-                head, tail, whole = read_ends(fd, size, size if exact else END, END)
+                ends = read_ends(fd, size, size if exact else END, END)
         except OSError as error:
             report(Problem(agent=self.name, path=source.path, reason=f"cannot be read: {error.strerror or error}"))
             return []
         records: list[Record] = []
         damaged = 0
-        for line in (*head, *tail):
+        for line in (*ends.head, *ends.tail):
             try:
                 records.append(DECODER.one(line.data))
             except ValueError:
@@ -130,7 +131,7 @@ class TinyAdapter(Adapter):
                 report(Problem(agent=self.name, path=source.path, place=place, reason="not JSON"))
         if not records:
             return []
-        return [self._summary(source, records, damaged, partial=not whole)]
+        return [self._summary(source, records, damaged, partial=not ends.whole)]
 
     def _summary(self, source: Source, records: list[Record], damaged: int, *, partial: bool) -> SessionSummary:
         head = records[0]

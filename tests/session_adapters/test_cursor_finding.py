@@ -311,7 +311,8 @@ def test_a_long_transcript_is_listed_by_its_ends(tmp_path: Path) -> None:
     adapter = adapter_for(tmp_path)
     ((source, summary),) = everything(adapter, exact=False)
     assert (summary.partial, summary.preview, summary.size) == (True, "hello", size)
-    assert METER.bytes <= 34 << 10 < size // 20
+    assert METER.bytes <= 48 << 10 < size // 20, "the ends, and the rest of the lines that they cut"
+    assert METER.scanned <= size, "the others are passed over once"
     (exact,) = adapter.summaries(source, lambda problem: None, exact=True)
     assert (exact.message_count, exact.partial) == (20_001, False)
     METER.reset()

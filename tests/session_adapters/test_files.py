@@ -16,14 +16,12 @@ from hypothesis import strategies as st
 
 from session_adapters import files
 from session_adapters.files import (
-    METER,
     Decoder,
     file_stamp,
     is_whole,
     lines,
     open_file,
     read_at,
-    read_ends,
     read_small,
 )
 
@@ -151,30 +149,6 @@ def test_the_stamp_changes_with_the_file(tmp_path: Path) -> None:
     os.utime(other, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
     other.replace(path)
     assert len({first, second, file_stamp(path.stat())}) == 3
-
-
-@settings(max_examples=80)
-@given(st.lists(LINE, min_size=1, max_size=30), st.integers(1, 200), st.integers(1, 200))
-def test_ends_are_whole_lines_of_the_ends(
-    tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], head: int, tail: int
-) -> None:
-    path = tmp_path_factory.mktemp("ends") / "f"
-    path.write_bytes(b"".join(row + b"\n" for row in rows))
-    size = path.stat().st_size
-    METER.reset()
-    with open_file(path) as fd:
-        ends = read_ends(fd, size, head, tail)
-    assert METER.bytes <= head + tail
-    if ends.whole:
-        assert size <= head + tail
-        assert [line.data for line in ends.head] == rows
-        return
-    first, last = [line.data for line in ends.head], [line.data for line in ends.tail]
-    assert first == rows[: len(first)]
-    assert last == rows[len(rows) - len(last) :]
-    # Nothing that fits is left out, but for the line that begins exactly where the tail does.
-    assert len(b"".join(row + b"\n" for row in rows[: len(first) + 1])) > head
-    assert len(b"".join(row + b"\n" for row in rows[len(rows) - len(last) - 1 :])) >= tail
 
 
 def test_reading_past_the_end_gives_what_there_is(tmp_path: Path) -> None:

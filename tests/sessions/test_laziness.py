@@ -1,5 +1,8 @@
-"""How much is read, as the operating system counts it: a list reads the metadata of sessions however long they are,
-and opening one session reads no other.
+"""How much is read, as the operating system counts it: a list looks into the metadata of sessions however long they
+are, and opening one session reads no other.
+
+A long file is passed over once, in search of the few words that name a session or a helper in its middle; no line is
+decoded for that but those that hold one (`Meter`).
 
 In each agent's store of the demo home one session is made six megabytes long.
 """
@@ -20,12 +23,15 @@ from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import prepare, write_home
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
+from session_adapters.files import METER
 from session_adapters.model import SessionSummary
 
 ADDED = 6 << 20
 COPIES = 100
 ALLOWED = 300 << 10
-"""Bytes that may be read on top of what a list reads of the same store without the long session."""
+"""Bytes that may be looked into on top of what a list reads of the same store without the long session."""
+SCANNED = {"claude", "codex", "copilot", "gemini", "omp", "pi"}
+"""Files of lines: passed over once in search of words."""
 ONE_PASS = {"hector", "hermes"}
 """In their tables, times and counts stand behind the text of a row, so that SQLite walks through the pages of the
 text, once: what a list shows of them is one query over all rows (spec 004 §6.1)."""
@@ -35,13 +41,14 @@ PAD = " " * (ADDED // COPIES)
 
 
 def lengthen_lines(pattern: str) -> Callable[[Path], str]:
-    """The longest file of that name gets copies of a record in its middle."""
+    """The longest file of that name gets copies of a record in its middle; none of a helper of Copilot's, as those
+    are what a list shows."""
 
     def lengthen(home: Path) -> str:
         path = max(home.glob(pattern), key=lambda one: one.stat().st_size)
         records = path.read_bytes().splitlines(keepends=True)
         middle = len(records) // 2
-        record = records[middle]
+        record = next(one for one in records[middle:] if b'"agentId"' not in one)
         path.write_bytes(b"".join((*records[:middle], record * (ADDED // len(record)), *records[middle:])))
         return str(path)
 
@@ -170,7 +177,7 @@ class Long(NamedTuple):
     @property
     def allowed(self) -> int:
         """Bytes that the long session may add to what a list reads."""
-        return ADDED * 5 // 4 if self.after.agent in ONE_PASS else ALLOWED
+        return ADDED * 5 // 4 if self.after.agent in ONE_PASS | SCANNED else ALLOWED
 
     def is_long(self, summary: SessionSummary) -> bool:
         """Whether it is the long one."""
@@ -194,8 +201,14 @@ def test_a_list_reads_metadata_only(long: Long) -> None:
     before, after, _ = long
     usual = bytes_read(before.listed)
     assert usual < 4 << 20
+    looked_into = METER.bytes
+    before.listed()
+    looked_into = METER.bytes - looked_into
+    METER.reset()
     found: list[SessionSummary] = []
     assert bytes_read(lambda: found.extend(after.listed())) - usual < long.allowed
+    assert METER.bytes - looked_into < ALLOWED
+    assert METER.scanned < long.allowed if long.after.agent in SCANNED else not METER.scanned
     assert {one.session_id for one in found} == {one.session_id for one in before.listed()}
 
 

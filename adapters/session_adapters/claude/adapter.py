@@ -227,7 +227,7 @@ class _Counting(ClaudeBuilder):
 
 def _summary(source: Source, tally: Tally, size: int, part: Part, report: Report) -> SessionSummary:
     known: dict[str, Any] = {"size": size, "path": printable(source.path), "partial": part != "whole", "raw": {}}
-    if part == "head":  # the newest message is a line too long to be read in passing
+    if part == "head":  # no message is near the end
         known["updated_at"] = datetime.fromtimestamp(source.modified, UTC)
     if is_helper(source):
         meta = helper_meta(source, report)

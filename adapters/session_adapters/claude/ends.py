@@ -6,12 +6,16 @@ from collections.abc import Iterable
 from typing import Literal
 
 from session_adapters.claude.scan import Tally, timed
-from session_adapters.files import Line, is_whole, lines, read_ends
+from session_adapters.ends import marked_lines, read_ends
+from session_adapters.files import Line, is_whole, lines
 
 __all__ = ["REACH", "Part", "ends", "feed_all"]
 
 REACH = 1 << 20
 """Bytes at each end beyond which an unusual file is not searched for its first prompt or newest message."""
+
+_MARKS = (b'-title"',)
+"""Lines between them that name the session: custom-title, ai-title."""
 
 Part = Literal["whole", "ends", "head"]
 """What was read: `head` means that the newest message is not among it."""
@@ -24,38 +28,25 @@ def ends(fd: int, size: int, tally: Tally, *, head: int, tail: int, reach: int =
     session's own, and back from the end until there is a message. What was copied is read however long it is, since
     it tells the parent; of others at most `reach` bytes are read at either end.
     """
-    if size <= head + tail:
-        feed_all(fd, 0, size, tally)
-        return "whole"
-    position = _read_head(fd, size, tally, head, max(head, reach))
-    if tally.is_whole:
-        feed_all(fd, position, size, tally)
-        return "whole"
-    for span in _spans(tail, max(tail, reach)):
-        if size - span <= position:
-            feed_all(fd, position, size, tally)
-            return "whole"
-        last = read_ends(fd, size, 0, span).tail
-        if last and (span >= reach or any(_is_message(line) for line in last)):
-            _feed(last, tally)
-            return "ends"
-    return "head"
 
+    def begun(new: Iterable[Line]) -> bool:
+        _feed(new, tally)
+        return tally.introduced
 
-def _read_head(fd: int, size: int, tally: Tally, head: int, reach: int) -> int:
-    """Where reading stopped: the beginning of a line."""
-    position, span = 0, head
-    while True:
-        for line in lines(fd, position, min(span, size)):
-            if not line.complete:
+    def ended(new: Iterable[Line]) -> bool:
+        return any(_is_message(line) for line in new)
+
+    found = read_ends(fd, size, head, tail, reach=reach, begun=begun, ended=ended)
+    position, stop = found.gap
+    if tally.is_whole or (tally.copied and not tally.introduced):
+        for line in lines(fd, position, stop):
+            if tally.introduced and not tally.is_whole:
                 break
             tally.feed(line)
             position = line.offset + len(line.data) + 1
-            if tally.copied and tally.introduced:
-                return position
-        if tally.introduced or span >= (size if tally.copied else reach):
-            return position
-        span = span * 4 if tally.copied else min(span * 4, reach)
+    _feed(marked_lines(fd, position, stop, _MARKS), tally)
+    _feed(found.tail, tally)
+    return "whole" if position >= stop else "ends" if found.ended else "head"
 
 
 def feed_all(fd: int, start: int, stop: int | None, tally: Tally) -> int:
@@ -71,13 +62,6 @@ def _feed(found: Iterable[Line], tally: Tally, start: int = 0) -> int:
         tally.feed(line)
         end = line.offset + len(line.data)
     return end
-
-
-def _spans(first: int, last: int) -> list[int]:
-    spans = [first]
-    while spans[-1] < last:
-        spans.append(min(spans[-1] * 4, last))
-    return spans
 
 
 def _is_message(line: Line) -> bool:

@@ -51,6 +51,8 @@ class CodexBuilder(TokenBuilder):
         self.contexts: list[str] = []
         """Models of this session's own turns, in order, each once."""
         self.cwd: str | None = None
+        self.first: datetime | None = None
+        """Time of the first own line."""
         self.newest: datetime | None = None
         """Time of the newest own line."""
         self.leading = ""
@@ -97,8 +99,9 @@ class CodexBuilder(TokenBuilder):
                 return  # the same line twice
             self._ordinal = record.ordinal
         when = from_iso(record.timestamp)
-        if when is not None and not self.inherited and (self.newest is None or when > self.newest):
-            self.newest = when
+        if when is not None and not self.inherited:
+            self.first = self.first or when
+            self.newest = max(self.newest or when, when)
         payload = record.payload
         if self._spoken is not None and (payload is None or payload.role != "assistant"):
             self._flush_spoken()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from msgspec import Struct
 from session_adapters.codex.records import LINE, PROBE, Payload
 from session_adapters.files import Line, lines, read_at
 from session_adapters.model import SessionKind
-from session_adapters.times import from_iso
+from session_adapters.times import from_iso, from_millis
 
 __all__ = [
     "Head",
@@ -30,6 +30,7 @@ __all__ = [
 ]
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_STARTED = re.compile(r"rollout-(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d)-")
 _PAUSE = timedelta(milliseconds=500)
 """A parent's lines are copied in one go; a person needs longer to go on."""
 
@@ -62,6 +63,8 @@ class Head(NamedTuple):
     """Generation 1, or spec 004's layout."""
     copied: str = ""
     """Id of the session whose lines stand first in the file, for forks before 0.149."""
+    named_at: datetime | None = None
+    """When it was begun, by the file's name; looked at where the header does not say."""
 
 
 def identify(first_lines: Iterable[Line], path: str) -> Head:
@@ -90,9 +93,21 @@ def _is_header(record: Any) -> bool:
 def _head(meta: Payload | None, bare: bool, copied: str, path: str) -> Head:
     own = meta if meta is not None else Payload()
     named = name_id(path)
+    session_id = own.id or named or PurePath(path).stem
     if is_uuid(named) or (bare and not is_rollout(path)):
-        return Head(named, own, bare, copied)
-    return Head(own.id or named or PurePath(path).stem, own, bare, copied)
+        session_id = named
+    return Head(session_id, own, bare, copied, None if own.timestamp else _name_time(path, named))
+
+
+def _name_time(path: str, named: str) -> datetime | None:
+    """When the rollout was begun: by the time in its UUID, else by the local time that its name begins with."""
+    if born := _uuid_time(named):
+        return from_millis(born)
+    written = _STARTED.match(path, path.rfind("/") + 1)
+    try:
+        return datetime.strptime(written[1], "%Y-%m-%dT%H-%M-%S").astimezone(UTC) if written else None
+    except ValueError:
+        return None
 
 
 class Relation(Struct, frozen=True, kw_only=True):

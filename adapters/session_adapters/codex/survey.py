@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -15,16 +15,19 @@ from session_adapters.codex.records import Payload
 from session_adapters.codex.rollout import Head, identify, own_start
 from session_adapters.codex.splice import TOO_LONG
 from session_adapters.codex.tally import Tally
-from session_adapters.files import Ends, Line, is_whole, lines, open_file, read_ends
+from session_adapters.ends import marked_lines, read_ends
+from session_adapters.files import Line, is_whole, lines, open_file
 from session_adapters.model import Message, ToolCall
 
 __all__ = ["Survey", "survey_document", "survey_rollout"]
 
 _DRAIN = 256
 """Lines after which finished messages are counted and forgotten."""
-_LONG_HEAD = 1 << 20
-"""Bytes that are read where the first prompt comes late (after long instructions)."""
-
+_REACH = 1 << 20
+"""Bytes at each end beyond which the first prompt, which may come after long instructions, and the newest message are
+not looked for."""
+_MARKS = (b'"turn_context"',)
+"""Lines between the ends that tell of models and directories."""
 
 _CALL = ToolCall(tool_call_id="", tool_name="")
 
@@ -45,10 +48,10 @@ class _Glance(CodexBuilder):
 class Survey:
     """What was found."""
 
-    def __init__(self, head: Head, size: int, *, partial: bool = False) -> None:
+    def __init__(self, head: Head, size: int) -> None:
         self.head = head
         self.size = size
-        self.partial = partial
+        self.partial = False
         self.tally = Tally()
         self.builders: list[CodexBuilder] = []
         self._messages = False
@@ -63,23 +66,35 @@ class Survey:
         """No session is in there: neither a header nor a message."""
         return not self.head.meta.id and not self._messages
 
-    def feed(self, run: Iterable[Line], *, own_from: int = 0) -> CodexBuilder:
+    def feed(self, run: Iterable[Line], *, own_from: int = 0) -> None:
         """Count a run of lines."""
-        builder = _Glance(self.head.session_id, parent=self.head.copied, own_from=own_from)
-        self.builders.append(builder)
+        builder = self.builder(own_from)
         for number, line in enumerate(run):
-            if line.too_long:
-                builder.damaged.append((line.offset, TOO_LONG))
-            elif line.complete or is_whole(line.data):
-                builder.feed(line)
+            _take(builder, line)
             if number % _DRAIN == _DRAIN - 1:
                 self._count(builder.drain())
+        self.count(builder)
+
+    def builder(self, own_from: int) -> CodexBuilder:
+        """One for a run of lines that is not counted yet."""
+        return _Glance(self.head.session_id, parent=self.head.copied, own_from=own_from)
+
+    def count(self, builder: CodexBuilder) -> None:
+        """Count what a run of lines made."""
+        self.builders.append(builder)
         self._count(builder.messages)
-        return builder
 
     def _count(self, messages: list[Message]) -> None:
         self._messages = self._messages or bool(messages)
         self.tally.add(messages)
+
+
+def _take(builder: CodexBuilder, line: Line) -> None:
+    """A torn last line waits to be finished."""
+    if line.too_long:
+        builder.damaged.append((line.offset, TOO_LONG))
+    elif line.complete or is_whole(line.data):
+        builder.feed(line)
 
 
 def survey_document(path: str) -> Survey:
@@ -94,37 +109,62 @@ def survey_rollout(path: str, *, head: int, tail: int, exact: bool) -> Survey:
     """The first `head` and the last `tail` bytes, or everything. Raises `OSError`."""
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
-        ends = read_ends(fd, size, head, tail)
-        if ends.whole:
-            return _whole(Survey(identify(ends.head, path), size), ends.head, ends.head)
         if exact:
-            return _whole(Survey(identify(lines(fd, 0, size), path), size), lines(fd, 0, size), lines(fd, 0, size))
-        survey = _ends(ends, path, size)
-        if not survey.tally.prompt and head < _LONG_HEAD:
-            longer = read_ends(fd, size, _LONG_HEAD, tail)
-            if longer.whole:
-                return _whole(Survey(identify(longer.head, path), size), longer.head, longer.head)
-            survey = _ends(longer, path, size)
-        return survey
+            return _whole(lambda: lines(fd, 0, size), path, size)
+        glance = _Ends(path, size)
+        ends = read_ends(fd, size, head, tail, reach=_REACH, begun=glance.begun, ended=glance.ended)
+        if ends.whole:
+            return _whole(lambda: (*ends.head, *ends.tail), path, size) if ends.tail else glance.survey
+        return glance.finish(marked_lines(fd, *ends.gap, _MARKS))
 
 
-def _whole(survey: Survey, probed: Iterable[Line], run: Iterable[Line]) -> Survey:
-    own_from = own_start(probed, survey.head) if survey.head.copied else 0
-    survey.feed(run, own_from=own_from)
+def _whole(run: Callable[[], Iterable[Line]], path: str, size: int) -> Survey:
+    survey = Survey(identify(run(), path), size)
+    survey.feed(run(), own_from=own_start(run(), survey.head) if survey.head.copied else 0)
     return survey
 
 
-def _ends(ends: Ends, path: str, size: int) -> Survey:
-    survey = Survey(identify(ends.head, path), size, partial=True)
-    own_from = tail_from = 0
-    if survey.head.copied:
-        own_from = own_start(ends.head, survey.head)
-        if ends.tail and ends.head and own_from > ends.head[-1].offset:
-            tail_from = own_start(ends.tail, survey.head)
+class _Ends:
+    """The ends of a long rollout, as they are read."""
+
+    def __init__(self, path: str, size: int) -> None:
+        self._path = path
+        self._size = size
+        self._first: list[Line] = []
+        self._tail: list[Line] = []
+        self._own_from = 0
+
+    def begun(self, new: Sequence[Line]) -> bool:
+        """See `read_ends`: whether the first prompt is there."""
+        self._first += new
+        self.survey = Survey(identify(self._first, self._path), self._size)
+        self._own_from = own_start(self._first, self.survey.head) if self.survey.head.copied else 0
+        self.survey.feed(self._first, own_from=self._own_from)
+        return bool(self.survey.tally.prompt)
+
+    def ended(self, new: Sequence[Line]) -> bool:
+        """See `read_ends`: whether a message is there."""
+        self._tail[:0] = new
+        own_from, head, last = 0, self.survey.head, self._tail
+        if head.copied and last and self._first and self._own_from > self._first[-1].offset:
+            own_from = own_start(last, head)
             # No sign of where the copy ends: the newest lines are taken for the session's own.
-            tail_from = tail_from if tail_from <= ends.tail[-1].offset else 0
-    first = survey.feed(ends.head, own_from=own_from)
-    survey.tally.gap()
-    last = survey.feed(ends.tail, own_from=tail_from)
-    survey.tally.spent(last.total or first.total, first.baseline, survey.head)
-    return survey
+            own_from = own_from if own_from <= last[-1].offset else 0
+        self._last = self.survey.builder(own_from)
+        for line in last:
+            _take(self._last, line)
+        return bool(self._last.messages)
+
+    def finish(self, middle: Iterable[Line]) -> Survey:
+        """The survey of both; of the lines between them those in `middle` were read."""
+        survey, first = self.survey, self.survey.builders[0]
+        survey.partial = True
+        survey.tally.gap()
+        if not survey.head.copied:  # it is not known whose lines they are
+            between = survey.builder(0)
+            for line in middle:
+                _take(between, line)
+            survey.count(between)
+        survey.count(self._last)
+        survey.tally.spent(self._last.total or first.total, first.baseline, survey.head)
+        return survey

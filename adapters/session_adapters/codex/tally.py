@@ -89,7 +89,9 @@ class Tally:
         used = sorted(self._models, key=lambda name: (-self._models[name], -self._latest[name]))
         models = tuple(dict.fromkeys((*used, *(name for one in made for name in reversed(one.contexts)))))
         newest = self.newest or max((one.newest for one in made if one.newest is not None), default=None)
-        created = from_iso(meta.timestamp) or newest or EPOCH
+        # A header that is lost tells nothing; the newest message is no stand-in, or the session would move up.
+        known = [when for when in (head.named_at, *(one.first for one in made)) if when is not None]
+        created = from_iso(meta.timestamp) or min(known, default=EPOCH)
         prompt = self.prompt or self.inherited_prompt
         return {
             "agent": "codex",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from session_adapters.copilot.builder import CopilotBuilder
@@ -12,7 +12,8 @@ from session_adapters.copilot.reader import EventReader, Found
 from session_adapters.copilot.records import Context, HelperStarted, Noted, Reply, Resumed, Shutdown, Started, Titled
 from session_adapters.copilot.tally import Tally
 from session_adapters.copilot.usage import main_total
-from session_adapters.files import Line, is_whole, lines, open_file, read_ends
+from session_adapters.ends import marked_lines, read_ends
+from session_adapters.files import Line, is_whole, lines, open_file
 from session_adapters.times import parse_time
 
 __all__ = ["Part", "Survey", "fork_time", "survey_events"]
@@ -21,6 +22,14 @@ _DRAIN = 256
 """Lines after which finished messages are counted and forgotten."""
 _REACH = 1 << 20
 """Bytes at each end beyond which an unusual file is not searched for its first prompt or newest message."""
+_BEGINNING = 16 << 10
+"""Bytes in which the second event of a session begins, as a rule."""
+_HELPERS = (b'"agentId"', b'"parentToolCallId"', b'"subagent.')
+_MARKS = (*_HELPERS, b'"session.title_changed"', b'"session.resume"', b'"fork"')
+"""Lines between the ends that are read, too: what helpers did, and what is told of the session itself."""
+_PROMPT = b'"user.message"'
+"""Marks them, too, where the beginning holds no prompt: a fork's own come behind all that it copied."""
+_REPLY = b'"assistant.message"'
 _FORKED = re.compile(r'Forked from ".*?" \(([0-9A-Za-z._-]+)\) as "', re.DOTALL)
 _UUID = re.compile(r"\(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)")
 TOO_LONG = "the line is too long to be read"
@@ -52,11 +61,12 @@ class Survey:
         self.forked_from: str | None = None
         self.context = Context()
         self.title = ""
-        self.newest: datetime | None = None
         self.parts: dict[str, Part] = {"": Part(session_id, "", None)}
         self.damaged: list[tuple[int, str]] = []
+        self.events = 0
         self._keep = keep
-        self._events = 0
+        self._reader = EventReader()
+        self._cut = False
         self._shutdown: Shutdown | None = None
         self._callers: dict[str, str] = {}
 
@@ -68,52 +78,60 @@ class Survey:
     @property
     def is_empty(self) -> bool:
         """Nothing could be read."""
-        return not self._events
+        return not self.events
 
     @property
     def created(self) -> datetime | None:
         """When the session was started, by its own word."""
         return parse_time(self.start.start_time) if self.start is not None else None
 
-    def feed(self, run: Iterable[Line], *, middle: bool = False) -> None:
-        """Count a run of lines; `middle`: it begins somewhere in the file."""
-        reader = EventReader()
+    def feed(self, run: Iterable[Line]) -> None:
+        """Count the next lines."""
         for number, line in enumerate(run):
             if line.too_long:
-                reader.damaged.append((line.offset, TOO_LONG))
+                self._reader.damaged.append((line.offset, TOO_LONG))
             elif line.complete or is_whole(line.data):
-                for found in reader.feed(line):
+                for found in self._reader.feed(line):
                     self._take(found)
             if number % _DRAIN == _DRAIN - 1 and not self._keep:
                 self._count(drain=True)
-        if middle:
-            # They may be the rest of a record that is whole.
-            orphans = {line.offset for line in reader.orphans}
-            reader.damaged = [one for one in reader.damaged if one[0] not in orphans]
-        self.damaged += reader.damaged
 
     def _count(self, *, drain: bool) -> None:
         for part in self.parts.values():
             part.tally.add(part.builder.drain() if drain else part.builder.messages)
 
+    def begun(self, new: Sequence[Line]) -> bool:
+        """See `read_ends`: feeds the lines; whether a prompt is there."""
+        self.feed(new)
+        return bool(self.main.tally.preview or any(one.is_prompt for one in self.main.builder.messages))
+
     def gap(self) -> None:
         """Lines are left out here."""
-        for part in self.parts.values():
-            part.tally.add(part.builder.drain())
-            part.tally.gap()
+        self.partial = True
+        self._count(drain=True)
+        self.main.tally.gap()
+        self._end_run()
+        self._reader = EventReader()
+        self._cut = True
+
+    def _end_run(self) -> None:
+        # What a run of lines begins with may be the rest of a record that is whole.
+        orphans = {line.offset for line in self._reader.orphans} if self._cut else ()
+        self.damaged += [one for one in self._reader.damaged if one[0] not in orphans]
 
     def finish(self) -> None:
         """Count what is left."""
         self._count(drain=False)
+        self._end_run()
         if self.partial and self._shutdown is not None and self.began is None:
             total = main_total(self._shutdown)[0]
             if total.total > self.main.tally.tokens.total:
                 self.main.tally.tokens = total
 
     def _take(self, found: Found) -> None:
-        self._events += 1
+        self.events += 1
         data = found.data
-        if self._events == 2 and self.start is not None:
+        if self.events == 2 and self.start is not None:
             self._fork_if_older(found)
         if found.agent:
             part = self.parts.get(found.agent)
@@ -167,51 +185,42 @@ class Survey:
 
 
 def survey_events(path: str, session_id: str, *, head: int, tail: int, exact: bool, keep: bool = False) -> Survey:
-    """The first `head` and the last `tail` bytes, or everything. Raises `OSError`."""
+    """The first `head` and the last `tail` bytes and all of the helpers between, or everything. Raises `OSError`."""
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
-        glance = None if exact else _glance(fd, size, session_id, head, tail)
-        if glance is not None:
-            return glance
         survey = Survey(session_id, size, keep=keep)
-        survey.feed(lines(fd, 0, size))
+        if exact:
+            survey.feed(lines(fd, 0, size))
+        else:
+            ends = read_ends(fd, size, head, tail, reach=_REACH, begun=survey.begun, ended=_has_message)
+            if not ends.whole:
+                survey.gap()
+                marks = _MARKS if survey.main.tally.prompt else (*_MARKS, _PROMPT)
+                survey.feed(marked_lines(fd, *ends.gap, marks))
+                survey.gap()
+            survey.feed(ends.tail)
         survey.finish()
         return survey
 
 
-def _glance(fd: int, size: int, session_id: str, head: int, tail: int) -> Survey | None:
-    """The ends, as much of them as it takes to see a prompt and the newest message; None when they meet."""
-    while size > head + tail:
-        survey = _ends(fd, size, session_id, head, tail)
-        more_head = head if survey.main.tally.preview else max(head, min(head * 8, _REACH))
-        more_tail = tail if survey.newest is not None else max(tail, min(tail * 8, _REACH))
-        if (more_head, more_tail) == (head, tail):
-            return survey
-        head, tail = more_head, more_tail
-    return None
-
-
-def _ends(fd: int, size: int, session_id: str, head: int, tail: int) -> Survey:
-    survey = Survey(session_id, size)
-    survey.partial = True
-    found = read_ends(fd, size, head, tail)
-    survey.feed(found.head)
-    survey.gap()
-    before = survey.main.tally.messages
-    survey.feed(found.tail, middle=True)
-    survey.finish()
-    if survey.main.tally.messages > before:
-        survey.newest = survey.main.tally.newest
-    return survey
+def _has_message(run: Sequence[Line]) -> bool:
+    """Whether any line is one of the session's own messages."""
+    own = (line.data for line in run if not any(mark in line.data for mark in _HELPERS))
+    return any(kind in data for data in own for kind in (_PROMPT, _REPLY))
 
 
 def fork_time(path: str) -> datetime | None:
     """When a fork was made, by the beginning of its file; None for a session of its own, and where it cannot be read:
     reading the rest says why."""
     survey = Survey("", 0)
+
+    def begun(new: Sequence[Line]) -> bool:
+        survey.feed(new)
+        return survey.events > 1
+
     try:
         with open_file(path) as fd:
-            survey.feed(read_ends(fd, os.fstat(fd).st_size, 16 << 10, 0).head[:8])
+            read_ends(fd, os.fstat(fd).st_size, _BEGINNING, 0, reach=_REACH, begun=begun)
     except OSError:
         return None
     return survey.began

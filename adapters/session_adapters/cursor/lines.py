@@ -16,7 +16,8 @@ from session_adapters.cursor.places import TEXT, is_helper, logged_directory
 from session_adapters.cursor.prompts import asked
 from session_adapters.cursor.records import LINE, TranscriptLine, as_json, decoded, dig, items, word
 from session_adapters.cursor.tally import Tally
-from session_adapters.files import Line, is_whole, lines, open_file, read_ends
+from session_adapters.ends import marked_lines, read_ends
+from session_adapters.files import Line, is_whole, lines, open_file
 from session_adapters.model import Message, MessageKind, Role, ToolCall
 from session_adapters.text import scrub
 from session_adapters.transcript import Builder
@@ -25,6 +26,8 @@ __all__ = ["LineBuilder", "tally_lines", "transcript_facts"]
 
 HEAD = TAIL = 16 << 10
 """Bytes at the beginning and the end that are read for a list."""
+_MARKS = (b'"user"',)
+"""Lines between them that are read, too: nothing but a prompt has a time."""
 _REDACTED = "[REDACTED]"
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 
@@ -138,7 +141,7 @@ def tally_lines(source: Source, *, exact: bool) -> tuple[Tally, list[tuple[int, 
         else:
             ends = read_ends(fd, size, HEAD, TAIL)
             tally.partial = not ends.whole
-            for line in (*ends.head, *ends.tail):
+            for line in (*ends.head, *marked_lines(fd, *ends.gap, _MARKS), *ends.tail):
                 _add(tally, line, damaged)
     tally.warnings = len(damaged)
     return tally, damaged

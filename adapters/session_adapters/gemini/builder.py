@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.files import Line
-from session_adapters.gemini.records import DECODER, Record, damage
+from session_adapters.gemini.records import DECODER, Record, Update, damage
 from session_adapters.gemini.replay import Entry, Replay
 from session_adapters.gemini.turns import Turn, is_context, turn_of
 from session_adapters.model import Message, MessageKind, Role, ToolResult
@@ -48,6 +48,12 @@ class Facts:
         """Lines of spec 004 were among them."""
         self.safety: list[dict[str, Any]] = []
 
+    def named(self, record: Update | Record) -> None:
+        """Take what a header or an update calls the session."""
+        self.session_id = self.session_id or record.session_id
+        self.summary = record.summary or self.summary
+        self.directories = record.directories or self.directories
+
 
 class GeminiBuilder(Builder):
     """Makes messages of lines. With `glance`, long texts, arguments and outputs are left out: enough to sum up a
@@ -84,6 +90,12 @@ class GeminiBuilder(Builder):
         for number, record in enumerate(records):
             self.take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")
 
+    def note(self, line: Line) -> None:
+        """Take of a line only what it says of the session itself: those before it were left out."""
+        for record in DECODER.all(line.data)[0]:
+            if record.id is None and record.role is None:
+                self.facts.named(record.update or record)
+
     def skip(self, line: Line) -> None:
         """See `Builder.skip`."""
         super().skip(line)
@@ -98,9 +110,7 @@ class GeminiBuilder(Builder):
         elif record.id is not None or record.role is not None or (record.type and record.session_id is None):
             self._message(record, place)
         elif (update := record.update) is not None:
-            self.facts.session_id = self.facts.session_id or update.session_id
-            self.facts.summary = update.summary or self.facts.summary
-            self.facts.directories = update.directories or self.facts.directories
+            self.facts.named(update)
             if update.messages is not None:
                 self._replace(update.messages, place)
         elif record.session_id is not None:
@@ -110,12 +120,10 @@ class GeminiBuilder(Builder):
         facts = self.facts
         facts.records += bool(record.session_id)
         facts.headers += 1
-        facts.session_id = facts.session_id or record.session_id
+        facts.named(record)
         facts.project_hash = facts.project_hash or record.project_hash
         facts.kind = facts.kind or record.kind
         facts.started = facts.started or parse_time(record.start_time)
-        facts.summary = record.summary or facts.summary
-        facts.directories = record.directories or facts.directories
         self._replay.header()
         for number, message in enumerate(record.messages or ()):  # a document
             self.take(message, f"{place}.{number}")

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from session_adapters.ends import spans
 from session_adapters.files import Line, read_at
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.records import DECODER
@@ -51,12 +52,21 @@ def feed_document(data: bytes, builder: GeminiBuilder) -> None:
         _feed_rest(text, at, builder)
 
 
-def feed_document_ends(fd: int, size: int, builder: GeminiBuilder, *, head: int, tail: int) -> None:
-    """The messages that are whole in the first `head` and the last `tail` bytes."""
-    first = read_at(fd, 0, head).decode("utf-8", "replace")
-    _feed_messages(first, _feed_header(first, builder), builder)
-    last = read_at(fd, size - tail, tail).decode("utf-8", "replace")
-    begin = _next(last, 0)
+def feed_document_ends(fd: int, size: int, builder: GeminiBuilder, *, head: int, tail: int, reach: int) -> None:
+    """The messages that are whole in the first `head` and the last `tail` bytes; in up to `reach` bytes where no
+    prompt or no message is among them."""
+    at = 0
+    for span in spans(head, min(reach, size)):
+        first = read_at(fd, 0, span).decode("utf-8", "replace")
+        at = _feed_messages(first, at or _feed_header(first, builder), builder)
+        if builder.facts.asked:
+            break
+    begin, last = None, ""
+    for span in spans(tail, min(reach, size)):
+        last = read_at(fd, size - span, span).decode("utf-8", "replace")
+        begin = _next(last, 0)
+        if begin is not None:
+            break
     while begin is not None:
         at = _feed_messages(last, begin, builder)
         if _feed_rest(last, at, builder):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from session_adapters.base import Source
-from session_adapters.files import Line, is_whole, lines, open_file, read_at, read_ends
+from session_adapters.ends import marked_lines, read_ends
+from session_adapters.files import Line, is_whole, lines, open_file, read_at
 from session_adapters.gemini.builder import Facts, GeminiBuilder
 from session_adapters.gemini.document import feed_document, feed_document_ends, is_document
 from session_adapters.gemini.places import DOCUMENT, name_of, parent_id
@@ -25,6 +26,8 @@ _REACH = 1 << 20
 """Bytes at each end beyond which an unusual log is not searched for its first prompt or newest message."""
 _LIMIT = 512 << 20
 """Bytes of a document beyond which it is read by its ends alone."""
+_MARKS = (b'"summary"', b'"directories"')
+"""Lines between the ends that tell of the session itself."""
 _WORKSPACE = re.compile(r"Workspace Directories:\**\s*\n\s*-\s*(/[^\n]*)")
 
 
@@ -55,33 +58,24 @@ def survey(path: str, *, head: int, tail: int, exact: bool) -> Survey:
             if (exact and size <= _LIMIT) or size <= head + tail:
                 feed_document(read_at(fd, 0, size), builder)
                 return Survey(builder, size)
-            feed_document_ends(fd, size, builder, head=head, tail=tail)
+            feed_document_ends(fd, size, builder, head=head, tail=tail, reach=_REACH)
             return Survey(builder, size, partial=True)
-        if exact or size <= head + tail:
+        if exact:
             _feed(lines(fd, 0, size), builder)
             return Survey(builder, size)
-        return _ends(fd, size, builder, head, tail)
 
+        def begun(new: Iterable[Line]) -> bool:
+            _feed(new, builder)
+            return builder.facts.asked
 
-def _ends(fd: int, size: int, builder: GeminiBuilder, head: int, tail: int) -> Survey:
-    position = 0
-    for span in _spans(head, min(size, _REACH)):
-        found = [line for line in lines(fd, position, span) if line.complete]
-        if found:
-            _feed(found, builder)
-            position = found[-1].offset + len(found[-1].data) + 1
-        if builder.facts.asked:
-            break
-    for span in _spans(tail, _REACH):
-        if size - span <= position:
-            _feed(lines(fd, position, size), builder)
-            return Survey(builder, size)
-        last = read_ends(fd, size, 0, span).tail
-        newest = any(_is_message(line) for line in last)
-        if newest or span >= _REACH:
-            _feed(last, builder)
-            return Survey(builder, size, partial=True, newest=newest)
-    raise AssertionError("the last span is the whole reach")
+        def ended(last: Iterable[Line]) -> bool:
+            return any(_is_message(line) for line in last)
+
+        ends = read_ends(fd, size, head, tail, reach=_REACH, begun=begun, ended=ended)
+        for line in marked_lines(fd, *ends.gap, _MARKS):
+            builder.note(line)
+        _feed(ends.tail, builder)
+        return Survey(builder, size, partial=not ends.whole, newest=ends.ended)
 
 
 def _feed(found: Iterable[Line], builder: GeminiBuilder) -> None:
@@ -91,13 +85,6 @@ def _feed(found: Iterable[Line], builder: GeminiBuilder) -> None:
             builder.skip(line)
         elif line.complete or (not line.too_long and is_whole(line.data)):
             builder.feed(line)
-
-
-def _spans(first: int, last: int) -> Iterator[int]:
-    while first < last:
-        yield first
-        first *= 4
-    yield last
 
 
 def _is_message(line: Line) -> bool:

@@ -97,7 +97,7 @@ def silently_gone(path: Path) -> set[str]:
         with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as connection:
             query = "SELECT key FROM cursorDiskKV WHERE key > 'composerData:' AND key < 'composerData;'"
             keys = {key for (key,) in connection.execute(query)}
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # an error that quotes damaged text cannot be decoded
         return set()
     return {one for one in next(reversed(DATABASES.values())) if f"composerData:{one}" not in keys}
 

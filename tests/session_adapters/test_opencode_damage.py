@@ -91,7 +91,7 @@ def seen_by_plain_sql(main: Path) -> set[str] | None:
         with closing(sqlite3.connect(f"file:{main}?immutable=1", uri=True)) as connection:
             connection.execute("SELECT count(*) FROM message NOT INDEXED").fetchone()
             return {key for (key,) in connection.execute("SELECT id FROM session NOT INDEXED")}
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):  # an error that quotes damaged text cannot be decoded
         return None
 
 

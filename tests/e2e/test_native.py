@@ -13,7 +13,7 @@ import pytest
 from claude_lines import ClaudeHome
 from standins import StandIns
 from support import PATIENCE
-from system_programs import find_program
+from system_programs import required_program
 from terminal import Terminal
 from tmuxes import Tmux
 
@@ -37,7 +37,7 @@ def home(tmp_path: Path) -> ClaudeHome:
 def programs(tmp_path: Path) -> StandIns:
     """With tmux among them, wherever that is."""
     made = StandIns(tmp_path / "programs")
-    (made.bin / "tmux").symlink_to(find_program("tmux") or "")
+    (made.bin / "tmux").symlink_to(required_program("tmux"))
     return made
 
 

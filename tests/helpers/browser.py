@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from support import PATIENCE
-from system_programs import find_program
+from system_programs import required_program
 
 __all__ = ["Browser"]
 
@@ -35,9 +35,7 @@ class Browser:
         self.events: list[dict[str, Any]] = []
         theirs_in, ours_out = _high_pipe()
         ours_in, theirs_out = _high_pipe()
-        program = find_program("browser")
-        assert program, "no browser is on PATH"
-        command = [program, "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
+        command = [required_program("browser"), "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"]
         command += ["--remote-debugging-pipe", f"--user-data-dir={profile}", "about:blank"]
 
         def hand_over() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Self
 
 from support import PATIENCE
-from system_programs import find_program
+from system_programs import required_program
 
 __all__ = ["Tmux"]
 
@@ -40,7 +40,7 @@ class Tmux:
 
     def run(self, *arguments: str) -> str:
         """A tmux command; what it printed."""
-        argv = [find_program("tmux") or "tmux", "-S", str(self.socket), *arguments]
+        argv = [required_program("tmux"), "-S", str(self.socket), *arguments]
         done = subprocess.run(argv, env=self._env, capture_output=True, text=True, timeout=PATIENCE, check=False)
         return done.stdout
 

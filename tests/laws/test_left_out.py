@@ -51,7 +51,7 @@ def test_missing_programs(tmp_path: Path) -> None:
     assert line.startswith("Not run: 1 with browser and 1 with tmux,")
     assert "1 passed, 2 skipped" in last
     (programs / "apt-get").replace(bare / "apt-get")
-    assert "run apt-get install tmux chromium" in outcome(tmp_path, bare)
+    assert ": apt-get install tmux chromium\n" in outcome(tmp_path, bare)
     said = outcome(tmp_path, bare, CI="true")
     assert "Not run" not in said and "1 passed, 2 errors" in said
     assert "there is no tmux" in said and "there is no browser" in said

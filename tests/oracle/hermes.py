@@ -16,7 +16,7 @@ the sessions bear the real time. In a test: the fixture `hermes` of `tests/lifec
 another home.
 
 The environment (240 MB, twenty seconds) is that of `oracle.gateway` too. It is made once, by whoever needs it first,
-in `HERMES_TUI_ORACLE_VENV` or in the user's cache directory. `python tests/oracle/hermes.py` makes it beforehand.
+in `HERMES_TUI_ORACLE_VENV` or in the user's cache directory. `python -m oracle.hermes` makes it beforehand.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ import os
 import select
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Mapping
 from datetime import datetime
@@ -36,6 +35,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import platformdirs
+
+from system_programs import required_program
 
 __all__ = ["Oracle", "OracleError", "oracle_python"]
 
@@ -64,20 +65,10 @@ def oracle_python() -> Path:
         # Its interpreter is a link, which leads nowhere once the Python that made it is gone.
         if not python.exists() or not ready.exists() or ready.read_text() != wanted:
             shutil.rmtree(place, ignore_errors=True)
-            _run(_base_python(), "-m", "venv", str(place))
+            _run(required_program("Python 3.13"), "-m", "venv", str(place))
             _run(str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *_REQUIREMENTS)
             ready.write_text(wanted)
     return python
-
-
-def _base_python() -> str:
-    """hermes-agent 0.19.0 wants Python 3.11 to 3.13."""
-    if sys.version_info < (3, 14):
-        return sys.executable
-    for name in ("python3.13", "python3.12", "python3.11"):
-        if found := shutil.which(name, path=_SURROUNDINGS.get("PATH")):
-            return found
-    raise RuntimeError("The tests against the real Hermes need Python 3.11, 3.12 or 3.13 beside this one.")
 
 
 def _run(*command: str) -> None:
@@ -93,10 +84,10 @@ class Oracle:
         """`home` becomes HERMES_HOME and HOME, `zone` its TZ, `variables` more of its environment."""
         home.mkdir(parents=True, exist_ok=True)
         self.home = home
+        command = [str(oracle_python()), "-I", str(Path(__file__).with_name("hermes_program.py"))]
         self._said = tempfile.TemporaryFile(mode="w+")  # noqa: SIM115  (closed by `stop`)
-        program = Path(__file__).with_name("hermes_program.py")
         self._process = subprocess.Popen(
-            [str(oracle_python()), "-I", str(program)],
+            command,
             env={
                 "PATH": _SURROUNDINGS.get("PATH", ""),
                 "HOME": str(home),

@@ -42,8 +42,10 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Program:
-    """`async with program(home, size=(80, 24)) as pilot`: the program, once it has looked at the stores."""
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
+    """`async with program(home, size=(80, 24)) as pilot`: the program, once it has looked at the stores. What it says
+    in passing stays, or a busy machine would look too late."""
+    monkeypatch.setattr(HermesApp, "NOTIFICATION_TIMEOUT", 600)
 
     @asynccontextmanager
     async def run(

@@ -120,5 +120,6 @@ async def test_another_size_keeps_query_results_and_cursor(
             await until(pilot, partial(laid_out, main, (width, height)))
             top, *below = screen_text(pilot).splitlines()
             assert text in top and " 30 of 30" in top
-            assert listed(main) == found and main.sessions.highlighted is here
+            now = main.sessions.highlighted
+            assert listed(main) == found and now is not None and now.key == here.key
             assert any(here.title in line for line in below)

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from session_adapters.model import EPOCH, Cost
 
 __all__ = [
+    "APART",
     "age",
     "cell_width",
     "compact",
@@ -28,6 +29,9 @@ __all__ = [
     "safe",
     "size",
 ]
+
+APART = {"rewound": "taken back", "compacted": "compacted", "branch": "on another branch"}
+"""`Message.visibility` of what does not stand in the conversation as the agent has it → what is said of it."""
 
 _COLOUR = re.compile("(?:\x1b\\[|\x9b)[0-9;:]*m")
 _NEWLINE = re.compile("\r\n|[\n\r\x85\u2028\u2029]")

@@ -226,24 +226,28 @@ class Adapter(ABC):
         self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
     ) -> Iterator[Text]:
         """What can be searched in every message of `source` (of one session in it, where one is named), each
-        session in one run and in conversation order: exactly the texts of what `session` gives. Reads everything,
-        a session at a time; what cannot be read is reported and passed over.
+        session in one run: in conversation order exactly the texts of what `session` gives, and behind them, marked,
+        those of other branches. Reads everything, a session at a time; what cannot be read is reported and passed
+        over.
 
         With `prose_only`, `Text.tool` and `Text.names` may be empty and messages without prose may be missing, if
         that is faster.
         """
-        from session_adapters.searchable import texts_of
-
         wanted = [session_id] if session_id is not None else self._ids(source, report)
         for one in wanted:
             try:
-                session = self.session(source, one)
+                yield from self.session_texts(source, one)
             except SessionMissing:
                 continue
             except SessionUnreadable as error:
                 report(Problem(agent=self.name, path=source.path, reason=str(error), session_id=one))
-                continue
-            yield from texts_of(session.session_id, session.messages)
+
+    def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
+        """The texts of one session. Raises as `session` does."""
+        from session_adapters.searchable import texts_of
+
+        session = self.session(source, session_id)
+        yield from texts_of(session.session_id, session.messages)
 
     def text_reader(self, source: Source) -> TextReader | None:
         """A reader that can go on where it stopped, so that a line that is added costs no more than that line. None

@@ -43,8 +43,9 @@ MessageKind = Literal["message", "notice", "command", "compaction", "summary", "
 `compaction`: the point above which the agent no longer sees the conversation. `summary`: the text that
 replaced it. `error`: a call that failed."""
 
-Visibility = Literal["live", "rewound", "compacted"]
-"""«ours». `rewound`: undone by the user; `compacted`: summarised away in place. Both are still in the store."""
+Visibility = Literal["live", "rewound", "compacted", "branch"]
+"""«ours». `rewound`: undone by the user; `compacted`: summarised away in place; `branch`: on a branch of the
+conversation that the agent is not on. All are still in the store."""
 
 SessionKind = Literal["session", "fork", "continuation", "subagent", "memory"]
 """«ours». How a session came from its parent: not at all; by a fork or branch; as the next part of the same

@@ -14,7 +14,7 @@ from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.files import Line, is_whole, lines, open_file, read_at
 from session_adapters.model import Message, Problem, ToolResult
 
-__all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "first_difference"]
+__all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "along", "first_difference"]
 
 PAGE = 1 << 20
 """Bytes of a JSONL file that are read at a time."""
@@ -95,6 +95,24 @@ class Transcript(ABC):
     def switch(self, leaf_id: str) -> Change:
         """Show another branch. Raises `LookupError` for one that is not there."""
         raise LookupError(f"{self.agent} session {self.session_id} has no branch {leaf_id}")
+
+    def branch_of(self, message_id: str) -> str | None:
+        """A branch with the message, for `switch`; None where the shown one has it, or none."""
+        return None
+
+
+def along(transcript: Transcript, message_id: str) -> list[Message] | None:
+    """All messages of another branch, the one that a message is on; those that the agent's own does not have are
+    marked. None where there is no such branch."""
+    leaf_id = transcript.branch_of(message_id)
+    if leaf_id is None:
+        return None
+    transcript.switch(leaf_id)
+    while not transcript.complete and transcript.earlier():
+        pass
+    parting = next((branch.first for branch in transcript.branches if branch.active), 0) or 0
+    messages = transcript.messages
+    return [*messages[:parting], *(replace(message, visibility="branch") for message in messages[parting:])]
 
 
 class Builder(ABC):

@@ -13,7 +13,7 @@ import click
 from hermes_tui.cli import narration, output
 from hermes_tui.cli.machine import is_known, manager_of
 from hermes_tui.cli.when import when_option
-from hermes_tui.display import age, count, fit, safe
+from hermes_tui.display import APART, age, count, fit, safe
 from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _lines(results: Sequence[Result], now: datetime, width: int, marks: tuple[st
         yield f"    {_marked(one, marks)}"
         if one.message_id is not None:
             where = "one place" if one.match_count == 1 else f"{count(one.match_count)} places"
-            who = safe(one.match_role or "")
+            who = ", ".join(filter(None, (safe(one.match_role or ""), APART.get(one.match_visibility or ""))))
             yield f"    {where}, the best by {who}: --around {safe(one.message_id)}"
 
 
@@ -197,7 +197,8 @@ def window_lines(window: Window, now: datetime) -> Iterator[str]:
         yield "(the session begins here)"
     for line in window.lines:
         mark = ">" if line.anchor else " "
-        yield f"{mark} {line.role}  {age(line.timestamp, now)}  {safe(line.message_id)}"
+        head = (line.role, age(line.timestamp, now), safe(line.message_id), APART.get(line.visibility))
+        yield f"{mark} {'  '.join(filter(None, head))}"
         for row in safe(line.text, keep_newlines=True).splitlines():
             yield f"    {row}"
     if window.at_end:

@@ -15,7 +15,7 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from hermes_tui.clock import Clock
-from hermes_tui.display import safe
+from hermes_tui.display import APART, safe
 from hermes_tui.widgets.session_line import lit_parts
 from hermes_tui.widgets.transcript.border import title
 from session_adapters.model import SessionSummary
@@ -100,7 +100,8 @@ class MatchPreview(ScrollView):
             at = next((index for index, one in enumerate(window.lines) if one.anchor), 0)
             around = window.lines[max(0, at - 1) : at + 2]
             count = f"{result.match_count:,} matches" if result.match_count > 1 else ""
-            self._section(lines, "Match", count, around, width, snippet=result)
+            note = " · ".join(filter(None, (count, APART.get(result.match_visibility or ""))))
+            self._section(lines, "Match", note, around, width, snippet=result)
         if result.end:
             self._section(lines, "Resolution", "", result.end[-2:], width)
         return lines or [[(" This session has no messages.", "faint")]]

@@ -13,6 +13,7 @@ import pytest
 
 from hermes_tui.demo.home import environment_of, prepare, write_home
 from hermes_tui.sessions.manager import SessionManager
+from pi_lines import answered, asked, entry, write_pi
 from plain_spent import FIGURES, READERS
 from session_adapters.base import Environment
 from session_adapters.model import SessionSummary
@@ -123,35 +124,6 @@ def test_calls_that_look_alike_are_two(write: Callable[[Path, str], None], tmp_p
 
 
 # Trees ----------------------------------------------------------------------------------------------------------
-
-
-def entry(number: int, parent: int | None, **fields: Any) -> dict[str, Any]:
-    """An entry of Pi, `number` seconds after the beginning."""
-    return {
-        "type": "message",
-        "id": f"{number:08x}",
-        "parentId": None if parent is None else f"{parent:08x}",
-        "timestamp": f"2026-01-01T10:00:{number:02}.000Z",
-        **fields,
-    }
-
-
-def asked(number: int, parent: int | None) -> dict[str, Any]:
-    return entry(number, parent, message={"role": "user", "content": f"question {number}"})
-
-
-def answered(number: int, parent: int, model: str = "mock") -> dict[str, Any]:
-    usage = {"input": number, "output": 1, "cacheRead": 0, "cacheWrite": 0}
-    message = {"role": "assistant", "content": f"answer {number}", "model": model, "usage": usage}
-    return entry(number, parent, message=message)
-
-
-def write_pi(home: Path, name: str, *entries: dict[str, Any], folder: str = "--srv--", **header: Any) -> Path:
-    path = home / ".pi/agent/sessions" / folder / f"2026-01-01T10-00-00-000Z_{name}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    first = {"type": "session", "version": 3, "id": name, "timestamp": "2026-01-01T10:00:00.000Z", "cwd": "/srv"}
-    path.write_text("".join(json.dumps(one) + "\n" for one in ({**first, **header}, *entries)))
-    return path
 
 
 def manager_of(home: Path) -> SessionManager:

@@ -42,11 +42,12 @@ from session_adapters.openclaw.records import IndexEntry
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawFile, ClawTally
 from session_adapters.openclaw.shelves import DatabaseShelf, DocumentShelf, PackedShelf, RowStore
+from session_adapters.searchable import Text
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
 from session_adapters.tree.file import TreeStore
-from session_adapters.tree.transcript import TreeTranscript
+from session_adapters.tree.transcript import TreeTranscript, branched_texts
 from session_adapters.usage import Usage
 
 __all__ = ["OpenClawAdapter"]
@@ -211,6 +212,12 @@ class OpenClawAdapter(Adapter):
         fields = asdict(replace(summary, raw=raw))
         fields.pop("unified_id")
         return Session(**fields, messages=tuple(transcript.messages))
+
+    def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
+        """See `Adapter.session_texts`; a file's are found under its key."""
+        transcript = self._open(source, session_id, 1 << 62)
+        named = session_id if source.layout == DATABASE else self._summary(source, session_id).session_id
+        return branched_texts(named, transcript)
 
     def _summary(self, source: Source, session_id: str) -> SessionSummary:
         """The summary of one session, counted in full. Raises `SessionMissing` and `SessionUnreadable`."""

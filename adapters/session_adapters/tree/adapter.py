@@ -16,11 +16,12 @@ from pathlib import Path
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
 from session_adapters.files import file_stamp
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.searchable import Text
 from session_adapters.transcript import PAGE
 from session_adapters.tree.ends import gather, probe
 from session_adapters.tree.relations import relate_files
 from session_adapters.tree.tally import Tally
-from session_adapters.tree.transcript import TreeTranscript
+from session_adapters.tree.transcript import TreeTranscript, branched_texts
 from session_adapters.usage import Usage
 
 __all__ = ["DOCUMENT", "FILE", "FOLDER", "TreeAdapter", "is_directory"]
@@ -279,6 +280,10 @@ class TreeAdapter(Adapter):
         if not found:
             raise FileNotFoundError(source.path)
         return found
+
+    def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
+        """See `Adapter.session_texts`."""
+        return branched_texts(session_id, self._open(source, session_id, 1 << 62))
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""

@@ -12,7 +12,21 @@ from session_adapters.text import scrub
 from session_adapters.times import parse_seconds, parse_time
 from session_adapters.tree.records import CostRecord, Entry, MessageRecord, UsageRecord
 
-__all__ = ["ROLES", "entry_seconds", "entry_time", "messages_of", "price", "text_of", "tokens", "usage_key", "usd"]
+__all__ = [
+    "ROLES",
+    "SUMMARY",
+    "entry_seconds",
+    "entry_time",
+    "messages_of",
+    "price",
+    "text_of",
+    "tokens",
+    "usage_key",
+    "usd",
+]
+
+SUMMARY = "/summary"
+"""Ends the id of the second message of a compaction."""
 
 ROLES: dict[str, tuple[Role, MessageKind]] = {
     "user": ("user", "message"),
@@ -211,7 +225,7 @@ def _compaction(entry: Entry, entry_id: str, when: datetime | None, inherited: b
         Message(role="system", kind="compaction", id=entry_id, content=mark, timestamp=when, inherited=inherited)
     ]
     if entry.summary or entry.usage:
-        found.append(_note(entry, f"{entry_id}/summary", when, inherited, "summary", entry.summary or ""))
+        found.append(_note(entry, f"{entry_id}{SUMMARY}", when, inherited, "summary", entry.summary or ""))
     return found
 
 
@@ -235,7 +249,7 @@ def _note(
         cost=price(entry.usage),
         attachments=images,
         inherited=inherited,
-        usage_key=usage_key(entry, message_id.removesuffix("/summary")) if used else "",
+        usage_key=usage_key(entry, message_id.removesuffix(SUMMARY)) if used else "",
     )
 
 

@@ -6,23 +6,34 @@ part upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.calls import of_call
 from session_adapters.files import Line
 from session_adapters.model import Message, Problem
+from session_adapters.searchable import Text, texts_of
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript
 from session_adapters.tree.file import TreeFile, TreeStore
-from session_adapters.tree.messages import messages_of
+from session_adapters.tree.messages import SUMMARY, messages_of
 from session_adapters.tree.paths import common_prefix
 from session_adapters.tree.records import ENTRIES
 
-__all__ = ["TreeBuilder", "TreeTranscript"]
+__all__ = ["TreeBuilder", "TreeTranscript", "branched_texts"]
+
+
+def branched_texts(session_id: str, transcript: TreeTranscript) -> Iterator[Text]:
+    """What can be searched in a transcript that is loaded whole: the shown branch, and behind it the others."""
+    messages = transcript.messages
+    yield from texts_of(session_id, messages)
+    called = {call.tool_call_id: of_call(call) for message in messages for call in message.tool_calls}
+    for text in texts_of(session_id, transcript.aside(), before=called):
+        yield text._replace(visibility="branch")
 
 
 class TreeBuilder(Builder):
@@ -276,6 +287,25 @@ class TreeTranscript(Transcript):
                 return one_line(" ".join(message.content for message in shown(chosen).messages))
         except OSError:
             return ""  # `refresh` says that the file is gone
+
+    def branch_of(self, message_id: str) -> str | None:
+        """See `Transcript.branch_of`."""
+        tree = self.file.tree
+        index = tree.find(message_id.removesuffix(SUMMARY))
+        if index is None or index in self._path:
+            return None
+        return next((tree.nodes[tip].id for tip in tree.tips(self.file.leaf()) if index in tree.path(tip)), None)
+
+    def aside(self) -> list[Message]:
+        """What was said on branches that are not shown, in the order of the file."""
+        tree, here = self.file.tree, set(self._path)
+        builder = TreeBuilder()
+        with self.file.reading() as shown:
+            for index, node in enumerate(tree.nodes):
+                # Of a line that stands in the file twice the last one counts.
+                if node.spoken and index not in here and tree.find(node.id) == index:
+                    builder.take(*shown(index))
+        return builder.messages
 
     def switch(self, leaf_id: str) -> Change:
         """See `Transcript.switch`."""

@@ -54,7 +54,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 6
+FORMAT = 7
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""

@@ -10,7 +10,7 @@ from session_adapters.base import Source
 
 __all__ = ["VISIBILITY", "Key", "Level", "Report", "Row", "Standing", "key_of"]
 
-VISIBILITY = ("live", "rewound", "compacted")
+VISIBILITY = ("live", "rewound", "compacted", "branch")
 """As the index numbers them."""
 
 Key = tuple[str, str, str]

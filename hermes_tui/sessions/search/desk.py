@@ -17,7 +17,9 @@ from hermes_tui.sessions.search.excerpt import name_of, window_around
 from hermes_tui.sessions.search.live import LiveSearch
 from hermes_tui.sessions.search.model import Outcome, SearchOptions, Window
 from hermes_tui.sessions.search.stores import CatalogueStores
-from session_adapters.model import Session, SessionSummary
+from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.model import Message, Session, SessionSummary
+from session_adapters.transcript import along
 
 __all__ = ["SearchDesk"]
 
@@ -124,15 +126,28 @@ class SearchDesk:
     # Scroll and browse -------------------------------------------------------------------------------------
 
     def scroll(self, session: Session, message_id: str, size: int) -> Window:
-        """The message and `size` messages before and after it, their texts uncut.
+        """The message and `size` messages before and after it, their texts uncut, on whichever branch it is.
         Raises `ValidationError` for a message that is not there."""
-        for at, message in enumerate(session.messages):
+        every: Sequence[Message] = session.messages
+        if all(name_of(message, at) != message_id for at, message in enumerate(every)):
+            every = self._along(session, message_id)
+        for at, message in enumerate(every):
             if name_of(message, at) == message_id:
-                return window_around(session.messages, at, size, length=None)
+                return window_around(every, at, size, length=None)
         raise ValidationError(
             f"{session.agent} session {session.session_id!r} has no message {message_id!r};"
             " `hermes-tui sessions search --json` and `sessions show --format json` name them"
         )
+
+    def _along(self, session: Session, message_id: str) -> Sequence[Message]:
+        """The messages of the other branch that one is on."""
+        adapter = self._adapters.get(session.agent)
+        source = adapter.find(session.session_id)
+        try:
+            found = along(adapter.open(source, session.session_id), message_id) if source is not None else None
+        except (SessionMissing, SessionUnreadable):  # since it was read: the message is not there any more
+            return ()
+        return found or ()
 
     def browse(self, agent: str | None, limit: int | None) -> list[SessionSummary]:
         """The conversations that were active last, each by its newest part, helpers' own left out."""

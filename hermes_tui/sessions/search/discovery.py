@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,7 @@ from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
 from session_adapters.searchable import Text
+from session_adapters.transcript import along
 
 __all__ = ["RANKED", "details", "discover", "glimpse", "keeper", "narrowed", "outline"]
 
@@ -157,27 +159,27 @@ def details(
     summary = part.summary
     match = part.anchor
     messages = _messages(stores, summary, problems)
+    is_aside = match is not None and match.visibility == "branch"
+    around = _messages(stores, summary, problems, match) if is_aside else messages
     parts = lineage_of(summary, stores.conversation(summary))  # how a fork ended is not how this ended
     first = messages if parts[0] == summary else _messages(stores, parts[0], problems)
     last = messages if parts[-1] == summary else _messages(stores, parts[-1], problems)
     fields = facts_of(summary)
     fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
-    at = _place(messages, match) if match is not None else None
-    text = text_of(messages, summary.session_id, at) if at is not None else None
+    at = _place(around, match) if match is not None else None
+    text = text_of(around, summary.session_id, at) if at is not None else None
     shown, marks = _snippet(query, summary, match, text)
     found = match if match is not None and (at is not None or match.field == "title") else None
     return Result(
         **fields,
-        message_id=name_of(messages[at], at) if at is not None else None,
-        match_field=found.field if found else None,
-        match_role=found.role if found and found.role else None,
-        match_time=_when(found.time) if found else None,
+        message_id=name_of(around[at], at) if at is not None else None,
+        **_facts(found),
         match_count=conversation.total,
         snippet=shown,
         marks=marks,
         parts=tuple(one.summary.session_id for one in conversation.parts.values()),
         start=bookends(first)[0],
-        window=window_around(messages, at, WINDOW) if at is not None else None,
+        window=window_around(around, at, WINDOW) if at is not None else None,
         end=bookends(last)[1],
     )
 
@@ -208,7 +210,7 @@ def outline(
     fields = facts_of(summary)
     fields["relevance_score"] = min(1.0, conversation.score / best) if best else 1.0
     if match is not None and (text is not None or match.field == "title"):
-        fields |= {"match_field": match.field, "match_role": match.role or None, "match_time": _when(match.time)}
+        fields |= _facts(match)
     return Result(
         **fields,
         message_id=(match.message_id or f"#{match.place}") if match is not None and text is not None else None,
@@ -257,10 +259,30 @@ def _snippet(
     return snippet(None, summary.preview or summary.title)
 
 
-def _messages(stores: CatalogueStores, summary: SessionSummary, problems: list[Problem]) -> Sequence[Message]:
+def _facts(match: Match | None) -> dict[str, Any]:
+    """What a result tells of a match."""
+    if match is None:
+        return {}
+    return {
+        "match_field": match.field,
+        "match_role": match.role or None,
+        "match_time": _when(match.time),
+        "match_visibility": match.visibility if match.visibility != "live" else None,
+    }
+
+
+def _messages(
+    stores: CatalogueStores, summary: SessionSummary, problems: list[Problem], match: Match | None = None
+) -> Sequence[Message]:
+    """Those of a session; along the branch that a match is on."""
     shelf = stores.by_session[summary.unified_id]
     try:
-        return stores.adapter(summary.agent).session(shelf.source, summary.session_id).messages
+        adapter = stores.adapter(summary.agent)
+        if match is not None and match.visibility == "branch":
+            found = along(adapter.open(shelf.source, summary.session_id), match.message_id)
+            if found is not None:
+                return found
+        return adapter.session(shelf.source, summary.session_id).messages
     except (SessionMissing, SessionUnreadable) as error:
         reason = str(error)
     except Exception as error:

@@ -66,6 +66,7 @@ def line(message: Message, place: int, *, anchor: bool = False, length: int | No
     return Line(
         message_id=name_of(message, place),
         role=message.role,
+        visibility=message.visibility,
         text=text,
         timestamp=message.timestamp,
         anchor=anchor,

@@ -118,6 +118,8 @@ class Line(_Record, frozen=True):
     text: str
     """What was said, else what its tools did; cut after `LINE_LENGTH` characters."""
     timestamp: datetime | None = None
+    visibility: str = "live"
+    """As `Message.visibility`."""
     anchor: bool = False
     """This is the message that was found."""
     cut: bool = False
@@ -145,6 +147,8 @@ class Result(SessionSummary, frozen=True):
     match_field: Field | None = None
     match_role: str | None = None
     match_time: datetime | None = None
+    match_visibility: str | None = None
+    """Where the message does not stand in the conversation as the agent has it: why."""
     match_count: int = field(default_factory=int)
     """Texts in which the query was found, in all parts of the conversation; a lower bound where not all was read."""
     snippet: str = field(default_factory=str)

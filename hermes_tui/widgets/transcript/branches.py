@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from session_adapters.transcript import Branch, Change, Transcript
 
-__all__ = ["Switched", "branches_of", "partings", "place", "switch"]
+__all__ = ["Switched", "branches_of", "partings", "place", "switch", "switch_to"]
 
 
 class Switched(NamedTuple):
@@ -34,6 +34,13 @@ def place(branches: Sequence[Branch]) -> str:
     """`branch 2 of 3`; empty where there is only one way."""
     at = next((at for at, branch in enumerate(branches, 1) if branch.shown), None)
     return f"branch {at} of {len(branches)}" if at is not None and len(branches) > 1 else ""
+
+
+def switch_to(transcript: Transcript, message_id: str) -> Change | None:
+    """Let the transcript follow a branch with that message; None where it does so already, or there is none. Reads
+    the store. Raises `LookupError` when the branch is no longer there."""
+    leaf_id = transcript.branch_of(message_id)
+    return None if leaf_id is None else transcript.switch(leaf_id)
 
 
 def switch(transcript: Transcript, step: int) -> Switched | None:

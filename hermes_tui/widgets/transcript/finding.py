@@ -18,7 +18,7 @@ from textual.strip import Strip
 
 from hermes_tui.aside import aside
 from hermes_tui.widgets.transcript.blocks import ALL, OPEN
-from hermes_tui.widgets.transcript.loading import TranscriptLoading
+from hermes_tui.widgets.transcript.loading import TranscriptLoading, may_part
 from hermes_tui.widgets.transcript.pieces import Rendered
 from hermes_tui.widgets.transcript.view import Row
 from session_adapters.transcript import Transcript
@@ -57,9 +57,20 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
             self._settle()
 
     def go_to(self, message_id: str) -> None:
-        """Put the cursor on a message (its id, or `#` and its index), on the first word that is lit in it."""
-        self._wanted, self._sought = "message", message_id
-        self._settle()
+        """Put the cursor on a message (its id, or `#` and its index), on the first word that is lit in it; whichever
+        branch it is on."""
+        self._sought = message_id
+        if self._transcript is not None and may_part(self._transcript):
+            self._wanted = ""
+            self._find(self._go_to_branch_with(self._transcript, message_id))
+        else:
+            self._wanted = "message"
+            self._settle()
+
+    async def _go_to_branch_with(self, transcript: Transcript, message_id: str) -> None:
+        if await self._show_branch_of(transcript, message_id):
+            self._wanted = "message"
+            self._settle()
 
     def find_next(self, step: int) -> None:
         """Go to the next (1) or previous (-1) message with a match."""
@@ -101,6 +112,13 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
         if found is False and step < 0 and not self._view.complete:
             self._wanted = _EDGES[step]
             self._settle()
+        elif found is False:
+            self._look_elsewhere()
+
+    def _look_elsewhere(self) -> None:
+        """Nothing on the shown branch matches: what does is on another."""
+        if self._missing and self._transcript is not None and may_part(self._transcript):
+            self.go_to(min(self._missing))
 
     async def _find_next(self, transcript: Transcript, within: Within, step: int) -> None:
         found = await self._go_on(transcript, within, step, self._view.cursor.entry)
@@ -157,6 +175,8 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
             self._show(found)
         elif wanted == "match":
             self._no_more(-1)
+        elif wanted == _EDGES[-1]:
+            self._look_elsewhere()
         elif wanted == "message":
             self._refuse("The message that was found is not in the conversation any more")
 

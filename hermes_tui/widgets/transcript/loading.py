@@ -14,14 +14,14 @@ from hermes_tui.aside import aside
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.widgets.transcript.border import subtitle, title
-from hermes_tui.widgets.transcript.branches import branches_of, partings, place, switch
+from hermes_tui.widgets.transcript.branches import branches_of, partings, place, switch, switch_to
 from hermes_tui.widgets.transcript.canvas import TranscriptCanvas
 from hermes_tui.widgets.transcript.sheet import Position
 from hermes_tui.widgets.transcript.view import View
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Branch, Change, Transcript
 
-__all__ = ["Kept", "TranscriptLoading"]
+__all__ = ["Kept", "TranscriptLoading", "may_part"]
 
 
 class Kept(NamedTuple):
@@ -46,6 +46,11 @@ class _Read(NamedTuple):
     change: Change = Change()
 
 
+def may_part(transcript: Transcript) -> bool:
+    """Whether it is of an agent whose conversations can have branches."""
+    return type(transcript).branches is not Transcript.branches
+
+
 def _read(transcript: Transcript, *, added: int = 0, change: Change = Change()) -> _Read:  # noqa: B008  (immutable)
     return _Read(list(transcript.messages), transcript.complete, branches_of(transcript), added, change)
 
@@ -61,6 +66,11 @@ def _refresh(transcript: Transcript) -> _Read:
 def _switch(transcript: Transcript, step: int) -> tuple[_Read, int | None] | None:
     switched = switch(transcript, step)
     return None if switched is None else (_read(transcript, change=switched.change), switched.parting)
+
+
+def _switch_to(transcript: Transcript, message_id: str) -> _Read | None:
+    change = switch_to(transcript, message_id)
+    return None if change is None else _read(transcript, change=change)
 
 
 class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
@@ -127,7 +137,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._lay_out()
         self._view.load(list(transcript.messages), complete=transcript.complete)
         self._settle()
-        if type(transcript).branches is not Transcript.branches:
+        if may_part(transcript):
             self.run_worker(self._look_for_branches(transcript), group="transcript.branches")
 
     def keep(self) -> Kept:
@@ -229,6 +239,19 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._take(read)
         self._view.go(self._view.first if parting is None else Position(parting, 0), at_top=True)
         self._settle()
+
+    async def _show_branch_of(self, transcript: Transcript, message_id: str) -> bool:
+        """Show the branch that a message is on; False where something else is shown by now."""
+        async with self._reading:
+            try:
+                read = await aside(_switch_to, transcript, message_id)
+            except LookupError:  # whoever looks for the message says that it is gone
+                read = None
+        if transcript is not self._transcript:
+            return False
+        if read is not None:
+            self._take(read)
+        return True
 
     # Reading what is earlier
 

@@ -54,7 +54,9 @@ def test_a_reset_takes_effect_at_the_next_message(world: World) -> None:
     assert [one.state for one in world.operations.log()] == ["done"]
 
 
-@pytest.mark.parametrize(("turns", "said"), [(1, "1 turn running"), (None, "whether a turn is running is not known")])
+@pytest.mark.parametrize(
+    ("turns", "said"), [(1, "1 turn is running"), (None, "whether a turn is running is not known")]
+)
 def test_what_is_sent_during_a_turn_is_said_to_go_into_the_old_session(
     hermes: Oracle, tmp_path: Path, turns: int | None, said: str
 ) -> None:

@@ -255,7 +255,9 @@ def _busy_notes(facts: Facts) -> list[str]:
     notes = []
     if gateway.active_agents != 0:
         number = gateway.active_agents
-        turns = "whether a turn is running is not known" if number is None else f"{counted(number, 'turn')} running"
+        turns = "whether a turn is running is not known"
+        if number is not None:
+            turns = f"{counted(number, 'turn')} {'is' if number == 1 else 'are'} running"
         notes.append(
             f"{turns}: one of this lane ends in the old session, and so does what is sent before it ends; only a"
             " message after that meets the change; should the old session be compressed meanwhile, it takes the lane"

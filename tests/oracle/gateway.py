@@ -17,21 +17,19 @@ Every wait ends with its condition, or raises `GatewayError` with the end of the
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import re
 import signal
 import socket
 import subprocess
-import threading
 import time
-import urllib.request
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing, suppress
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
+from oracle.gateway_peers import Bridge, Model, words_in
 from oracle.hermes import oracle_python
 
 __all__ = ["GatewayError", "RealGateway", "Reply", "direct_lane", "group_lane"]
@@ -40,7 +38,6 @@ PATIENCE = 60.0
 """Seconds for anything to come, on a machine that is busy with other tests."""
 _ZONE = {name: os.environ[name] for name in ("TZ",) if name in os.environ}
 """The caller's, as it was before the tests got surroundings of their own: lanes have local times."""
-_MODEL = "mock-model"
 _UP = b"Press Ctrl+C to stop"
 """The last line of a start in the log. Its state is `running` and its port open a second before: until then it keeps
 messages back, and after a clean end it has not read its index yet."""
@@ -86,12 +83,7 @@ class Reply(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The words `W<number>` in all user messages that the model was shown, in their order."""
-        return _words(self.texts[-1])
-
-
-class _Sent(NamedTuple):
-    chat: str
-    text: str
+        return words_in(self.texts[-1])
 
 
 def direct_lane(chat: str) -> str:
@@ -119,15 +111,13 @@ class RealGateway:
         self.store = self.home / ".hermes"
         self.settings = settings
         """Read at the next start."""
-        self._outbox: list[_Sent] = []
-        self._held: dict[str, threading.Event] = {}
         self._process: subprocess.Popen[bytes] | None = None
         # Bound and never listening, it keeps the port from others and does not stand in the gateway's way.
         self._reserved = socket.socket()
         self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         self._reserved.bind(("127.0.0.1", 0))
         self._port: int = self._reserved.getsockname()[1]
-        self._model, self._bridge = _Server(_Model, self), _Server(_Bridge, self)
+        self._model, self._bridge = Model(), Bridge()
 
     def __enter__(self) -> Self:
         try:
@@ -192,13 +182,13 @@ class RealGateway:
         self.until(lambda: _UP in self._log()[before:], "has started")
 
     def _log(self) -> bytes:
-        with contextlib.suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):
             return (self.store / "logs" / "gateway.log").read_bytes()
         return b""
 
     def _configure(self) -> None:
         self.store.mkdir(parents=True, exist_ok=True)
-        values = {"name": _MODEL, "model": self._model.url, "bridge": self._bridge.url, "port": self._port}
+        values = {"name": Model.name, "model": self._model.url, "bridge": self._bridge.url, "port": self._port}
         (self.store / "config.yaml").write_text(_CONFIG.format(settings=self.settings, **values))
         (self.store / ".env").write_text(_VARIABLES.format(**values))
 
@@ -233,7 +223,7 @@ class RealGateway:
 
     def state(self) -> dict[str, Any]:
         """What it last wrote of itself: its phase, the turns in progress."""
-        with contextlib.suppress(FileNotFoundError):
+        with suppress(FileNotFoundError):
             return dict(json.loads((self.store / "gateway_state.json").read_text()))
         return {}
 
@@ -271,175 +261,40 @@ class RealGateway:
             "isGroup": bool(user),
             "isFromMe": False,
         }
-        position = len(self._outbox)
+        position = len(self._bridge.outbox)
         body = json.dumps({"type": "new-message", "data": data}).encode()
-        url = f"http://127.0.0.1:{self._port}/bluebubbles-webhook?password=pw"
-        asked = urllib.request.Request(url, body, {"content-type": "application/json"})
-        with urllib.request.urlopen(asked, timeout=PATIENCE) as answer:
-            answer.read()
+        with closing(HTTPConnection("127.0.0.1", self._port, timeout=PATIENCE)) as webhook:  # never through a proxy
+            webhook.request("POST", "/bluebubbles-webhook?password=pw", body, {"content-type": "application/json"})
+            if webhook.getresponse().status != 200:
+                raise GatewayError(f"the gateway refuses {text!r} to {chat}\n{self.log()}")
         return position
 
     def reply(self, chat: str, position: int, *, user: str = "", expect: str = "REPLY") -> Reply:
         """Wait for the text that contains `expect` in what came back since that position."""
-        self.until(lambda: _answered(self.sent(chat, position, user=user), expect), f"says {expect!r} to {chat}")
-        texts = self.sent(chat, position, user=user)
-        return Reply(texts[: next(number for number, text in enumerate(texts, 1) if expect in text)])
+
+        def found() -> int:
+            texts = self.sent(chat, position, user=user)
+            return next((number for number, text in enumerate(texts, 1) if expect in text), 0)
+
+        self.until(found, f"says {expect!r} to {chat}")
+        return Reply(self.sent(chat, position, user=user)[: found()])
 
     def sent(self, chat: str, position: int = 0, *, user: str = "") -> list[str]:
         """All that came back in a chat since that position."""
-        return [one.text for one in self._outbox[position:] if one.chat == _guid(chat, user)]
+        return [one.text for one in self._bridge.outbox[position:] if one.chat == _guid(chat, user)]
 
     @property
     def position(self) -> int:
         """Where what comes from now on begins."""
-        return len(self._outbox)
+        return len(self._bridge.outbox)
 
     def begin_turn(self, chat: str, text: str, *, user: str = "") -> int:
         """Send a message whose turn runs until `end_turns`, and wait until it does; the position is for `reply`."""
-        held = f"HOLD{len(self._held) + 1}"
+        held = self._model.new_hold()
         position = self.send(chat, f"{text} {held}", user=user)
-        self.until(lambda: held in self._held, f"asks the model to {held}")
+        self.until(lambda: self._model.is_holding(held), f"asks the model to {held}")
         return position
 
     def end_turns(self) -> None:
         """The model answers what it kept back, and what of it Hermes asks again."""
-        for event in list(self._held.values()):
-            event.set()
-
-    def take(self, chat: str, text: str) -> None:
-        """A message of the gateway's, from the bridge."""
-        self._outbox.append(_Sent(chat, text))
-
-    def hold(self, name: str) -> None:
-        """Keep an answer of the model's back."""
-        self._held.setdefault(name, threading.Event()).wait(6 * PATIENCE)
-
-
-def _answered(texts: list[str], expect: str) -> bool:
-    return any(expect in text for text in texts)
-
-
-class _Server(ThreadingHTTPServer):
-    """One of the two that a gateway talks to, in threads of its own."""
-
-    daemon_threads = True
-
-    def __init__(self, handler: type[_Handler], gateway: RealGateway) -> None:
-        super().__init__(("127.0.0.1", 0), handler)
-        self.gateway = gateway
-        self.hooks: list[dict[str, Any]] = []
-        self.url = f"http://127.0.0.1:{self.server_address[1]}"
-        self._thread = threading.Thread(target=self.serve_forever, args=(0.05,), daemon=True)
-        self._thread.start()
-
-    def end(self) -> None:
-        """No more requests; the port is free."""
-        self.shutdown()
-        self.server_close()
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """A gateway that was killed leaves requests half done."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    server: _Server
-
-    def log_message(self, *args: object) -> None:
-        """Nothing: the gateway has a log."""
-
-    def asked(self) -> dict[str, Any]:
-        """The body of the request."""
-        return dict(json.loads(self.rfile.read(int(self.headers.get("content-length") or 0)) or b"{}"))
-
-    def answer(self, value: object) -> None:
-        """One JSON value."""
-        body = json.dumps(value).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-
-class _Model(_Handler):
-    """Chat completions as OpenAI's interface has them, streamed or whole."""
-
-    def do_GET(self) -> None:
-        self.answer({"object": "list", "data": [{"id": _MODEL, "object": "model", "context_length": 131072}]})
-
-    def do_POST(self) -> None:
-        asked = self.asked()
-        messages = asked.get("messages", [])
-        text = self._answer_to(messages, bool(asked.get("tools")))
-        size = 100 + 10 * len(messages)
-        usage = {"prompt_tokens": size, "completion_tokens": 12, "total_tokens": size + 12}
-        base = {"id": "c1", "created": int(time.time()), "model": _MODEL}
-        if asked.get("stream"):
-            self._stream(base, text, usage)
-            return
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-        self.answer({**base, "object": "chat.completion", "choices": [choice], "usage": usage})
-
-    def _answer_to(self, messages: list[dict[str, Any]], tools: bool) -> str:
-        users = [_text_of(one.get("content")) for one in messages if one["role"] == "user"]
-        system = " ".join(_text_of(one.get("content")) for one in messages if one["role"] == "system")
-        if "title" in system.lower()[:400] and len(messages) < 4 and not tools:
-            return f"A title {time.time_ns() % 100000}"
-        if held := re.search(r"HOLD\d+", users[-1] if users else ""):
-            self.server.gateway.hold(held[0])
-        return f"REPLY; I have seen {' '.join(_words(' '.join(users))) or 'nothing'}"
-
-    def _stream(self, base: dict[str, Any], text: str, usage: dict[str, int]) -> None:
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.send_header("connection", "close")
-        self.end_headers()
-        pieces = [{"role": "assistant", "content": ""}, {"content": text}]
-        chunks: list[dict[str, Any]] = [
-            *({"choices": [{"index": 0, "delta": piece, "finish_reason": None}]} for piece in pieces),
-            {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
-            {"choices": [], "usage": usage},
-        ]
-        for chunk in chunks:
-            line = json.dumps({**base, "object": "chat.completion.chunk", **chunk})
-            self.wfile.write(f"data: {line}\n\n".encode())
-        self.wfile.write(b"data: [DONE]\n\n")
-        self.close_connection = True
-
-
-class _Bridge(_Handler):
-    """The server that Hermes' iMessage adapter expects (BlueBubbles)."""
-
-    def do_GET(self) -> None:
-        if "/server/info" in self.path:
-            self.answer({"status": 200, "data": {"private_api": True, "helper_connected": False}})
-        elif "/webhook" in self.path:
-            self.answer({"status": 200, "data": self.server.hooks})
-        else:
-            self.answer({"status": 200, "data": "pong" if "/ping" in self.path else {}})
-
-    def do_DELETE(self) -> None:
-        self.server.hooks.clear()
-        self.answer({"status": 200})
-
-    def do_POST(self) -> None:
-        asked = self.asked()
-        if "/webhook" in self.path:
-            self.server.hooks.append({"id": len(self.server.hooks) + 1, **asked})
-            self.answer({"status": 200, "data": self.server.hooks[-1]})
-        elif "/message/text" in self.path:
-            self.server.gateway.take(str(asked.get("chatGuid")), str(asked.get("message") or ""))
-            self.answer({"status": 200, "data": {"guid": f"m{time.time_ns()}"}})
-        else:
-            self.answer({"status": 200, "data": [] if "/chat/query" in self.path else {}})
-
-
-def _text_of(content: object) -> str:
-    if isinstance(content, list):
-        return " ".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
-    return str(content or "")
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\bW\d+\b", text)
+        self._model.let_go()

@@ -228,8 +228,11 @@ def _tree_front(lines: Lines, rows: list[Record], place: int, document: bool) ->
 
 def _tree_turns(lines: Lines, rows: list[Record], document: bool) -> Texts:
     entries = [row for row in rows if row.get("type") not in ("session", "title")]
-    parent = entries[-1].get("id") if entries else None
-    linear = bool(entries) and parent is None
+    spoken = [row for row in entries if "message" in row or "role" in row]
+    # A hand-made sample ends in a root that says nothing: a conversation goes on from its last message.
+    last = spoken[-1] if spoken and entries[-1].get("parentId") is None else entries[-1]
+    parent = last.get("id")
+    linear = parent is None
     replies = [row["message"] for row in entries if row.get("message", {}).get("role") == "assistant"]
     model = {"api": "x", "provider": "acme", "model": "mock-large"}
     model |= {name: replies[-1][name] for name in model if replies and name in replies[-1]}

@@ -38,19 +38,13 @@ def _every(left_out: Container[tuple[str, str]]) -> list[Any]:
     ]
 
 
-# Open: Copilot's sub-agents in the middle of a long file are in no quick list and no report. omp's `model_usage` and
-# Pi's `usage` name no model.
-_FIELDS_OPEN = {
-    ("copilot", "home"),
-    ("omp", "home-hard"),
-    ("pi", "home-hard"),
-}
+# Open: omp's `model_usage` and Pi's `usage` name no model.
+_FIELDS_OPEN = {("omp", "home-hard"), ("pi", "home-hard")}
 # Open: what stands on other branches and windows is not found.
 _SEARCH_OPEN = {
     ("omp", "home"),
     ("omp", "home-spec"),
     ("openclaw", "home"),
-    ("openclaw", "home-clawdbot"),
     ("pi", "home"),
     ("pi", "home-hard"),
     ("pi", "home-spec"),

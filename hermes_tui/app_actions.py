@@ -76,7 +76,9 @@ class AppActions:
         problems = self.main.snapshot.problems
         if not problems:
             self.notify("No problems: everything that was found could be read.", markup=False)
-        elif not isinstance(self.screen, ProblemsScreen):
+        elif isinstance(self.screen, ProblemsScreen):
+            self.notify("These are the problems.", markup=False)
+        else:
             labels = {name: label.label for name, label in self.manager.labels.items()}
             self.push_screen(ProblemsScreen(problems, labels))
 
@@ -88,7 +90,8 @@ class AppActions:
         """`at`: the line to begin at; None for the first."""
         from hermes_tui.screens.cost import CostScreen, filter_text
 
-        if self.screen is not self.main:
+        if isinstance(self.screen, CostScreen):
+            self.notify("These are the costs.", markup=False)
             return
         labels = {name: label.label for name, label in self.manager.saved_labels.items()}
 
@@ -100,6 +103,8 @@ class AppActions:
 
         def chosen(rank: Rank | None) -> None:
             if rank is not None:
+                while self.screen is not self.main:
+                    self.screen.dismiss(None)
                 self.main.show_only(filter_text(rank), rank.sessions, lambda: self._show_costs(rank))
 
         version = lambda: self.main.snapshot.version  # noqa: E731
@@ -109,7 +114,8 @@ class AppActions:
         """The lanes of Hermes' gateway."""
         from hermes_tui.screens.lanes import LanesScreen
 
-        if self.screen is not self.main:
+        if isinstance(self.screen, LanesScreen):
+            self.notify("These are the lanes.", markup=False)
             return
         screen = LanesScreen(self.clock, read_only=self.config.read_only)
         screen.news = self.main.lanes

@@ -141,6 +141,7 @@ KEYS: tuple[Key, ...] = (
     Key("diff.fold", "enter,space", "fold", "Open or close an equal run or a long message", "open/close"),
     Key("diff.fold_all", "z", "fold_all", "Unfold or fold all that is equal", "equal"),
     Key("diff.uses", "t", "uses", "Tool calls and files, or messages", "tools"),
+    Key("diff.lanes", "L", "app.lanes", "Show the lanes of Hermes' gateway"),
     Key("diff.down", "down,j,ctrl+e", "move(1)", "A line down"),
     Key("diff.up", "up,k,ctrl+y", "move(-1)", "A line up"),
     Key("diff.page_down", "pagedown,ctrl+f,ctrl+d", "page(1)", "A page down"),

@@ -49,7 +49,7 @@ class ContextActions:
 
     def action_context(self) -> None:
         """Dim what the agent no longer sees, or show everything again."""
-        if self.pane.choice is not None:
+        if self.pane.choice is not None and self.pane.display:
             self.pane.see(None)
         else:
             self._see(None)
@@ -69,7 +69,7 @@ class ContextActions:
             elif key is not None:
                 self._see(parse_window(windows[key]) if key in windows else None)
 
-        if self.pane.summary is None:
+        if self.pane.summary is None or not self.pane.display:
             self._nothing_open()
         else:
             self.app.push_screen(MenuScreen("What the agent would see through", choices), chosen)
@@ -87,7 +87,7 @@ class ContextActions:
         self.notify("Open a session first: then this dims what its agent no longer sees.", markup=False)
 
     def _see(self, window: Window | None) -> None:
-        if self.pane.summary is None:
+        if self.pane.summary is None or not self.pane.display:
             self._nothing_open()
         else:
             self.run_worker(self._find_window(window), group="context", exclusive=True, exit_on_error=True)

@@ -98,6 +98,8 @@ class LaneOperations:
         """Another session, chosen from those of the profile."""
         from hermes_tui.screens.session_picker import Candidate, SessionPicker
 
+        if self._is_read_only():
+            return
         lane = self.lane
         if lane is None:
             self._nothing_here()
@@ -140,6 +142,8 @@ class LaneOperations:
 
     def action_prune(self) -> None:
         """Old lanes of the profile are dropped."""
+        if self._is_read_only():
+            return
         profile = self.profile
         if profile is None:
             self._nothing_here()
@@ -154,6 +158,8 @@ class LaneOperations:
 
     def action_undo(self) -> None:
         """The lane's latest operation is taken back; where there is none, the profile's latest prune."""
+        if self._is_read_only():
+            return
         profile, lane, news = self.profile, self.lane, self.news
         if profile is None or news is None:
             self._nothing_here()
@@ -167,6 +173,8 @@ class LaneOperations:
 
     def _ask_about_lane(self, kind: str, **more: Any) -> None:
         lane = self.lane
+        if self._is_read_only():
+            return
         if lane is None:
             self._nothing_here()
         else:
@@ -186,6 +194,13 @@ class LaneOperations:
         self.program.clear_notifications()  # they would lie over the buttons; the row says what became of it
         make: Callable[[bool], Plan] = lambda force: self._operations().plan(request(force))  # noqa: E731
         self.app.push_screen(PlanScreen(make, kind.capitalize(), self.program.named_home), self._agreed)
+
+    def _is_read_only(self) -> bool:
+        """Whether nothing may be changed; then it says so."""
+        if self._read_only:
+            said = "Read-only: lanes are shown, not changed. Start without --read-only, or set read_only = false."
+            self.notify(said, markup=False)
+        return self._read_only
 
     def _nothing_here(self) -> None:
         self.notify("There is no lane here.", markup=False)

@@ -125,6 +125,10 @@ class LaneTranscript(DismissOnce[None]):
     def _refused(self, event: TranscriptPane.Refused) -> None:
         self.notify(event.reason, markup=False)
 
+    @on(TranscriptPane.NoMore)
+    def _no_more(self) -> None:
+        self.notify("Nothing is searched for here: / searches from the sessions.", markup=False)
+
     # Actions -----------------------------------------------------------------------------------------------
 
     def action_session(self, step: int) -> None:

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
-from hermes_tui.keymap import bindings
+from hermes_tui.keymap import KEYS, bindings
 from hermes_tui.screens.dismissal import DismissOnce
 from hermes_tui.screens.lane_operations import Doing, LaneOperations
 from hermes_tui.widgets.hints import Hints, hints_of
@@ -30,7 +30,8 @@ __all__ = ["LanesScreen"]
 _REMEMBERED = timedelta(hours=1)
 """For so long the outcome of an operation stands in the lane's row once it is known for good; in the text below it
 stays."""
-_OPERATIONS = {"reset", "suspend", "resume", "mark", "clear", "prune", "undo"}
+_OPERATIONS = tuple(key.id for key in KEYS if key.context == "operations")
+_PROFILES = ("lanes.profile", "lanes.previous_profile")
 
 
 class LanesScreen(LaneOperations, DismissOnce[None]):
@@ -41,7 +42,7 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (20, "-tall"), (34, "-high")]  # noqa: RUF012  (as Screen declares it)
 
     def __init__(self, clock: Clock, *, read_only: bool) -> None:
-        """`read_only`: there are no keys that change anything."""
+        """`read_only`: keys that would change anything say so."""
         super().__init__()
         self._clock = clock
         self._read_only = read_only
@@ -70,7 +71,9 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
         self.call_after_refresh(self._show_hints)
 
     def _show_hints(self) -> None:
-        self.query_one(Hints).show_hints(hints_of(self))
+        many = self.news is None or len(self.news.board.profiles) > 1
+        needless = (*(_OPERATIONS if self._read_only else ()), *(() if many else _PROFILES))
+        self.query_one(Hints).show_hints(hints_of(self, without=needless))
 
     def on_screen_resume(self) -> None:
         """The keys of the screen above were others."""
@@ -170,25 +173,23 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
 
     # Actions -----------------------------------------------------------------------------------------------
 
-    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Read-only means that the keys are not there."""
-        if action in _OPERATIONS:
-            return not self._read_only
-        if action == "profile":
-            return self.news is None or len(self.news.board.profiles) > 1
-        return True
-
     def action_profile(self, step: int) -> None:
         """The next profile (1) or the one before (-1)."""
         names = [one.name for one in self.news.board.profiles] if self.news is not None else []
-        if names:
+        if len(names) < 2:
+            self.notify("There is no other profile with a Hermes of its own.", markup=False)
+        else:
             self._profile = names[(names.index(self._profile) + step) % len(names)]
             self._show()
 
     def action_scroll_lane(self, step: int) -> None:
         """The text below the table, up (-1) or down (1)."""
         page = self.query_one("#lane", Page)
-        page.action_scroll_page(step)
+        if page.scroll_y == (page.max_scroll_y if step > 0 else 0):
+            where = "end" if step > 0 else "beginning"
+            self.notify(f"This is the {where} of the text below the table.", markup=False)
+        else:
+            page.action_scroll_page(step)
 
     def action_problems(self) -> None:
         """What could not be read of the lanes."""

@@ -189,6 +189,11 @@ class MainScreen(
             return ("page", "main", "app")
         return ("transcript" if self.is_reading else "list", "main", "app")
 
+    @property
+    def can_go_back(self) -> bool:
+        """The transcript has the keys, or not all sessions are listed."""
+        return self.is_reading or self.sessions.is_filtered
+
     # Data --------------------------------------------------------------------------------------------------
 
     def apply(self, snapshot: Snapshot, forest: Forest) -> None:
@@ -326,18 +331,16 @@ class MainScreen(
         """`/` is a character in the box; there is not always something to go back from."""
         if action == "filter":
             return self.focused is not self.box
-        if action == "close":
-            return False  # the page of an empty machine is not a screen of its own
-        if action == "back":
-            return self.is_reading or self.sessions.is_filtered
-        return True
+        return action != "close"  # the page of an empty machine is not a screen of its own
 
     def action_back(self) -> None:
         """From the transcript to the list, from a filtered list to all of it."""
         if self.is_reading:
             self._list()
-        else:
+        elif self.can_go_back:
             self.action_leave()
+        else:
+            self.notify("This is the list of all sessions: there is nothing to go back to.", markup=False)
 
     def action_other_pane(self) -> None:
         """From the list to the transcript, or back."""

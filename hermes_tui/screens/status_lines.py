@@ -57,6 +57,11 @@ class StatusLines(Screen[None]):
             raise NotImplementedError
 
         @property
+        def can_go_back(self) -> bool:
+            """There is something to go back to."""
+            raise NotImplementedError
+
+        @property
         def found_total(self) -> int | None:
             """How many a search has found."""
             raise NotImplementedError
@@ -130,7 +135,9 @@ class StatusLines(Screen[None]):
             line.show()
 
     def _show_hints(self) -> None:
-        needless = () if self.is_searching else OF_SEARCHES
+        needless: tuple[str, ...] = () if self.is_searching else OF_SEARCHES
+        if not self.can_go_back:
+            needless = (*needless, "main.back")
         if self.has_class("-empty"):
             needless = (*needless, *_OF_SESSIONS)
         self.query_one(Hints).show_hints(hints_of(self, without=needless))

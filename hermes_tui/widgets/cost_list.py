@@ -189,11 +189,15 @@ class CostList(ScrollView, can_focus=True):
         elif step < 0 and before:
             other = [at for at in before if (rank := self._rows[at].rank) is not None and rank.kind != kind]
             self.cursor = other[-1] if other else before[0]
+        else:
+            self.notify(f"There is no ranking {'below' if step > 0 else 'above'} this one.", markup=False)
 
     def action_open(self) -> None:
         """Ask for the sessions behind the line."""
         if self.highlighted is not None:
             self.post_message(self.Selected(self.highlighted))
+        else:
+            self.notify("There is no line here to open.", markup=False)
 
     def on_click(self, event: events.Click) -> None:
         """To the line; a second click opens it."""

@@ -101,6 +101,8 @@ class SessionList(SessionLines, can_focus=True):
             at -= 1
         if 0 <= at < len(headings):
             self.move_to(headings[at] + 1)
+        else:
+            self.post_message(self.Refused(f"There is no day {'below' if step > 0 else 'above'} this one."))
 
     # Folding and opening -----------------------------------------------------------------------------------
 

@@ -180,7 +180,7 @@ async def test_a_database_that_cannot_be_read(demo: HermesDemo) -> None:
 # What a key must not do ------------------------------------------------------------------------------------------
 
 
-async def test_read_only_has_no_keys_that_change_anything(demo: HermesDemo, at_once: None) -> None:
+async def test_read_only_keys_change_nothing_and_say_so(demo: HermesDemo, at_once: None) -> None:
     before = demo.whole()
     async with demo.program((160, 40), read_only=True) as pilot:
         text = screen_text(pilot)
@@ -190,7 +190,8 @@ async def test_read_only_has_no_keys_that_change_anything(demo: HermesDemo, at_o
         await go(pilot, BO, "coder")
         await pilot.press(*"RySyEymycyuypy")
         await pilot.pause()
-        assert isinstance(pilot.app.screen, LanesScreen) and not toasts(pilot)
+        assert isinstance(pilot.app.screen, LanesScreen)
+        assert [said.partition(":")[0] for said in toasts(pilot)] == ["Read-only"]
         await pilot.press("question_mark")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         assert "Next profile" in pilot.app.screen.query_one(Page).text

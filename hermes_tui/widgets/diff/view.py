@@ -193,6 +193,9 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
     def action_fold_all(self) -> None:
         """Unfold every equal run, or fold all."""
         equal = {index for index, block in enumerate(self._blocks) if block.is_equal}
+        if self._shows_uses or not equal:
+            self.post_message(self.Refused("There is no equal run of messages here to open."))
+            return
         self._opened = set() if self._opened & equal else equal
         self._lay()
         self._move(self._cursor)
@@ -200,6 +203,7 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
     def action_uses(self) -> None:
         """Tool calls and files, or messages."""
         if self._diff is None:
+            self.post_message(self.Refused("There is nothing to show yet: the two are not compared."))
             return
         self._shows_uses = not self._shows_uses
         self._rows, self._cursor = [], 0

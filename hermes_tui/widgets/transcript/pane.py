@@ -10,6 +10,7 @@ from textual import events
 from textual.message import Message as Event
 
 from hermes_tui.clock import Clock
+from hermes_tui.widgets.transcript.blocks import SHUT
 from hermes_tui.widgets.transcript.finding import TranscriptFinding
 from hermes_tui.widgets.transcript.keys import BINDINGS
 from hermes_tui.widgets.transcript.sheet import Position
@@ -158,10 +159,22 @@ class TranscriptPane(TranscriptFinding, can_focus=True, inherit_bindings=False):
         self._toggle_kind(tools=False)
 
     def _toggle_kind(self, *, tools: bool) -> None:
-        if self._view.is_ready:
+        messages = self.messages
+        if not any(
+            message.tool_calls or message.role == "tool" if tools else message.thinking for message in messages
+        ):
+            what = "tool calls" if tools else "thinking"
+            self.post_message(self.Refused(f"There is nothing to open: the messages that are loaded have no {what}"))
+        else:
             self._view.following = False
-            self._view.toggle_kind(tools=tools)
+            before = self._strips
+            level = self._view.toggle_kind(tools=tools)
             self._settle()
+            if self._strips == before:
+                what, are = ("Tool calls", "are") if tools else ("Thinking", "is")
+                self.post_message(
+                    self.Refused(f"{what} {are} {'shut' if level == SHUT else 'open'} now; none is in view")
+                )
 
     def action_branch(self, step: int) -> None:
         """Go where the conversation went another way."""

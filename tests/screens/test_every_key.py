@@ -1,0 +1,215 @@
+"""Every key that `?` lists on a screen does something to be seen there, or says why not."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple, cast
+
+import pytest
+from textual.pilot import Pilot
+
+from hermes_tui.app import HermesApp
+from hermes_tui.clock import Clock
+from hermes_tui.config import Config
+from hermes_tui.demo import STATIC_NOW
+from hermes_tui.demo.home import environment_of, write_home
+from hermes_tui.keymap import all_keys
+from hermes_tui.screens.cost import CostScreen
+from hermes_tui.screens.diff import DiffScreen
+from hermes_tui.screens.help import HelpScreen
+from hermes_tui.screens.lane_transcript import LaneTranscript
+from hermes_tui.screens.lanes import LanesScreen
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.widgets.cost_list import CostList
+from hermes_tui.widgets.diff.view import DiffView
+from hermes_tui.widgets.page import Page
+from hermes_tui.widgets.transcript.pane import TranscriptPane
+from hermes_tui.widgets.transcript.sheet import Position
+from pilots import toasts, until
+
+Go = Callable[[Pilot[None]], Awaitable[None]]
+
+
+class Program(HermesApp):
+    """Notes what cannot be seen on the screen."""
+
+    done: int = 0
+    may_end: bool = False
+
+    def action_refresh(self) -> None:
+        self.done += 1
+        super().action_refresh()
+
+    def exit(self, result: None = None, return_code: int = 0, message: object = None) -> None:
+        if self.may_end:
+            super().exit(result, return_code, message)
+        self.done += 1
+
+
+class Seen(NamedTuple):
+    """All that a key may change."""
+
+    screens: Sequence[int]
+    lines: Sequence[str]
+    toasts: Sequence[str]
+    focus: int
+    done: int
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The static demo's home, written once."""
+    path = tmp_path_factory.mktemp("demo")
+    write_home(path, STATIC_NOW)
+    return path
+
+
+def app_of(pilot: Pilot[None]) -> Program:
+    return cast(Program, pilot.app)
+
+
+def seen(pilot: Pilot[None]) -> Seen:
+    app = app_of(pilot)
+    lines = [
+        "".join(f"{part.text}\0{part.style}" for part in strip) for strip in app.screen._compositor.render_strips()
+    ]
+    return Seen([id(one) for one in app.screen_stack], lines, toasts(pilot), id(app.focused), app.done)
+
+
+async def back(pilot: Pilot[None]) -> None:
+    """To the list as it is at first, with the cursor on a session that has a fork."""
+    app = app_of(pilot)
+    app.clear_notifications()
+    while app.screen is not app.main:
+        app.screen.dismiss(None)
+    app.main.box.value = ""
+    app.main._filter()
+    app.main.go_to_list()
+    app.theme = "hermes-dark"
+    app.main.sessions._unfolded = set()
+    app.main.sessions._marked = []
+    app.main.sessions.set_forest(app.main.sessions.forest)
+    rows = [at for at, row in enumerate(app.main.sessions.rows) if row.unfolded is not None]
+    app.main.sessions.move_to(rows[1])
+    await until(pilot, lambda: app.screen is app.main and not app._notifications)
+
+
+async def to_list(pilot: Pilot[None]) -> None:
+    await back(pilot)
+
+
+async def to_transcript(pilot: Pilot[None]) -> None:
+    await back(pilot)
+    main = app_of(pilot).main
+    main.sessions.action_first()
+    await pilot.press("enter")
+    await until(pilot, lambda: main.is_reading and "clock" in str(main.pane.messages) and main.pane.view.is_ready)
+    middle(main.pane)
+
+
+def middle(pane: TranscriptPane) -> None:
+    """The cursor is on a tool call, with prompts above and below."""
+    entries = pane.view.column.entries
+    calls = [at for at, entry in enumerate(entries) if entry.message.tool_calls]
+    at = calls[len(calls) // 2] if calls else len(entries) // 2
+    pane.view.go(Position(at, pane.view.rendered(at).height - 1), at_top=True)
+    pane._settle()
+
+
+async def to_search(pilot: Pilot[None]) -> None:
+    await back(pilot)
+    main = app_of(pilot).main
+    main.recent.add("an older search")
+    main.search_for("test")
+    await until(pilot, lambda: (now := main._snapshot_shown) is not None and now.done and main.sessions.is_filtered)
+    main.sessions.action_move(4)
+
+
+async def to_diff(pilot: Pilot[None]) -> None:
+    await back(pilot)
+    app = app_of(pilot)
+    app.main.sessions.action_first()
+    app.main.sessions.action_toggle_fold()
+    rows = [row.conversation.parts[0].kind for row in app.main.sessions.rows if row.conversation is not None]
+    app.main.sessions.move_to(1 + rows.index("fork"))
+    await pilot.press("d")
+    await until(pilot, lambda: isinstance(app.screen, DiffScreen) and app.screen.diff)
+    view = app.screen.query_one(DiffView)
+    view._move(len(view.rows) // 2)
+
+
+async def to_cost(pilot: Pilot[None]) -> None:
+    await back(pilot)
+    app = app_of(pilot)
+    await pilot.press("C")
+    await until(pilot, lambda: isinstance(app.screen, CostScreen) and app.screen.overview)
+    app.screen.query_one(CostList)._go(20, 1)
+
+
+async def to_lanes(pilot: Pilot[None]) -> None:
+    await back(pilot)
+    app = app_of(pilot)
+    await pilot.press("L")
+    await until(pilot, lambda: isinstance(app.screen, LanesScreen) and app.screen.lane is not None)
+    await pilot.press("down", "down")
+
+
+async def to_lane(pilot: Pilot[None]) -> None:
+    await to_lanes(pilot)
+    await pilot.press("home", "down", "enter")
+    app = app_of(pilot)
+    await until(pilot, lambda: isinstance(app.screen, LaneTranscript) and app.screen.pane.messages)
+    middle(app.screen.query_one(TranscriptPane))
+
+
+async def to_help(pilot: Pilot[None]) -> None:
+    await back(pilot)
+    app = app_of(pilot)
+    await pilot.press("question_mark")
+    await until(pilot, lambda: isinstance(app.screen, HelpScreen))
+    app.screen.query_one(Page).scroll_to(y=20, animate=False, force=True, immediate=True)
+
+
+@pytest.mark.parametrize(
+    ("go", "read_only"),
+    [
+        (to_list, False),
+        (to_transcript, False),
+        (to_search, False),
+        (to_diff, False),
+        (to_cost, False),
+        (to_lanes, False),
+        (to_lanes, True),
+        (to_lane, False),
+        (to_help, False),
+    ],
+)
+async def test_every_key_does_something_or_says_why_not(
+    home: Path, tmp_path: Path, go: Go, read_only: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))  # no pager, no editor, no agent
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    manager = SessionManager(environment_of(home), cache_dir=tmp_path / "cache")
+    app = Program(manager, Config(read_only=read_only), clock=Clock(STATIC_NOW))
+    silent: list[str] = []
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await until(pilot, lambda: app.main.snapshot.places and app.main.lanes and not app.main.snapshot.partial)
+        await go(pilot)
+        await pilot.pause()
+        contexts = getattr(app.screen, "contexts", ("page", "app"))
+        if read_only:
+            contexts = (*contexts, "operations")  # which it does not list, and people press
+        for key in [one for one in all_keys() if one.context in contexts]:
+            await go(pilot)
+            await pilot.pause()
+            before = seen(pilot)
+            await pilot.press(key.keys.partition(",")[0])
+            for _ in range(100):
+                if seen(pilot) != before:
+                    break
+                await pilot.pause(0.01)
+            else:
+                silent.append(f"{key.id} ({key.keys})")
+        app.may_end = True
+    assert silent == []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from plain_opencode import plain_home
@@ -42,8 +44,12 @@ def _numbers(usage: dict[str, Any], *names: str) -> Figures:
 
 
 def _rows(path: Path, query: str) -> list[tuple[Any, ...]]:
-    with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as connection:
-        return connection.execute(query).fetchall()
+    """Asked of a copy: a reader, too, leaves files beside a database."""
+    with TemporaryDirectory() as scratch:
+        for one in path.parent.glob(f"{path.name}*"):
+            shutil.copy(one, scratch)
+        with closing(sqlite3.connect(Path(scratch) / path.name)) as connection:
+            return connection.execute(query).fetchall()
 
 
 def claude(home: Path) -> Figures:
@@ -91,8 +97,8 @@ def cursor(home: Path) -> Figures:
         for (value,) in _rows(path, "SELECT value FROM cursorDiskKV WHERE key LIKE 'bubbleId:%'"):
             calls.append(_numbers(json.loads(value).get("tokenCount") or {}, "inputTokens", "outputTokens", "", ""))
     for path in home.rglob("sessions.db"):
-        query = "SELECT input_tokens, output_tokens, cached_tokens, 0 FROM messages WHERE input_tokens IS NOT NULL"
-        calls += [(given, output, cached, 0) for given, output, cached, _ in _rows(path, query)]
+        query = "SELECT input_tokens, output_tokens, cached_tokens FROM messages"
+        calls += [(given or 0, output or 0, cached or 0, 0) for given, output, cached in _rows(path, query)]
     return _sum(calls)
 
 
@@ -141,7 +147,8 @@ _DOCUMENT = ("inputTokens", "outputTokens", "cachedTokens", "")
 def trees(home: Path) -> Figures:
     """Every entry that has a usage, whatever it is and on whichever branch; copies keep id and time."""
     calls: dict[object, Figures] = {}
-    for path, number, record in _json_lines(home.rglob("*.jsonl*")):
+    paths = (path for store in home.glob(".*") for path in store.rglob("*.jsonl*"))
+    for path, number, record in _json_lines(paths):
         usage = record.get("usage") or (record.get("message") or {}).get("usage")
         if usage and record.get("type"):
             calls[record.get("id", (path, number)), record.get("timestamp")] = _numbers(usage, *_TREE)

@@ -13,6 +13,7 @@ import pytest
 
 from hermes_tui.demo.home import environment_of, prepare, write_home
 from hermes_tui.sessions.manager import SessionManager
+from long_stores import long_store
 from pi_lines import answered, asked, entry, write_pi
 from plain_spent import FIGURES, READERS
 from session_adapters.base import Environment
@@ -71,6 +72,18 @@ def test_the_report_has_every_call_of_a_store_once(relative: Path, tmp_path: Pat
 @pytest.mark.parametrize("relative", HOMES, ids=str)
 def test_a_list_adds_up_to_the_report(relative: Path, tmp_path: Path) -> None:
     check(SessionManager(Environment(home=STORES / relative), cache_dir=tmp_path / "cache", prices={}))
+
+
+@pytest.mark.parametrize("relative", HOMES, ids=str)
+def test_long_stores_are_counted_in_full(relative: Path, tmp_path: Path) -> None:
+    """The ends of a long file are not all of it."""
+    agent = relative.parts[0]
+    home = long_store(agent, str(relative.relative_to(agent)), tmp_path / "long").home
+    manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache", prices={})
+    check(manager)
+    # What was added to Codex' rollouts spent nothing, and who read those read the short ones.
+    read = STORES / relative if agent == "codex" else home
+    assert used(manager.total_cost()) == READERS[agent](read, tmp_path / "copy")
 
 
 def test_the_list_of_the_demo_adds_up_to_its_report(tmp_path: Path) -> None:

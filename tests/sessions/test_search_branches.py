@@ -166,3 +166,19 @@ def test_the_command_line_says_where_it_is(parted: Path, capfd: pytest.CaptureFi
     heads = [line for line in capfd.readouterr().out.splitlines() if line[:1] in " >" and line[2:3].strip()]
     assert [line.split()[0] for line in heads] == ["assistant", ">", "assistant"]
     assert ["on another branch" in line for line in heads] == [False, True, True]
+
+
+@pytest.mark.parametrize("use_index", [False, True])
+def test_two_sessions_that_were_given_one_id_are_both_found(tmp_path: Path, use_index: bool) -> None:
+    """Ids are unique in a directory only: the list tells the later one by its file's name."""
+    home = tmp_path / "home"
+    write_pi(home, "same", asked(1, None, "an egret"))
+    later = {"timestamp": "2026-01-01T10:00:01.000Z", "cwd": "/opt"}
+    other = write_pi(home, "same", asked(3, None, "a bittern"), folder="--opt--", **later)
+    other.rename(other.with_name("2026-01-01T10-00-01-000Z_same.jsonl"))
+    manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache", prices={})
+    manager.catalogue.refresh()
+    build(Environment(home=home), manager.index.path)
+    for word, session_id in (("egret", "same"), ("bittern", "2026-01-01T10-00-01-000Z_same")):
+        found = manager.search(f"{word} role:user", use_index=use_index)
+        assert [(one.session_id, one.message_id is not None) for one in found] == [(session_id, True)]

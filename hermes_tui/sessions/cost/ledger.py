@@ -161,7 +161,9 @@ class Ledger:
         digest = hashlib.blake2b(digest_size=16)
         digest.update(repr((self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
         digest.update(repr(sorted(self._index[0].items())).encode())
-        stamps = [(one.source.agent, one.source.path, one.source.session_id, one.source.stamp) for one in entries]
+        stamps = [
+            (one.source.agent, one.source.path, one.source.session_id, one.source.stamp, one.exact) for one in entries
+        ]
         digest.update(marshal.dumps((len(sessions), stamps), 2))  # faster than `repr`; 2 knows no references
         return digest.digest()
 
@@ -177,6 +179,8 @@ class Ledger:
             known = before.get((source.agent, source.path, source.session_id))
             if known is None or tuple(known.stamp) != source.stamp:
                 known = self._read_source(entry, known, adapter, problems)
+            elif known.marks != (marks := _marks(entry)):  # the list knows more of the same rows by now
+                known = replace(known, marks=marks)
             calls.append(known)
         return calls, problems
 
@@ -193,7 +197,7 @@ class Ledger:
         self, entry: Entry, known: SourceCalls | None, adapter: Callable[[str], Adapter], problems: list[Problem]
     ) -> SourceCalls:
         source = entry.source
-        marks = {} if source.session_id else {one.session_id: _row_mark(one) for one in entry.summaries}
+        marks = _marks(entry)
         kept: list[Usage] = []
         changed: list[str] | None = None
         if known is not None and marks:
@@ -327,6 +331,15 @@ def _chosen(
     return chosen, copies
 
 
+def _is_row(entry: Entry) -> bool:
+    """Whether a session is one of many in its source, whose stamp tells nothing of it alone."""
+    return not entry.source.session_id and len(entry.summaries) > 1
+
+
+def _marks(entry: Entry) -> dict[str, bytes]:
+    return {one.session_id: _row_mark(one) for one in entry.summaries} if _is_row(entry) else {}
+
+
 def _row_mark(summary: SessionSummary) -> bytes:
     """Changes with what a session in a database of many used."""
     facts = (summary.updated_at, summary.message_count, summary.tokens, summary.cost, summary.models)
@@ -334,7 +347,7 @@ def _row_mark(summary: SessionSummary) -> bytes:
 
 
 def _mark(entry: Entry, summary: SessionSummary, runs: Sequence[Run], prices: Prices) -> bytes:
-    row = None if entry.source.session_id else _row_mark(summary)
+    row = _row_mark(summary) if _is_row(entry) else None
     return _source_mark(entry.source.stamp, row, runs, prices)
 
 

@@ -25,6 +25,8 @@ class Shelf(NamedTuple):
     """As the list shows them: with their relations."""
     whole: bool
     """It holds no others."""
+    named: str = ""
+    """Native id that the source has for its only session, where the list has another."""
 
 
 class Stores(Protocol):

@@ -88,7 +88,11 @@ class CatalogueStores:
     @cached_property
     def by_place(self) -> Mapping[Place, SessionSummary]:
         """See `Stores.by_place`."""
-        return {(*key_of(shelf.source), one.session_id): one for shelf in self._shelves for one in shelf.sessions}
+        return {
+            (*key_of(shelf.source), shelf.named or one.session_id): one
+            for shelf in self._shelves
+            for one in shelf.sessions
+        }
 
     @cached_property
     def answering(self) -> Sequence[Shelf]:
@@ -147,6 +151,11 @@ def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[Entry]) -> It
             other = by_path.get(summary.path, places[0][0])
             number = next((number for number, path in places if path == summary.path), other)
             held.setdefault(number, []).append(summary)
+        elif summary.path in by_path:  # two sessions were given one id: the list tells them apart
+            held.setdefault(by_path[summary.path], []).append(summary)
     for number, kept in held.items():
         entry = entries[number]
-        yield Shelf(entry.source, tuple(kept), len(kept) == len(entry.summaries))
+        whole = len(kept) == len(entry.summaries)
+        own = entry.summaries[0].session_id if whole and len(kept) == 1 else ""
+        renamed = own != kept[0].session_id and (kept[0].agent, kept[0].session_id) not in there
+        yield Shelf(entry.source, tuple(kept), whole and not renamed, own if renamed else "")

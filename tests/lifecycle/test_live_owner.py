@@ -1,7 +1,8 @@
 """Random sequences beside a live owner: the gateway's calls and our operations in any order.
 
-The invariant: after each of our operations the gateway's next message on that lane is where the plan said, or the
-outcome says that it is lost; and a session that was closed by a reset never comes back by itself.
+The invariant: after each of our operations the gateway's next message on that lane is where the plan said, unless
+something came in between, and the outcome says which of the two; where a plan refuses because Hermes resets the lane,
+Hermes does; and a session that was closed by a reset never comes back by itself.
 """
 
 from __future__ import annotations
@@ -39,18 +40,31 @@ class LiveOwner(RuleBasedStateMachine):
     hermes: ClassVar[Oracle]
     applied: ClassVar[int] = 0
     lost: ClassVar[int] = 0
+    refused: ClassVar[int] = 0
 
-    @initialize(policy=st.sampled_from(({"mode": "none"}, {"mode": "idle", "idle_minutes": 60})))
+    @initialize(
+        policy=st.sampled_from(
+            (
+                {"mode": "none"},
+                {"mode": "idle", "idle_minutes": 60},
+                {"mode": "daily", "at_hour": 4},
+                {"mode": "both", "idle_minutes": 600, "at_hour": 20},
+            )
+        )
+    )
     def begin(self, policy: Mapping[str, Any]) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="owner-"))
         self.world = World(self.hermes, self.folder)
         self.policy = policy
-        self.world.start(policy=policy)
+        self.world.keep_time()
+        self.world.policy(**policy)
         self.gateway = gateway(self.world.home)
         self.gateway.__enter__()
         self.said: dict[str, list[str]] = {key: [] for key in LANES}
         """Sessions of each lane in which something was said, in order."""
         self.pending: dict[str, tuple[Outcome, set[str]]] = {}
+        self.disturbed: set[str] = set()
+        """Lanes to which something else than a message came since."""
         for key in LANES:
             self._message(key, 0, False)
 
@@ -69,14 +83,17 @@ class LiveOwner(RuleBasedStateMachine):
         if waiting is None:
             return
         outcome, closed = waiting
+        disturbed = key in self.disturbed
+        self.disturbed.discard(key)
         found = self.world.operations.outcome(outcome.operation)
         assert found.state in ("done", "lost"), found
         type(self).lost += found.state == "lost"
+        assert found.evidence is not None and found.evidence.session_id == session_id
         if outcome.request.kind == "resume":
             assert (session_id == outcome.request.target) == (found.state == "done"), found
         else:
             assert (session_id not in before) == (found.state == "done"), found
-        if not force_new and found.state == "lost":
+        if not force_new and not disturbed and found.state == "lost":
             raise AssertionError(f"nothing came in between, and still: {found}")
         assert session_id not in closed or found.state == "lost"
 
@@ -84,12 +101,13 @@ class LiveOwner(RuleBasedStateMachine):
     def operate(self, key: str, kind: str) -> None:
         plan = self._plan(kind, key)
         if plan is None or key in self.pending or plan.refusal:
-            assert plan is None or key in self.pending, plan.refusal  # then there is nothing left to close
+            assert plan is None or key in self.pending or "begins a fresh one" in plan.refusal, plan.refusal
             return
         outcome = self.world.operations.apply(plan)
         assert outcome.state == "pending"
         type(self).applied += 1
         self.pending[key] = (outcome, {plan.session_id, *plan.older})
+        self.disturbed.discard(key)
 
     @precondition(lambda self: hasattr(self, "said") and any(len(one) > 1 for one in self.said.values()))
     @rule(data=st.data())
@@ -97,15 +115,19 @@ class LiveOwner(RuleBasedStateMachine):
         key = data.draw(st.sampled_from([key for key, said in sorted(self.said.items()) if len(said) > 1]))
         target = data.draw(st.sampled_from(self.said[key]))
         plan = self._plan("resume", key, target=target)
-        if plan is None or key in self.pending or plan.refusal:
+        if plan is None or key in self.pending:
+            return
+        if plan.refusal:
+            if "Hermes lets that win" in plan.refusal:
+                type(self).refused += 1
+                before = set(self.said[key])
+                assert self._message(key, 0, False) not in before, plan.refusal
             return
         outcome = self.world.operations.apply(plan)
         type(self).applied += 1
-        if target == plan.session_id:  # it was ended, and is open again: that is all there is to it
-            assert outcome.state == "done"
-            return
         assert outcome.state == "pending"
         self.pending[key] = (outcome, {plan.session_id, *plan.older} - {target})
+        self.disturbed.discard(key)
 
     def _plan(self, kind: str, key: str, **more: str) -> Plan | None:
         """None where a restarted gateway has dropped the lane, because its session was ended."""
@@ -127,29 +149,42 @@ class LiveOwner(RuleBasedStateMachine):
             return
         del self.pending[key]
         assert self.world.operations.apply(plan).state == "done"
-        if self.policy["mode"] == "none":
-            assert self._message(key, 0, False) == current
+        before = set(self.said[key])
+        went = self._message(key, 0, False)
+        if "begins a fresh session" in plan.next_message:
+            assert went not in before, plan.next_message
+        else:
+            assert f"and goes on in {went}" in plan.next_message
 
     @rule(key=keys, tokens=st.integers(0, 9000))
     def turn_ends(self, key: str, tokens: int) -> None:
         """The gateway saves its whole index over whatever is there."""
         self.world.hermes.store("update_session", key, last_prompt_tokens=tokens)
 
-    @rule(seconds=st.sampled_from((10, 600)))
+    @rule(seconds=st.sampled_from((10, 600, 3600, 3601, 36000, 86400)))
     def later(self, seconds: float) -> None:
         self.world.later(seconds)
+        self.disturbed |= set(LANES)
 
-    @rule(key=keys)
-    def agent_closes(self, key: str) -> None:
-        """The accident after which Hermes reopens a session."""
+    @rule(key=keys, reason=st.sampled_from(("agent_close", "ws_orphan_reap", "session_reset", "user_exit")))
+    def row_ends(self, key: str, reason: str) -> None:
+        """By the accident after which Hermes reopens a session, by the expiry watcher, by a user."""
         current = self.world.table().get(key, {}).get("session_id")
-        statement = "UPDATE sessions SET ended_at = 5, end_reason = 'agent_close' WHERE id = ? AND ended_at IS NULL"
-        self.world.sql(statement, current)
+        statement = "UPDATE sessions SET ended_at = 5, end_reason = ? WHERE id = ? AND ended_at IS NULL"
+        self.world.sql(statement, reason, current)
+        self.disturbed.add(key)
+
+    @rule(key=keys, marked=st.booleans())
+    def flagged(self, key: str, marked: bool) -> None:
+        """In the gateway's memory: suspended, or marked as interrupted."""
+        self.world.hermes.store("mark_resume_pending" if marked else "suspend_session", key)
+        self.disturbed.add(key)
 
     @rule()
     def restart(self) -> None:
         self.world.hermes.close_store()
         self.world.start(policy=self.policy)
+        self.disturbed |= set(LANES)
 
     def teardown(self) -> None:
         if hasattr(self, "gateway"):
@@ -160,7 +195,7 @@ class LiveOwner(RuleBasedStateMachine):
 
 @pytest.fixture
 def machine(hermes: Oracle) -> Iterator[type[LiveOwner]]:
-    LiveOwner.hermes, LiveOwner.applied, LiveOwner.lost = hermes, 0, 0
+    LiveOwner.hermes, LiveOwner.applied, LiveOwner.lost, LiveOwner.refused = hermes, 0, 0, 0
     yield LiveOwner
 
 

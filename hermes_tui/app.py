@@ -160,9 +160,12 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
             keep_backdrop(self.main, self.curtain, frame)
 
     async def on_event(self, event: events.Event) -> None:
-        """A key that comes while a screen is being put up waits for it: half of what it needs would not be there."""
+        """A key that comes while a screen is being put up waits for it: half of what it needs would not be there. One
+        that comes when the last screen is gone is nobody's."""
         if isinstance(event, events.Key):
             await self._screen_is_whole()
+            if not self.screen_stack:
+                return
         await super().on_event(event)
 
     async def _screen_is_whole(self) -> None:

@@ -63,14 +63,15 @@ def read_ends(
             continue  # the lines so far reach further
         new, position = _up_to(fd, position, min(span, size), size)
         first += new
-        if begun(new) or position >= size:
+        if begun(new) or position >= size or (new and new[-1].too_long):
             break
     start, last, enough = size, list[Line](), False
     for span in spans(tail, reach):
         if span and size - span >= start > position:
             continue
         stop, start = start, _line_start(fd, max(position, size - span), position)
-        new = list(lines(fd, start, stop))
+        known = first[-1] if first and first[-1].too_long else None
+        new = [line for line in lines(fd, start, stop) if known is None or line.offset != known.offset]
         last[:0] = new
         if enough := ended(new) or start <= position:
             break
@@ -87,17 +88,25 @@ def spans(first: int, last: int) -> Iterator[int]:
 
 
 def _up_to(fd: int, start: int, stop: int, size: int) -> tuple[list[Line], int]:
-    """The lines from `start` that begin before `stop`, and where the next one does."""
-    found: list[Line] = []
-    position = start
-    for line in lines(fd, start, size, block=_STEP):
-        if line.offset >= stop:
-            return found, line.offset
-        found.append(line)
-        position = line.offset + len(line.data) + 1
-        if position >= stop and not line.too_long:
-            return found, min(position, size)
-    return found, size
+    """The lines from `start` that begin before `stop`, and where the next one does; a line that is too long to be
+    read is among both."""
+    end = _line_end(fd, stop, size)
+    found = list(lines(fd, start, end))
+    if found and found[-1].too_long and end < size:
+        found[-1] = Line(found[-1].offset, b"", too_long=True)
+        return found, found[-1].offset
+    return found, end
+
+
+def _line_end(fd: int, at: int, size: int) -> int:
+    """Behind the line that the byte before `at` is in. Of one that is too long to be read, any place that leaves it
+    so."""
+    position, ceiling = at - 1, min(size, at + LINE_LIMIT + BLOCK)
+    while position < ceiling and (part := read_at(fd, position, min(_STEP, ceiling - position))):
+        if (found := part.find(b"\n")) >= 0:
+            return position + found + 1
+        position += len(part)
+    return ceiling
 
 
 def _line_start(fd: int, at: int, floor: int) -> int:
@@ -124,7 +133,7 @@ def marked_lines(fd: int, start: int, stop: int, marks: Sequence[bytes]) -> Iter
             return
         begin = block.find(b"\n") + 1 or len(block) if inside else 0
         end = len(block) if position + len(block) >= stop else block.rfind(b"\n") + 1
-        if not end and span <= LINE_LIMIT:
+        if not end and span < LINE_LIMIT:
             span *= 2  # the line is longer than the block
             continue
         for low, high in _marked(block, begin, end, marks):

@@ -123,25 +123,21 @@ def open_file(path: str | Path) -> Iterator[int]:
 
 def read_at(fd: int, offset: int, size: int) -> bytes:
     """Up to `size` bytes at `offset`; fewer only at the end of the file."""
-    data = _read(fd, offset, size)
-    METER.bytes += len(data)
-    return data
-
-
-def scan_at(fd: int, offset: int, size: int) -> bytes:
-    """The same, for bytes that are searched and not looked into."""
-    data = _read(fd, offset, size)
-    METER.scanned += len(data)
-    return data
-
-
-def _read(fd: int, offset: int, size: int) -> bytes:
     parts: list[bytes] = []
     while size > 0 and (part := os.pread(fd, min(size, BLOCK), offset)):
         parts.append(part)
         offset += len(part)
         size -= len(part)
-    return b"".join(parts)
+    data = b"".join(parts)
+    METER.bytes += len(data)
+    return data
+
+
+def scan_at(fd: int, offset: int, size: int) -> bytes:
+    """Some of `size` bytes at `offset`, which are searched and not looked into."""
+    data = os.pread(fd, size, offset)
+    METER.scanned += len(data)
+    return data
 
 
 def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
@@ -153,18 +149,16 @@ def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
         return read_at(fd, 0, size)
 
 
-def lines(fd: int, start: int = 0, stop: int | None = None, *, block: int = 0) -> Iterator[Line]:
+def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
     """The lines from `start`, which must be the beginning of one, up to the byte `stop` (the end of the file if
-    None), read `block` bytes at a time (a megabyte if 0). Blank lines are left out. A line over `LINE_LIMIT` comes
-    as `too_long`, in bounded memory."""
-    step = block or BLOCK
+    None). Blank lines are left out. A line over `LINE_LIMIT` comes as `too_long`, in bounded memory."""
     offset = start
     pending: list[bytes] = []
     held = 0
     skipping = False
     position = start
     while stop is None or position < stop:
-        part = read_at(fd, position, step if stop is None else min(step, stop - position))
+        part = read_at(fd, position, BLOCK if stop is None else min(BLOCK, stop - position))
         if not part:
             break
         pieces = part.split(b"\n")

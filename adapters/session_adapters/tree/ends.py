@@ -21,6 +21,8 @@ REACH = 256 << 10
 with the whole system prompt may stand before them, or a long result behind."""
 _MARKS = (b'"session_info"', b'"title_change"')
 """Lines between the ends that name the session."""
+_PROMPT = b'"user"'
+"""Marks them, too, where the beginning holds no prompt of the session's own: a fork's come behind all it copied."""
 _PROBE = 16 << 10
 """Bytes that tell whose file it is."""
 
@@ -38,7 +40,8 @@ def gather(path: str, tally: Tally, *, exact: bool) -> bool:
             return bool(tally.first_prompt)
 
         ends = read_ends(fd, size, HEAD, TAIL, reach=REACH, begun=begun, ended=_has_message)
-        _feed(tally, marked_lines(fd, *ends.gap, _MARKS))
+        marks = _MARKS if tally.has_own_prompt else (*_MARKS, _PROMPT)
+        _feed(tally, marked_lines(fd, *ends.gap, marks))
         _feed(tally, ends.tail)
         return ends.whole
 

@@ -109,6 +109,11 @@ class Tally(TreeShape):
         return brief_of(entry)
 
     @property
+    def has_own_prompt(self) -> bool:
+        """Something was asked in this session and not in the one it was forked from."""
+        return bool(self._own_prompts)
+
+    @property
     def first_time(self) -> datetime | None:
         """Of the earliest message."""
         return from_epoch(self._first)

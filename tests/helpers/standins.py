@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["StandIns"]
 
 _PROGRAM = """#!{python}
-import json, os, signal, sys, termios
+import json, os, select, signal, sys, termios
 
 def state(fd):
     try:
@@ -44,7 +44,11 @@ def interrupted(number, frame):
 signal.signal(signal.SIGINT, interrupted)
 tell()
 if {waits!r}:
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    signal.set_wakeup_fd(writing)
     print("READY " + name, flush=True)
+    select.select([0, reading], [], [])  # a signal that comes just before a read would not end that
     for line in sys.stdin:
         tell(line=line)
         if line.strip() == "raw":

@@ -131,9 +131,11 @@ class Terminal:
         """Send a signal to the program."""
         os.kill(self.pid, number)
 
-    def wait(self, *, read: bool = True) -> int:
-        """The exit status as a shell has it; fails when it never comes."""
+    def wait(self, *, read: bool = True, again: str = "") -> int:
+        """The exit status as a shell has it; fails when it never comes. `again` are keys that are sent every second
+        until then: Ctrl-C does not end a read of Python's that begins just after it."""
         end = time.monotonic() + PATIENCE
+        pressed = time.monotonic()
         while self.status is None:
             pid, status = os.waitpid(self.pid, os.WNOHANG)
             if pid:
@@ -141,6 +143,9 @@ class Terminal:
                 self.status = code if code >= 0 else 128 - code
                 break
             assert time.monotonic() < end, f"still running after {PATIENCE} s\n{self.text}"
+            if again and time.monotonic() > pressed + 1:
+                self.send(again)
+                pressed = time.monotonic()
             if read:
                 self._read(0.02)
             else:

@@ -87,9 +87,10 @@ async def test_the_first_button_says_no(
 
 
 async def test_a_key_typed_ahead_agrees_to_nothing(
-    program: Program, claude_home: ClaudeHome, stand_ins: StandIns, work: Path
+    program: Program, claude_home: ClaudeHome, stand_ins: StandIns, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Law 9."""
+    monkeypatch.setattr(AgreementScreen, "QUIET", 3600.0)
     async with program(claude_home.home) as pilot:
         await pilot.press("r", "y")
         await until(pilot, lambda: shown(pilot).start is not None)

@@ -50,7 +50,7 @@ class SessionSource(Struct, frozen=True, kw_only=True):
     """Stable second identifier (Signal UUID, Feishu union_id); wins over `user_id` in keys."""
     chat_id_alt: str | None = None
     is_bot: bool = False
-    """Never written by Hermes."""
+    """Never written by Hermes; read, and kept for writing back, where something else wrote it."""
     scope_id: str | None = None
     """Discord guild, Slack workspace or Matrix server."""
     guild_id: str | None = None
@@ -58,7 +58,7 @@ class SessionSource(Struct, frozen=True, kw_only=True):
     parent_chat_id: str | None = None
     message_id: str | None = None
     role_authorized: bool = False
-    """Never written by Hermes."""
+    """As `is_bot`."""
     profile: str | None = None
     """The profile that a multiplexing gateway serves with this message; None: its own."""
     auto_thread_created: bool = False
@@ -111,6 +111,7 @@ class SessionSource(Struct, frozen=True, kw_only=True):
             raise EntryError(f"{place}platform", "is empty")
         chat_type = fields.text("chat_type")
         scope, guild = fields.text("scope_id"), fields.text("guild_id")
+        others = fields.rest
         return cls(
             platform=platform,
             chat_id=fields.required("chat_id"),
@@ -128,6 +129,8 @@ class SessionSource(Struct, frozen=True, kw_only=True):
             profile=fields.text("profile"),
             auto_thread_created=fields.flag("auto_thread_created"),
             auto_thread_initial_name=fields.text("auto_thread_initial_name"),
+            is_bot=others.get("is_bot") is True,
+            role_authorized=others.get("role_authorized") is True,
             extra=fields.rest,
         )
 

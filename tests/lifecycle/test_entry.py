@@ -203,6 +203,14 @@ def test_junk_anywhere_is_read_or_refused(junk: Any, name: str) -> None:
         assert SessionEntry.from_dict(entry.to_dict()) == entry
 
 
+def test_what_hermes_never_writes_is_read_and_kept() -> None:
+    written = {"platform": "discord", "chat_id": "1", "is_bot": True, "role_authorized": True, "other": [1]}
+    source = SessionSource.from_dict(written)
+    assert (source.is_bot, source.role_authorized) == (True, True)
+    assert source.to_dict().items() >= written.items()
+    assert not SessionSource.from_dict({**written, "is_bot": "yes"}).is_bot
+
+
 def test_numbers_as_ids_become_what_keys_have() -> None:
     source = SessionSource.from_dict({"platform": " Telegram", "chat_id": -100, "user_id": 7, "guild_id": "g"})
     assert (source.platform, source.chat_id, source.user_id) == ("telegram", "-100", "7")

@@ -234,6 +234,15 @@ def test_a_role_stands_in_for_a_missing_type(written: Written) -> None:
     assert (session.title, session.turn_count, session.models, session.warnings) == ("question", 1, ("m-2",), 0)
 
 
+def test_the_last_tag_counts(written: Written) -> None:
+    records = [prompt("go"), {"type": "tag", "tag": "billing"}]
+    assert written(*records).tags == ("billing",)
+    records.append({"type": "tag", "tag": "infra\n "})
+    assert written(*records).tags == ("infra",)
+    records.append({"type": "tag", "tag": ""})
+    assert written(*records).tags == ()
+
+
 def test_titles_in_order(written: Written) -> None:
     records: list[dict[str, Any]] = [prompt("<command-name>/init</command-name>")]
     assert written(*records).title == "/init"

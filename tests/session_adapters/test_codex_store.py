@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,43 @@ def test_names_given_by_the_user(tmp_path: Path, problems: list[Problem]) -> Non
         file.write(json.dumps({"id": uuid(1), "thread_name": "newest"}) + "\n")
     # Renaming changes no rollout: what is known of it is related anew.
     assert [one.title for one in reader.relate([summary])] == ["newest"]
+
+
+def threads(folder: Path, number: int, **names: str | None) -> Path:
+    """A database of Codex' with a name for each session."""
+    path = folder / f"state_{number}.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE threads (id TEXT PRIMARY KEY, title TEXT, name TEXT)")
+        connection.executemany("INSERT INTO threads VALUES (?, 'a title', ?)", names.items())
+        connection.commit()
+    return path
+
+
+def test_names_that_only_the_database_has(tmp_path: Path, problems: list[Problem]) -> None:
+    home = tmp_path / ".codex"
+    ids = [uuid(number) for number in range(1, 5)]
+    for session_id in ids:
+        write(tmp_path, session_id, meta(session_id), *turn("asked", "A"))
+    (home / "session_index.jsonl").write_text(json.dumps({"id": ids[0], "thread_name": "in the index"}) + "\n")
+    path = threads(home, 5, **dict(zip(ids, ["in the rows", "of the rows", "", None], strict=True)))
+    threads(home, 4, **{ids[1]: "of an older version"})
+    reader = adapter(tmp_path)
+    titles = {one.session_id: one.title for one in listed(reader, problems.append)}
+    assert titles == dict(zip(ids, ["in the index", "of the rows", "asked", "asked"], strict=True))
+    source = reader.find(ids[1])
+    assert source is not None and reader.session(source, ids[1]).title == "of the rows"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("UPDATE threads SET name = 'newest' WHERE id = ?", (ids[1],))
+        connection.commit()
+    assert {one.title for one in reader.relate(listed(reader))} == {"in the index", "newest", "asked"}
+    assert problems == []
+    path.write_bytes(b"x" * 5000)
+    assert len(listed(reader, problems.append)) == 4
+    assert {problem.path for problem in problems} == {str(path)}
+    (tmp_path / "elsewhere").mkdir()
+    threads(tmp_path / "elsewhere", 7, **{ids[2]: "moved"})
+    moved = adapter(tmp_path, CODEX_SQLITE_HOME=str(tmp_path / "elsewhere"))
+    assert {one.session_id: one.title for one in listed(moved)}[ids[2]] == "moved"
 
 
 # Read-only -----------------------------------------------------------------------------------------------------

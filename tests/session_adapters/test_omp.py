@@ -99,7 +99,8 @@ def test_tokens_cost_models_and_counts(home: str, session_id: str) -> None:
     assert (summary.cost.total_usd if summary.cost else 0) == pytest.approx(alone["cost"])
     # expected.json names models of replies only; before the first reply we show the chosen one.
     chosen = [node["model"].partition("/")[2] for node in found if node["type"] == "model_change"]
-    assert set(summary.models) == set(entry["models"] or chosen)
+    beside = [node["model"] for node in found if node["type"] == "model_usage"]
+    assert set(summary.models) == set([*entry["models"], *beside] or chosen)
     assert summary.message_count == len(session.messages)
     assert summary.cwd == entry["cwd"]
     assert summary.raw["branches"] == (entry["branchPoints"] + 1 if summary.message_count else 0)
@@ -334,3 +335,15 @@ def test_live_by_a_real_process(store: Callable[..., Path]) -> None:
         assert not adapter.live()
         (clients / "own.json").write_text(json.dumps({**record, "pid": os.getpid()}))  # alive, but no omp
         assert not adapter.live()
+
+
+def test_models_called_beside_the_conversation_are_named() -> None:
+    """Those that only made a title come last."""
+    adapter = sample_omp("home-hard")
+    (summary,) = (one for _, one in everything(adapter, []) if one.session_id == _HASHED)
+    entries = records(Path(summary.path))
+    beside = {entry["model"] for entry in entries if entry.get("type") == "model_usage"}
+    said = {entry["message"]["model"] for entry in entries if entry.get("message", {}).get("model")}
+    assert beside - said
+    assert set(summary.models) == beside | said
+    assert set(summary.models[: len(said)]) == said

@@ -135,6 +135,7 @@ class Head(Marks):
     max_retries: Count = None
     custom_title: Text = None
     ai_title: Text = None
+    tag: Text = None
     total_cost_usd: float | None = field(default=None, name="totalCostUSD")
     # Spec 004 §4.2.1:
     model: Text = None

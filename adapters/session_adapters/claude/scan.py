@@ -81,6 +81,7 @@ class Tally:
         self._inherited_at: datetime | None = None
         self._command = ""
         self._ai_title = ""
+        self._tag = ""
         self._origin: str | None = None
         self._branch: str | None = None
         self._cwds: dict[str, None] = {}
@@ -143,6 +144,8 @@ class Tally:
             self.custom_title = record.custom_title
         elif kind == "ai-title" and record.ai_title:
             self._ai_title = record.ai_title
+        elif kind == "tag":
+            self._tag = one_line(record.tag or "", TITLE_LENGTH)  # an empty one takes it away
         elif kind == "cost-state" and record.total_cost_usd is not None:
             self._raw["totalCostUSD"] = record.total_cost_usd
         elif kind == "queue-operation":
@@ -340,6 +343,7 @@ class Tally:
             "message_count": self._messages,
             "model": models[0] if models else None,
             "cost": self._cost,
+            "tags": (self._tag,) if self._tag else (),
             "cwd": self.cwd,
             "forked_from": self._origin,
             "kind": kind,

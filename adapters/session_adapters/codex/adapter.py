@@ -137,7 +137,7 @@ class CodexAdapter(Adapter):
         return max(found, key=lambda one: _rank(one.size, one.layout == ARCHIVED, one.path), default=None)
 
     def _titles(self, report: Report) -> Mapping[str, str]:
-        return self._names.read(codex_home(self.environment), report)
+        return self._names.read(self.environment, report)
 
     # Reading -----------------------------------------------------------------------------------------------
 

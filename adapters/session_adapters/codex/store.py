@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from pathlib import Path
 
+import apsw
 from msgspec import Struct
 
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.codex.rollout import is_rollout, name_id
-from session_adapters.files import Decoder, file_stamp, lines, open_file
+from session_adapters.files import Decoder, file_stamp, lines, names_in, open_file
 from session_adapters.folders import is_folder
 from session_adapters.model import Problem
+from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.sqlite_rows import as_text, columns
 
 __all__ = ["ARCHIVED", "Names", "codex_home", "codex_roots", "list_sources"]
 
 ARCHIVED = "archived"
 """Layout of what `codex archive` moved away."""
 _DEPTH = 8
+_STATE = re.compile(r"state_([0-9]{1,6})\.sqlite")
 
 
 def codex_home(environment: Environment) -> Path:
@@ -100,24 +105,37 @@ _NAME = Decoder(_Name)
 
 
 class Names:
-    """The names given by `/rename`; read again when the file has changed."""
+    """The names given by `/rename`: lines of `session_index.jsonl`, and rows of `state_<n>.sqlite`, which has some
+    that the lines lack. Read again when the file or the database has changed."""
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[tuple[int, ...], Mapping[str, str]]] = {}
 
-    def read(self, home: Path, report: Report) -> Mapping[str, str]:
-        """Session id → name."""
-        path = home / "session_index.jsonl"
+    def read(self, environment: Environment, report: Report) -> Mapping[str, str]:
+        """Session id → name. The lines count before the rows."""
+        home = codex_home(environment)
+        index = self._read(home / "session_index.jsonl", _stamp, _read_lines, report)
+        state = _newest_state(environment.path("CODEX_SQLITE_HOME") if _has_own(environment) else home)
+        rows = self._read(state, database_stamp, _read_rows, report) if state is not None else {}
+        return {**rows, **index}
+
+    def _read(
+        self,
+        path: Path,
+        look: Callable[[Path], tuple[int, ...]],
+        read: Callable[[Path], tuple[Mapping[str, str], int]],
+        report: Report,
+    ) -> Mapping[str, str]:
         try:
-            stamp = file_stamp(path.stat())
+            stamp = look(path)
             known = self._known.get(str(path))
             if known is not None and known[0] == stamp:
                 return known[1]
-            names, damaged = _read_names(path)
-        except (FileNotFoundError, NotADirectoryError):
+            names, damaged = read(path)
+        except (FileNotFoundError, NotADirectoryError, DatabaseMissing):
             return {}
-        except OSError as error:
-            reason = f"names of sessions cannot be read: {error.strerror or error}"
+        except (OSError, DatabaseUnreadable) as error:
+            reason = f"names of sessions cannot be read: {getattr(error, 'strerror', None) or error}"
             report(Problem(agent="codex", path=str(path), reason=reason))
             return {}
         if damaged:
@@ -126,7 +144,32 @@ class Names:
         return names
 
 
-def _read_names(path: Path) -> tuple[dict[str, str], int]:
+def _stamp(path: Path) -> tuple[int, ...]:
+    return file_stamp(path.stat())
+
+
+def _has_own(environment: Environment) -> bool:
+    return bool(environment.variables.get("CODEX_SQLITE_HOME", "").strip())
+
+
+def _newest_state(folder: Path) -> Path | None:
+    """The database of the newest version that was here."""
+    names = names_in(folder, lambda path, error: None)  # where the sessions are it is said
+    found = [(int(match[1]), match[0]) for name in names if (match := _STATE.fullmatch(name))]
+    return folder / max(found)[1] if found else None
+
+
+def _read_rows(path: Path) -> tuple[dict[str, str], int]:
+    def read(connection: apsw.Connection) -> dict[str, str]:
+        if not {"id", "name"} <= columns(connection, "threads"):
+            return {}
+        rows = connection.execute("SELECT id, name FROM threads WHERE name <> ''")
+        return {text: as_text(name) or "" for id_, name in rows if (text := as_text(id_))}
+
+    return read_database(path, read), 0
+
+
+def _read_lines(path: Path) -> tuple[dict[str, str], int]:
     names: dict[str, str] = {}
     damaged = 0
     with open_file(path) as fd:

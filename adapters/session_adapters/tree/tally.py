@@ -101,6 +101,9 @@ class Tally(TreeShape):
         usage = record.message.usage if record.message else record.usage
         if usage is not None:
             self._note_usage(record, self.tree.nodes[index].id, usage, moment)
+            if record.message is None and record.model:  # a call beside the conversation, for a title: counts least
+                self._models[record.model] += 0
+                self._latest.setdefault(record.model, -1)
         self._note_settings(record)
         return index
 

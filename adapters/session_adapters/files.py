@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -21,12 +23,15 @@ from session_adapters.text import scrub_json
 __all__ = [
     "LINE_LIMIT",
     "METER",
+    "PATIENCE",
     "Decoder",
     "Line",
     "Meter",
     "QuickDecoder",
     "RecordDecoder",
     "file_stamp",
+    "has_text_keys",
+    "is_unfinished",
     "is_whole",
     "lines",
     "names_in",
@@ -43,6 +48,8 @@ BLOCK = 1 << 20
 LINE_LIMIT = 32 << 20
 """Bytes. A longer line is passed over and reported; it is never held in memory as a whole."""
 
+PATIENCE = 60.0
+"""Seconds after which a last line without newline waits for its writer no longer."""
 _EFFORT = 64 << 20
 """Characters that are looked at, at most, to find records in one damaged line."""
 
@@ -74,7 +81,8 @@ class Line(NamedTuple):
     data: bytes
     """Without the newline; empty when `too_long`."""
     complete: bool = True
-    """It ends with a newline. Only the last one may not: a writer is in the middle of it."""
+    """It ends with a newline. Only the last one may not: a writer is in the middle of it. Half a record at the end of
+    a file that nobody has written to for `PATIENCE` counts as complete: it is damaged."""
     too_long: bool = False
 
 
@@ -182,9 +190,22 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         elif not skipping and rest:
             pending.append(rest)
     if skipping:
-        yield Line(offset, b"", complete=False, too_long=True)
+        yield Line(offset, b"", complete=_is_left(fd, position), too_long=True)
     elif (data := b"".join(pending)).strip(_JUNK):
-        yield Line(offset, data, complete=False)
+        yield Line(offset, data, complete=_is_left(fd, position) and not is_whole(data))
+
+
+def _is_left(fd: int, end: int) -> bool:
+    """Whether the file ends there and nobody has written to it lately: nothing more comes of its last line."""
+    status = os.fstat(fd)
+    return status.st_size <= end and time.time() - status.st_mtime > PATIENCE
+
+
+def is_unfinished(path: str | Path) -> bool:
+    """Whether the last line of a file has no newline. Raises `OSError`."""
+    with open_file(path) as fd:
+        size = os.fstat(fd).st_size
+        return bool(size) and read_at(fd, size - 1, 1) != b"\n"
 
 
 def is_whole(data: bytes) -> bool:
@@ -224,9 +245,13 @@ class Decoder(Generic[T]):
     def all(self, data: bytes) -> tuple[list[T], bool]:
         """Every record that can be had from a line, and whether something in it was lost."""
         try:
-            return [self._decode(data)], False
+            record = self._decode(data)
+            if has_text_keys(data):
+                return [record], False
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            values, lost = _take_apart(data)
+            pass
+        values, lost = _take_apart(data)
+        lost = lost or not has_text_keys(data)
         records: list[T] = []
         for value in values:
             try:
@@ -257,9 +282,25 @@ class QuickDecoder(Generic[T]):
     def all(self, data: bytes) -> tuple[Sequence[T], bool]:
         """See `Decoder.all`."""
         try:
-            return (self._decode(data),), False
+            record = self._decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return self._full.all(data)
+        return ((record,), False) if has_text_keys(data) else self._full.all(data)
+
+
+def has_text_keys(data: bytes) -> bool:
+    """Whether no name of a field holds bytes that are no UTF-8: such a field is passed over, and what it held is
+    lost. In a value they are shown as replacement characters."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return not _BROKEN_KEY.search(data.decode("utf-8", "replace"))
+    return True
+
+
+_BROKEN_KEY = re.compile(r'[{,]\s*"(?:[^"\\]|\\.)*\ufffd(?:[^"\\]|\\.)*"\s*:')
 
 
 def _text(data: bytes) -> str:

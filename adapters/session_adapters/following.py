@@ -56,7 +56,7 @@ class LinesReader(TextReader):
                 if not line.complete and (line.too_long or not is_whole(line.data)):
                     stop = line.offset  # a writer is in the middle of it
                     break
-                self._unterminated = not line.complete
+                self._unterminated = line.offset + len(line.data) == stop
                 if line.too_long:
                     self.builder.skip(line)
                 else:

@@ -321,6 +321,7 @@ class JsonlTranscript(Transcript):
         for line in lines(fd, self._end, stop):
             if line.complete:
                 _give(self._builder, line)
+                self._unterminated = line.offset + len(line.data) == stop
             elif not line.too_long and is_whole(line.data):
                 self._builder.feed(line)
                 self._unterminated = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import PurePath
 
@@ -11,6 +12,7 @@ from hermes_tui.sessions.cache import Entry
 from hermes_tui.sessions.sharing import share_strings
 from hermes_tui.sessions.snapshot import Place
 from session_adapters.base import Adapter, Liveness, Source
+from session_adapters.files import PATIENCE, is_unfinished
 from session_adapters.model import Problem, SessionSummary
 
 __all__ = ["AgentSessions", "Key", "read"]
@@ -34,9 +36,27 @@ def read(adapter: Adapter, source: Source, *, exact: bool = False) -> Entry:
     except Exception as error:
         failed = True
         problems.append(_failure(adapter.name, source.path, "reading it", error))
-    entry = Entry(source=source, summaries=tuple(summaries), problems=tuple(problems), exact=exact, failed=failed)
+    entry = Entry(
+        source=source,
+        summaries=tuple(summaries),
+        problems=tuple(problems),
+        exact=exact,
+        waits=source.path.endswith(".jsonl") and not _is_left(source),
+        failed=failed,
+    )
     share_strings(entry)
     return entry
+
+
+def _is_torn(source: Source) -> bool:
+    try:
+        return is_unfinished(source.path)
+    except OSError:
+        return False  # when it is written to again its reader says so
+
+
+def _is_left(source: Source) -> bool:
+    return time.time() - source.modified > PATIENCE
 
 
 class AgentSessions:
@@ -113,6 +133,10 @@ class AgentSessions:
                 if known is None or known.source.stamp != source.stamp:
                     known = read(adapter, source)
                     changed = True
+                elif known.waits and _is_left(source):
+                    torn = _is_torn(source)
+                    known = read(adapter, source, exact=known.exact) if torn else replace(known, waits=False)
+                    changed = changed or torn
                 elif known.source != source:
                     known = replace(known, source=source)
                 found[key] = known

@@ -33,6 +33,8 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     problems: tuple[Problem, ...] = ()
     exact: bool = False
     """Read in full."""
+    waits: bool = False
+    """It was being written to: looked at again for half a line at its end when nobody has done so for a while."""
     failed: bool = False
     """The adapter itself failed: not written to the file, so that the next process tries again."""
 

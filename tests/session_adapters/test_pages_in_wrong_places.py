@@ -13,7 +13,7 @@ import pytest
 
 from plain_openclaw import database_of
 from session_adapters.base import Adapter, Environment
-from session_adapters.model import Problem
+from session_adapters.model import Problem, SessionSummary
 from session_adapters.registry import adapter_class
 
 PAGE = 4096
@@ -30,7 +30,7 @@ def moved(whole: bytes, to: int, source: int) -> bytes:
 def check(adapter: Adapter) -> list[Problem]:
     """What was reported, after a look at every source."""
     problems: list[Problem] = []
-    every = []
+    every: list[SessionSummary] = []
     for source in adapter.sources(problems.append):
         found = adapter.summaries(source, problems.append)
         assert [id_ for id_, count in Counter(one.session_id for one in found).items() if count > 1] == []

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from session_adapters.claude.records import Brief, Record
-from session_adapters.files import Decoder
+from session_adapters.files import Decoder, has_text_keys
 
 __all__ = ["CONVERSATION", "damage", "unknown"]
 
@@ -38,6 +38,8 @@ _KIND = Decoder(_Kind)
 def damage(data: bytes) -> str:
     """Why a line of which something was lost is a problem; empty for a whole record of a kind that is not read,
     whatever its fields."""
+    if not has_text_keys(data):
+        return "the name of a field is no UTF-8, what it held is lost"
     try:
         line = _KIND.one(data)
     except ValueError:

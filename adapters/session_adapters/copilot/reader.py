@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from session_adapters.copilot.records import DATA, Event, HelperStarted
-from session_adapters.files import Decoder, Line
+from session_adapters.files import Decoder, Line, has_text_keys
 from session_adapters.times import parse_time
 
 __all__ = ["EventReader", "Found", "is_prompt"]
@@ -75,6 +75,8 @@ class EventReader:
             events, lost = _rescue(line.data)
         if not lost:
             self._began, self.torn = True, None
+            if not has_text_keys(line.data):
+                self.damaged.append((line.offset, OTHER_FORM))
             return self._read(events, line.offset)
         if self.torn is not None and not events and not _BEGIN.search(line.data):
             return self._go_on(self.torn, line)

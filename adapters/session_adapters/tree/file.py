@@ -206,7 +206,7 @@ class TreeFile(TreeStore):
             for line in lines(fd, start, status.st_size):
                 if is_record(line):
                     self._feed(number, line)
-                    unterminated = not line.complete
+                    unterminated = line.offset + len(line.data) == status.st_size
                 else:
                     end = line.offset
             check = read_at(fd, max(0, end - _CHECK), min(_CHECK, end))

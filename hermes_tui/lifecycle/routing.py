@@ -6,7 +6,7 @@ compares it with the real Hermes over policies, marks, ends and ages.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Literal
 
@@ -18,7 +18,7 @@ from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.policy import reset_reason
 from hermes_tui.lifecycle.rows import Peer, Rows
 
-__all__ = ["Route", "next_message", "route"]
+__all__ = ["Route", "next_message", "recovered_lanes", "route"]
 
 Step = Literal["stays", "compressed", "recovered", "reset", "ended"]
 
@@ -80,3 +80,15 @@ def next_message(
         recovered=lambda: rows.recovered(key, peer, None if config.multiplex_profiles else profile),
         starts=starts,
     )
+
+
+def recovered_lanes(rows: Rows, lanes: Mapping[str, SessionEntry], profile: str | None) -> dict[str, str]:
+    """Lane → the session that Hermes takes up for it once its own is over; lanes for which there is none are left
+    out. `profile` as in `belongs_to`. Raises what `rows` raises."""
+    if not lanes:
+        return {}
+    # Among the few sessions that were not ended on purpose: a lane that finds none would look through all.
+    with rows.copy(rows.not_over()) as connection:
+        copy = Rows.of(connection)
+        found = {key: copy.recovered(key, Peer.of_entry(entry), profile) for key, entry in lanes.items()}
+    return {key: session_id for key, session_id in found.items() if session_id}

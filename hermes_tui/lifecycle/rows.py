@@ -5,7 +5,8 @@ Everything here takes a connection and reads; what is not there in an older sche
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db.recoverable import NOT_OVER, RECOVERABLE, SAME_PEER, belongs_to, recoverable
 from hermes_tui.lifecycle.state_db.store import Store
 
-__all__ = ["Message", "Peer", "RoutingRow", "Rows", "SessionRow"]
+__all__ = ["KEPT", "Message", "Peer", "RoutingRow", "Rows", "SessionRow", "insert"]
 
 _MANY = 400
 """Ids in one statement."""
@@ -79,6 +80,10 @@ class Message(NamedTuple):
     session_id: str
     timestamp: Any
     """Seconds since the epoch, or whatever stands there."""
+
+
+KEPT = SessionRow.__struct_fields__
+"""Columns that a copy has, as far as the store has them."""
 
 
 class Peer(msgspec.Struct, frozen=True):
@@ -186,6 +191,10 @@ class Rows:
             [key, peer.source, peer.source, *values, key],
         )
 
+    def not_over(self) -> list[SessionRow]:
+        """Every session that was not ended on purpose, of whatever lane."""
+        return self.sessions_where(NOT_OVER, ()) if {"ended_at", "end_reason"} <= self.columns else []
+
     def recovered(self, key: str, peer: Peer, profile: str | None) -> str:
         """The one of them that Hermes takes up for a message of that peer, empty if none; `profile` as in
         `belongs_to`."""
@@ -229,6 +238,20 @@ class Rows:
     def has_message_until(self, session_id: str, last: int) -> bool:
         """Whether anything was said in it by the time of message `last`."""
         return bool(self._all("SELECT 1 FROM messages WHERE session_id = ? AND id <= ? LIMIT 1", (session_id, last)))
+
+    @contextmanager
+    def copy(self, sessions: Iterable[SessionRow]) -> Iterator[apsw.Connection]:
+        """A database with these sessions alone, for decisions about them; of their messages it has whether there are
+        any."""
+        names = [name for name in KEPT if name in self.columns]
+        with closing(apsw.Connection(":memory:")) as connection:
+            connection.execute(f"CREATE TABLE sessions ({', '.join(names)})")
+            connection.execute("CREATE TABLE messages (session_id, timestamp)")
+            for row in sessions:
+                insert(connection, {name: getattr(row, name) for name in names})
+                if self.has_messages(row):
+                    connection.execute("INSERT INTO messages VALUES (?, 0)", (row.id,))
+            yield connection
 
     def topic_bindings(self, session_id: str, key: str) -> int:
         """How many topics of Telegram's private chats are bound to the session or the lane for good."""
@@ -287,6 +310,13 @@ class Rows:
 
     def _all(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         return self._query(sql, values)
+
+
+def insert(connection: apsw.Connection, values: Mapping[str, Any]) -> None:
+    """A session's row, by columns that are ours."""
+    marks = ", ".join("?" * len(values))
+    statement = f"INSERT INTO sessions ({', '.join(values)}) VALUES ({marks})"  # noqa: S608
+    connection.execute(statement, tuple(values.values()))
 
 
 def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[SessionRow]:

@@ -15,7 +15,8 @@ from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
 from hermes_tui.lifecycle.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.recovery import restart_counts
-from hermes_tui.lifecycle.rows import Peer, Rows, SessionRow
+from hermes_tui.lifecycle.routing import recovered_lanes
+from hermes_tui.lifecycle.rows import Rows, SessionRow
 from hermes_tui.lifecycle.state_db.access import advice_on
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 
@@ -113,15 +114,18 @@ def _read(rows: Rows, file: IndexFile, scope: str, profile: str | None) -> _Read
     lanes = indexed_lanes(rows.routing(), file, scope)
     ids = [lane.entry.session_id for lane in lanes if lane.entry is not None]
     sessions = rows.sessions(ids)
-    over = [one for one in lanes if one.entry and (row := sessions.get(one.entry.session_id)) and not row.open]
-    recovered = {one.key: rows.recovered(one.key, Peer.of_entry(one.entry), profile) for one in over if one.entry}
+    over = {
+        one.key: one.entry
+        for one in lanes
+        if one.entry is not None and (row := sessions.get(one.entry.session_id)) is not None and not row.open
+    }
     compressed = [id_ for id_, row in sessions.items() if row.end_reason == "compression"]
     return _Read(
         lanes=lanes,
         has_table=rows.has_routing,
         sessions=sessions,
         tips={id_: tip for id_ in compressed if (tip := rows.compression_tip(id_))},
-        recovered=recovered,
+        recovered=recovered_lanes(rows, over, profile),
         chains={lane.key: rows.of_lane(lane.key) for lane in lanes},
         schema=rows.schema,
         has_sessions=bool(rows.columns),

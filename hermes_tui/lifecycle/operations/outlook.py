@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 
@@ -16,7 +16,7 @@ from hermes_tui.lifecycle.operations.facts import Facts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
 from hermes_tui.lifecycle.policy import next_reset
 from hermes_tui.lifecycle.routing import Route, next_message
-from hermes_tui.lifecycle.rows import Peer, Rows, SessionRow
+from hermes_tui.lifecycle.rows import KEPT, Peer, Rows, insert
 
 __all__ = ["Outlook", "deadline_words", "outlook"]
 
@@ -114,43 +114,23 @@ def _entry_after(facts: Facts, changes: Changes) -> SessionEntry | None:
 @contextmanager
 def _planned(rows: Rows, facts: Facts, changes: Changes) -> Iterator[Rows]:
     """The sessions that the decision may look at, as they will be, in a database of their own."""
-    names = [name for name in SessionRow.__struct_fields__ if name in rows.columns]
     ids = [one.id for one in (*rows.of_lane(facts.lane.key), *facts.recoverable)]
     for one in (facts.row, facts.target):
         ids += [one.id, *rows.continuations(one.id)] if one is not None else []
     ids += [one.session_id for one in changes.rows]
-    connection = apsw.Connection(":memory:")
-    try:
-        connection.execute(f"CREATE TABLE sessions ({', '.join(names)})")
-        connection.execute("CREATE TABLE messages (session_id, timestamp)")
-        for row in rows.sessions(ids).values():
-            _insert(connection, {name: getattr(row, name) for name in names})
-            if rows.has_messages(row):
-                connection.execute("INSERT INTO messages VALUES (?, 0)", (row.id,))
+    with rows.copy(rows.sessions(ids).values()) as connection:
         for change in changes.rows:
-            _change(connection, change, names)
+            _change(connection, change, rows.columns)
         yield Rows.of(connection)
-    finally:
-        connection.close()
 
 
-def _change(connection: apsw.Connection, change: RowChange, names: Iterable[str]) -> None:
-    after = None if change.after is None else {name: change.after[name] for name in names if name in change.after}
-    if after is None:
+def _change(connection: apsw.Connection, change: RowChange, known: Container[str]) -> None:
+    values = {name: value for name, value in (change.after or {}).items() if name in known and name in KEPT}
+    if change.after is None:
         connection.execute("DELETE FROM sessions WHERE id = ?", (change.session_id,))
     elif change.before is None:
-        _insert(connection, after)
-    elif after:
-        assignments = ", ".join(f"{name} = ?" for name in after)
-        connection.execute(
-            f"UPDATE sessions SET {assignments} WHERE id = ?",  # noqa: S608 - columns of ours
-            (*after.values(), change.session_id),
-        )
-
-
-def _insert(connection: apsw.Connection, values: dict[str, object]) -> None:
-    marks = ", ".join("?" * len(values))
-    connection.execute(
-        f"INSERT INTO sessions ({', '.join(values)}) VALUES ({marks})",  # noqa: S608 - columns of ours
-        tuple(values.values()),
-    )
+        insert(connection, values)
+    elif values:
+        assignments = ", ".join(f"{name} = ?" for name in values)
+        statement = f"UPDATE sessions SET {assignments} WHERE id = ?"  # noqa: S608 - columns of ours
+        connection.execute(statement, (*values.values(), change.session_id))

@@ -15,7 +15,8 @@ from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
 from hermes_tui.lifecycle.operations.outlook import Outlook, outlook
 from hermes_tui.lifecycle.operations.plan import Plan, Request, basis_of
 from hermes_tui.lifecycle.operations.switches import reset, resume, suspend
-from hermes_tui.lifecycle.rows import Peer, Rows
+from hermes_tui.lifecycle.routing import recovered_lanes
+from hermes_tui.lifecycle.rows import Rows
 
 __all__ = ["checked", "draw_up"]
 
@@ -40,7 +41,9 @@ def draw_up(request: Request, rows: Rows, home: HermesHome, proc: Path, now: dat
     around = look_around(rows, home, proc)
     if request.kind == "prune":
         lanes = [read_facts(rows, around, key) for key in old_lanes(around, request.days, now)]
-        draft = prune(around, lanes, request.days, _back(rows, around, lanes))
+        profile = None if around.config.multiplex_profiles else around.home.profile
+        entries = {one.lane.key: one.entry for one in lanes if one.entry is not None}
+        draft = prune(around, lanes, request.days, recovered_lanes(rows, entries, profile))
     else:
         facts = read_facts(rows, around, request.key, request.target)
         lanes = [facts]
@@ -64,17 +67,6 @@ def draw_up(request: Request, rows: Rows, home: HermesHome, proc: Path, now: dat
         changes=draft.changes,
         basis=basis_of([facts.basis for facts in lanes], around.file.fault),
     )
-
-
-def _back(rows: Rows, around: Surroundings, lanes: Sequence[Facts]) -> dict[str, str]:
-    """Lane → the session that Hermes would lead it to, were it not there."""
-    profile = None if around.config.multiplex_profiles else around.home.profile
-    found = {
-        one.lane.key: rows.recovered(one.lane.key, Peer.of_entry(one.entry), profile)
-        for one in lanes
-        if one.entry is not None
-    }
-    return {key: session_id for key, session_id in found.items() if session_id}
 
 
 def _foresee(draft: Draft, found: Outlook, facts: Facts) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,19 +27,11 @@ _SHAPES = ("plain", *SHAPES)
 _SPOKEN = ("user", "assistant")
 _WORD = re.compile(r"\b[a-zA-Z0-9]{6,}\b")
 _SEARCHES = 8
-
-
-def _every(left_out: Container[tuple[str, str]]) -> list[Any]:
-    return [
-        pytest.param(agent, home, shape, id=f"{agent}-{home.replace('/', '-')}-{shape}")
-        for agent, home in HOMES
-        for shape in _SHAPES
-        if (agent, home) not in left_out
-    ]
-
-
-# Open: omp's `model_usage` and Pi's `usage` name no model.
-_FIELDS_OPEN = {("omp", "home-hard"), ("pi", "home-hard")}
+_EVERY = [
+    pytest.param(agent, home, shape, id=f"{agent}-{home.replace('/', '-')}-{shape}")
+    for agent, home in HOMES
+    for shape in _SHAPES
+]
 
 
 @pytest.fixture
@@ -73,7 +65,7 @@ def _dump(run: Callable[..., Any], home: Path, agent: str) -> Dump:
     return dump_of(lambda *arguments: run(home, *arguments), agent)
 
 
-@pytest.mark.parametrize(("agent", "name", "shape"), _every(_FIELDS_OPEN))
+@pytest.mark.parametrize(("agent", "name", "shape"), _EVERY)
 def test_every_field_is_what_plain_readers_say(
     agent: str, name: str, shape: str, home: Home, run: Callable[..., Any]
 ) -> None:
@@ -84,7 +76,7 @@ def test_every_field_is_what_plain_readers_say(
     assert [*disagreements(dump), *differences(plain, dump)] == []
 
 
-@pytest.mark.parametrize(("agent", "name", "shape"), _every(()))
+@pytest.mark.parametrize(("agent", "name", "shape"), _EVERY)
 def test_every_conversation_is_found_by_what_was_said(
     agent: str, name: str, shape: str, home: Home, run: Callable[..., Any]
 ) -> None:

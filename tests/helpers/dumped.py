@@ -105,7 +105,7 @@ def _facts(one: Plain, row: Row) -> Iterator[Pair]:
     yield from ((name, want, row.get(name)) for name, want in wanted.items() if want != row.get(name))
     own = one.said[one.copied :]
     models = Counter(one.models if one.models is not None else (said.model for said in own if said.model))
-    if set(models) != set(row.get("models", ())):
+    if set(models) | set(one.models_beside) != set(row.get("models", ())):
         yield "models", models, row.get("models")
     elif models and models[row["model"]] != max(models.values()):
         yield "model", models, row["model"]

@@ -57,6 +57,7 @@ def _session(path: Path, head: Entry, entries: list[Entry], own: list[Entry]) ->
         tokens=summed([tokens_of(entry) for entry in own]),
         cost=spent(own),
         models=models_of(entries),
+        models_beside=models_beside(entries),
         beside=beside(entries, shown),
     )
 
@@ -70,11 +71,17 @@ def _newest(entries: list[Entry]) -> Any:
 
 
 def models_of(entries: list[Entry]) -> tuple[str, ...]:
-    """Of every reply and other call on any branch; where the model was never asked, the one that was chosen."""
+    """Of every reply on any branch; where no model was asked for anything, the one that was chosen."""
     asked = [entry["message"]["model"] for entry in entries if entry.get("message", {}).get("role") == "assistant"]
-    asked += [entry["model"] for entry in entries if entry.get("type") in ("usage", "model_usage")]
+    if asked or models_beside(entries):
+        return tuple(asked)
     chosen = [entry.get("modelId") or entry["model"] for entry in entries if entry.get("type") == "model_change"]
-    return tuple(asked or (name.rsplit("/", 1)[-1] for name in chosen[-1:]))
+    return tuple(name.rsplit("/", 1)[-1] for name in chosen[-1:])
+
+
+def models_beside(entries: list[Entry]) -> tuple[str, ...]:
+    """Of calls that are no part of the conversation."""
+    return tuple(entry["model"] for entry in entries if entry.get("type") in ("usage", "model_usage"))
 
 
 def beside(entries: list[Entry], shown: list[Entry]) -> tuple[str, ...]:

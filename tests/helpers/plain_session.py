@@ -58,6 +58,8 @@ class Plain(NamedTuple):
     """So many messages of `said` at its beginning are the parent's, and counted with it."""
     models: tuple[str, ...] | None = None
     """That of each reply, where replies are not shown; None: those in `said`."""
+    models_beside: tuple[str, ...] = ()
+    """Those asked beside the conversation, for a title: used, but not what the session is held with."""
     beside: tuple[str, ...] = ()
     """What the user and the model said on branches that are not shown."""
     archived: bool = False

@@ -14,7 +14,8 @@ import pytest
 from hermes_tui.sessions.manager import SessionManager
 from long_stores import HOMES, SHAPES, long_store
 from session_adapters.base import Environment
-from session_adapters.model import SessionSummary
+from session_adapters.copilot import CopilotAdapter
+from session_adapters.model import Problem, SessionSummary
 
 EXACT = (
     *("title", "preview", "created_at", "updated_at", "cwd", "git_branch"),
@@ -44,6 +45,10 @@ def moment(text: str) -> datetime:
 
 def newest(texts: Iterator[str]) -> datetime:
     return max(moment(text) for text in texts)
+
+
+def no_problem(problem: Problem) -> None:
+    raise AssertionError(problem)
 
 
 def write(path: Path, records: list[Row]) -> None:
@@ -201,6 +206,12 @@ def test_helpers_in_the_middle_of_a_file_are_listed_with_their_times_and_titles(
         assert one.message_count == 13
         assert reader.get("copilot", one.session_id).message_count == 13
     assert (found["s"].title, found["s"].partial) == ("The new title", True)
+    adapter = CopilotAdapter(Environment(home=tmp_path / "home"))
+    (source,) = adapter.sources(no_problem)
+    calls = [one for one in adapter.usage(source, no_problem) if one.input_tokens]
+    assert len({one.key for one in calls}) == sum(one["type"] == "session.usage_record" for one in events) == 9 * 12
+    said = {text.prose for text in adapter.texts(source, no_problem)}
+    assert {f"answer {number}-{turn}" for number in range(9) for turn in range(12)} <= said
     assert found["s"].updated_at == newest(one["timestamp"] for one in events if one["type"] == "assistant.message")
 
 

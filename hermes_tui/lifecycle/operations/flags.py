@@ -12,11 +12,9 @@ from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words, entry_changes, obstacle, surroundings_obstacle
 from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
 from hermes_tui.lifecycle.operations.plan import Changes
+from hermes_tui.lifecycle.recovery import AUTO_RESUME_REASONS
 
-__all__ = ["AUTO_RESUMED", "clear", "mark", "old_lanes", "prune"]
-
-AUTO_RESUMED = ("restart_timeout", "shutdown_timeout", "restart_interrupted")
-"""Reasons on which a starting gateway goes on by itself (spec 002 section 7)."""
+__all__ = ["clear", "mark", "old_lanes", "prune"]
 
 
 def mark(facts: Facts, now: datetime, reason: str) -> Draft:
@@ -35,7 +33,7 @@ def mark(facts: Facts, now: datetime, reason: str) -> Draft:
     local = wall(now)
     after = {"resume_pending": True, "resume_reason": reason, "last_resume_marked_at": local.isoformat()}
     notes = []
-    if reason in AUTO_RESUMED:
+    if reason in AUTO_RESUME_REASONS:
         window = (
             f"within {facts.around.config.freshness / 60:.0f} minutes" if facts.around.config.freshness > 0 else ""
         )

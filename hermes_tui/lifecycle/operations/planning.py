@@ -15,12 +15,11 @@ from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
 from hermes_tui.lifecycle.operations.outlook import Outlook, outlook
 from hermes_tui.lifecycle.operations.plan import Plan, Request, basis_of
 from hermes_tui.lifecycle.operations.switches import reset, resume, suspend
+from hermes_tui.lifecycle.recovery import AUTO_RESUME_REASONS
 from hermes_tui.lifecycle.routing import recovered_lanes
 from hermes_tui.lifecycle.rows import Rows
 
 __all__ = ["checked", "draw_up"]
-
-_REASONS = ("restart_timeout", "shutdown_timeout", "restart_interrupted")
 
 
 def checked(request: Request) -> Request:
@@ -31,8 +30,10 @@ def checked(request: Request) -> Request:
         raise ValidationError(f"{request.kind} needs the key of a lane")
     if request.kind in ("resume", "undo") and not request.target:
         raise ValidationError(f"{request.kind} needs {'a session' if request.kind == 'resume' else 'an operation'}")
-    if request.kind == "mark" and request.reason and request.reason not in _REASONS:
-        raise ValidationError(f"a resume mark's reason is one of {', '.join(_REASONS)}, not {request.reason!r}")
+    if request.kind == "mark" and request.reason and request.reason not in AUTO_RESUME_REASONS:
+        raise ValidationError(
+            f"a resume mark's reason is one of {', '.join(AUTO_RESUME_REASONS)}, not {request.reason!r}"
+        )
     return request
 
 
@@ -89,7 +90,7 @@ def _draft(request: Request, facts: Facts, now: datetime, new: str) -> Draft:
         case "resume":
             return resume(facts, now, request.target, request.force)
         case "mark":
-            return mark(facts, now, request.reason or _REASONS[0])
+            return mark(facts, now, request.reason or AUTO_RESUME_REASONS[0])
         case "clear":
             return clear(facts)
     raise AssertionError(request.kind)

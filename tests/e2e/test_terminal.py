@@ -115,8 +115,8 @@ def test_to_be_stopped_and_continued_loses_no_key(start: Start) -> None:
         terminal.until("1 of 40 sessions")
         terminal.send("\x1b")
         terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)
-        threads.append(len(list(tasks.iterdir())))  # the first search starts threads of its own
-    assert threads[-1] <= threads[0], threads
+        threads.append(len(list(tasks.iterdir())))
+    assert threads[-1] < threads[0] + 3, threads  # searches start a thread or two of their own, when they come to it
     terminal.send("q")
     assert terminal.wait() == 0
     assert terminal.mode() == terminal.before

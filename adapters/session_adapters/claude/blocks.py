@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_adapters.claude.records import Block, Body, Record, Source, UseResult, block_text
+from session_adapters.claude.records import Block, Body, Record, Source, UseResult, block_text, is_call
 from session_adapters.model import Attachment, ToolCall
 
 __all__ = ["attachments_of", "blocks_of", "call_facts", "calls_of", "output_of", "thinking_of", "whole_number"]
@@ -29,7 +29,7 @@ def calls_of(blocks: list[Block | str]) -> list[ToolCall]:
     return [
         ToolCall(tool_call_id=block.id or "", tool_name=block.name or "", input=block.input)
         for block in blocks
-        if isinstance(block, Block) and block.type == "tool_use"
+        if isinstance(block, Block) and is_call(block)
     ]
 
 

@@ -32,6 +32,7 @@ __all__ = [
     "block_text",
     "compaction_text",
     "forked_from",
+    "is_call",
     "line_cost",
     "reply_key",
     "system_said",
@@ -267,13 +268,18 @@ def block_text(content: Any) -> str:
     texts: list[str] = []
     for block in content if isinstance(content, list) else ():
         text = block if isinstance(block, str) else None
-        if isinstance(block, BriefBlock) and block.type == "text":
+        if isinstance(block, BriefBlock):
             text = block.text
         elif isinstance(block, dict) and isinstance(block.get("text"), str):
             text = block["text"]
         if text:
             texts.append(text)
     return "\n\n".join(texts)
+
+
+def is_call(block: BriefBlock) -> bool:
+    """Whether a block calls a tool: one of the program's, of a server's, or of the model's provider."""
+    return block.type is not None and block.type.endswith("tool_use")
 
 
 def user_said(line: Marks, text: str, *, results: int, images: int) -> Said | None:
@@ -308,8 +314,8 @@ def system_said(line: Head) -> Said | None:
         error = line.error
         reason = error if isinstance(error, str) else error and (error.formatted or error.message)
         return Said("notice", f"{reason or 'The call failed'}; retry {line.retry_attempt} of {line.max_retries}")
-    if line.subtype is None and isinstance(content, str) and content.strip():  # spec 004 §4.2.1
-        return Said("message", content)
+    if isinstance(content, str) and content.strip():  # without a subtype: spec 004 §4.2.1
+        return Said("message" if line.subtype is None else "notice", content)
     return None
 
 

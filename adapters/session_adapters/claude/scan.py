@@ -21,6 +21,7 @@ from session_adapters.claude.records import (
     assistant_kind,
     block_text,
     forked_from,
+    is_call,
     line_cost,
     reply_key,
     system_said,
@@ -269,7 +270,7 @@ class Tally:
             (self._copied_usage if copied else self._usage)[key] = usage
         self._told = token_usage(usage) is not None
         for block in _blocks(record):
-            if isinstance(block, BriefBlock) and block.type == "tool_use":
+            if isinstance(block, BriefBlock) and is_call(block):
                 self._calls += 1
         if self._first_message is None and body:
             self._first_message = body.id

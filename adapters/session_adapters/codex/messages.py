@@ -20,6 +20,7 @@ from session_adapters.codex.records import (
     Payload,
     attachments_of,
     is_injected,
+    is_stray,
     read_arguments,
     read_output,
     text_of,
@@ -91,6 +92,8 @@ class CodexBuilder(TokenBuilder):
         self.inherited = self._all_inherited or line.offset < self._own_from
         for number, record in enumerate(records):
             self.at = f"{line.offset}.{number}" if number else str(line.offset)
+            if is_stray(record):
+                self.damaged.append((line.offset, "a message of an unknown kind"))
             self._take(record)
 
     def _take(self, record: Record) -> None:
@@ -123,7 +126,7 @@ class CodexBuilder(TokenBuilder):
     def _bare(self, record: Record, when: datetime | None) -> None:
         if record.record_type is not None:
             return
-        if record.type is not None:
+        if record.type is not None or record.role is not None:
             self._item(record, when, bare=True)
         elif record.id is not None:
             self.metas.append(record)
@@ -140,7 +143,7 @@ class CodexBuilder(TokenBuilder):
     # Items -------------------------------------------------------------------------------------------------
 
     def _item(self, item: Payload, when: datetime | None, *, bare: bool) -> None:
-        kind = item.type or ""
+        kind = item.type or (item.role and "message") or ""
         if kind == "message":
             if item.role == "user":
                 self._user_item(item, when, bare=bare)

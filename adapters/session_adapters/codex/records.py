@@ -38,6 +38,7 @@ __all__ = [
     "Usage",
     "attachments_of",
     "is_injected",
+    "is_stray",
     "normalised",
     "read_arguments",
     "read_output",
@@ -176,6 +177,19 @@ _DATA_URL = re.compile(r"data:([\w.+-]+/[\w.+-]+)?[^,]{0,100},")
 _HEADED = ("Chunk ID:", "Exit code:", "Wall time:")
 _EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.MULTILINE)
 _WALL = re.compile(r"^Wall time: (\d{1,9}(?:\.\d+)?) seconds?$", re.MULTILINE)
+
+
+def is_stray(line: Line) -> bool:
+    """Whether a line holds a message in a place, or of a role, that is not read."""
+    item = line.payload or line
+    if item.role is None or not text_of(item.content):
+        return False
+    read = line.payload is None or line.type == "response_item"
+    return not read or item.type not in (None, "message") or item.role not in _ROLES
+
+
+_ROLES = frozenset({"user", "assistant", "developer", "system"})
+"""Of messages; the last two hold instructions."""
 
 
 def is_injected(text: str) -> bool:

@@ -102,7 +102,7 @@ class Speech:
             if self._spoken is not None and (payload is None or payload.role != "assistant"):
                 self._flush_spoken()
             if payload is None:
-                if record.record_type is None and record.type is not None:
+                if record.record_type is None and (record.type is not None or record.role is not None):
                     self._item(record, record.timestamp, bare=True)
             elif record.type == "response_item":
                 self._item(payload, record.timestamp, bare=False)
@@ -147,7 +147,7 @@ class Speech:
     # Items -------------------------------------------------------------------------------------------------
 
     def _item(self, item: SpokenPayload, timestamp: str | None, *, bare: bool) -> None:
-        kind = item.type or ""
+        kind = item.type or (item.role and "message") or ""
         if kind == "message":
             if item.role == "user":
                 self._user_item(item, from_iso(timestamp), bare=bare)

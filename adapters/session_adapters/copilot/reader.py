@@ -133,6 +133,8 @@ class EventReader:
         for number, event in enumerate(events):
             decoder = DATA.get(event.type)
             if decoder is None:
+                if _is_stray(event):
+                    self.damaged.append((offset, "a message in an event of an unknown type"))
                 continue
             try:
                 data = decoder.one(bytes(event.data))
@@ -146,6 +148,27 @@ class EventReader:
             time = parse_time(event.timestamp)
             found.append(Found(event.type, event.id or place, event.id or "", time, agent, data))
         return found
+
+
+class _Spoken(msgspec.Struct):
+    role: str | None = None
+    content: Any = None
+
+
+_SPOKEN = Decoder(_Spoken)
+
+
+def _is_stray(event: Event) -> bool:
+    """Whether an event that is not read holds a message. The program's instructions and what it noted of requests
+    (`system.message`, `model.*`) are not the conversation, or repeat it."""
+    data = bytes(event.data)
+    if b'"role"' not in data or event.type.startswith(("model.", "system.")):
+        return False
+    try:
+        found = _SPOKEN.one(data)
+    except ValueError:
+        return False
+    return bool(found.role and found.content)
 
 
 def is_prompt(line: bytes) -> bool:

@@ -44,9 +44,9 @@ def brief_of(entry: Entry) -> Brief:
         return Brief(1, role, kind) if role != "assistant" else _reply(entry, record)
     if entry.type == "compaction":
         return Brief(2 if entry.summary or entry.usage else 1, "system", "compaction")
-    if entry.type == "message" or (not entry.type and entry.role):
-        return _of_message(messages_of(entry, "")[0])
-    return _OTHERS.get(entry.type, _NOTHING)
+    if entry.type in _OTHERS:
+        return _OTHERS[entry.type]
+    return _of_message(messages_of(entry, "")[0]) if entry.is_message else _NOTHING
 
 
 def _reply(entry: Entry, record: MessageRecord) -> Brief:

@@ -15,7 +15,7 @@ from session_adapters.model import Message
 from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
 from session_adapters.tree.paths import Node, Tree
-from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Entry, Shape
+from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Entry, Shape, is_speaker
 
 __all__ = ["Shown", "Spot", "TreeFile", "TreeShape", "TreeStore", "is_record"]
 
@@ -89,7 +89,8 @@ class TreeShape:
         self._previous = node_id
         if record.type == "label" and record.target_id:
             self.labels[record.target_id] = record.label or ""
-        spoken = record.type in self.spoken_types or not record.type
+        held = record.message is not None and bool(record.message.role)
+        spoken = record.type in self.spoken_types or not record.type or held or is_speaker(record.role)
         seconds = parse_seconds(record.timestamp) if self.needs_times or self.header is None else None
         return self.tree.add(Node(node_id, parent, spoken, seconds))
 
@@ -97,7 +98,7 @@ class TreeShape:
         """Whether a record belongs to the tree: of a damaged line, parts of a record may be left that look like
         one. Only version 1 has entries without id, only the document's layout records without type."""
         if not record.type:
-            return self.header is None and bool(record.role) and record.id is not None
+            return bool(record.role) and record.id is not None
         if record.type in _NO_NODES:
             return False
         return record.id is not None or self.header is None or self.header.version in (None, 1)

@@ -55,8 +55,6 @@ def messages_of(entry: Entry, entry_id: str, *, inherited: bool = False) -> list
     """The messages that an entry shows as: none for settings, names and labels, two for a compaction (its mark
     and its summary), one for the others."""
     when = entry_time(entry)
-    if entry.type == "message" or (not entry.type and entry.role):
-        return [_spoken(entry, entry.message or _document_message(entry), entry_id, when, inherited)]
     if entry.type == "compaction":
         return _compaction(entry, entry_id, when, inherited)
     if entry.type == "branch_summary":
@@ -68,6 +66,8 @@ def messages_of(entry: Entry, entry_id: str, *, inherited: bool = False) -> list
         return [_note(entry, entry_id, when, inherited, "compaction", _CLEARED)]
     if entry.type == "session_init":
         return [_note(entry, entry_id, when, inherited, "notice", _prompt(entry.system_prompt))]
+    if entry.is_message:
+        return [_spoken(entry, entry.message or _document_message(entry), entry_id, when, inherited)]
     return []
 
 
@@ -134,7 +134,7 @@ def _count(*values: float | None) -> int:
 
 def _document_message(entry: Entry) -> MessageRecord:
     """A record of the document's layout in the shape of Pi's."""
-    if entry.type:
+    if not entry.role:
         return MessageRecord()
     blocks: list[Any] = []
     if entry.thinking:

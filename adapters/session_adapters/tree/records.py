@@ -14,7 +14,17 @@ from msgspec import Struct
 
 from session_adapters.files import Decoder
 
-__all__ = ["ENTRIES", "SHAPES", "SPOKEN", "CostRecord", "Entry", "MessageRecord", "Shape", "UsageRecord"]
+__all__ = [
+    "ENTRIES",
+    "SHAPES",
+    "SPOKEN",
+    "CostRecord",
+    "Entry",
+    "MessageRecord",
+    "Shape",
+    "UsageRecord",
+    "is_speaker",
+]
 
 SPOKEN = frozenset({"message", "custom_message", "compaction", "branch_summary", "reset_boundary", "session_init"})
 """Entry types that show in the conversation."""
@@ -43,6 +53,14 @@ class UsageRecord(Struct, frozen=True, rename="camel"):
     output_tokens: float | None = None
     cached_tokens: float | None = None
     thinking_tokens: float | None = None
+
+
+def is_speaker(role: str | None) -> bool:
+    """Whether it is the role of a person or a model."""
+    return role is not None and role.lower() in _SPEAKERS
+
+
+_SPEAKERS = frozenset({"user", "human", "assistant", "model", "ai"})
 
 
 class MessageRecord(Struct, frozen=True, rename="camel"):
@@ -112,6 +130,15 @@ class Entry(Struct, frozen=True, rename="camel"):
     tool_call_id: str | None = None
     tool_name: str | None = None
     is_error: bool | None = None
+
+    @property
+    def is_message(self) -> bool:
+        """Whether it holds a message, of whatever type it is."""
+        if self.message is not None:
+            return self.type == "message" or bool(self.message.role)
+        if not self.type:
+            return bool(self.role)
+        return self.type == "message" or (is_speaker(self.role) and self.content is not None)
 
 
 class _Role(Struct, frozen=True):

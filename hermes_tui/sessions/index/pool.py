@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
 import apsw
 
-from hermes_tui.sessions.index.schema import Damaged, IndexUnusable, broken, open_reader, read_seal
+from hermes_tui.sessions.index.schema import Damaged, IndexUnusable, broken, note_damage, open_reader, read_seal
 
 __all__ = ["Pool", "Stop"]
 
@@ -53,14 +53,23 @@ class Pool:
             with self._turns, self._lease() as connection:
                 answer = question(connection)
         except apsw.Error as error:
+            self.problem = f"it is damaged: {error}" if broken(error) else f"it cannot be read: {error}"
             self.damaged = broken(error)
-            self.problem = f"it is damaged: {error}" if self.damaged else f"it cannot be read: {error}"
+            if self.damaged and not isinstance(error, apsw.SQLError):  # that may be the question's fault
+                self._note()
             raise (Damaged if self.damaged else IndexUnusable)(self.problem) from error
         except IndexUnusable as error:
-            self.damaged, self.problem = isinstance(error, Damaged), str(error)
+            self.problem = str(error)
+            self.damaged = isinstance(error, Damaged)
+            if self.damaged:
+                self._note()
             raise
         self.damaged, self.problem = False, ""
         return answer
+
+    def _note(self) -> None:
+        with suppress(OSError):  # where nothing can be written, no indexer can make it anew either
+            note_damage(self._path)
 
     def ask_until(self, question: Callable[[apsw.Connection], T], stop: Stop | None) -> T | None:
         """As `ask`; None where `stop` said so before there was an answer."""

@@ -14,19 +14,25 @@ What a message has to do with is told by its `names` (numbers of rows of `name`,
 other way round by `called`: who said it, the tools that it called or answers for, the files that those calls name.
 The `unit` there tells what words the message has: 1 prose, 2 tool text, 3 both.
 
+Every page ends in a checksum (SQLite's checksum VFS, which apsw brings along): a bit that flipped is an error when
+its page is read, never another answer.
+
 Commits are counted in `meta`. `source.changed` is the number of the one that last wrote the row, and `struck` in
 `meta` that of the one that last took a row of `source` out, so that a reader need not read again what it knows.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
-from contextlib import suppress
+from contextlib import closing, suppress
+from functools import cache
 from pathlib import Path
 
 import apsw
 import msgspec
 
+from hermes_tui.own_files import check_own, open_own, read_own
 from hermes_tui.paths import private_dir
 from hermes_tui.sessions.words import TOKENIZER
 
@@ -46,6 +52,8 @@ __all__ = [
     "Seal",
     "break_seal",
     "broken",
+    "connect",
+    "note_damage",
     "open_reader",
     "open_writer",
     "read_seal",
@@ -54,13 +62,15 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 7
+FORMAT = 8
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
 APPLICATION = 0x68747569
 LONG = 64 << 10
 """Bytes of a message's tool text that are indexed with their places."""
+_CHECKSUM = 8
+"""Bytes at the end of every page."""
 SECOND = 8
 """Bits of a row number below the second: messages of the same one are told apart by them."""
 TABLES = ("prose", "short", "tool", "long", "brief")
@@ -113,7 +123,7 @@ class Damaged(IndexUnusable):
 
 
 class Seal(msgspec.Struct, frozen=True, kw_only=True):
-    """What the file looked like when its writer left it in order, in a small file beside it."""
+    """What the file looked like when its writer left it in order, in a small file beside it, behind its digest."""
 
     size: int
     modified: int
@@ -133,9 +143,11 @@ def open_writer(path: Path) -> apsw.Connection:
     fresh = not path.exists()
     if fresh:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
-    connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READWRITE)
+    connection = connect(path, apsw.SQLITE_OPEN_READWRITE)
     try:
         connection.set_busy_timeout(5000)
+        if fresh or not path.stat().st_size:
+            connection.reserve_bytes(None, _CHECKSUM)
         for setting in _WRITING:  # one at a time: what follows one that answers is not done before that is taken
             connection.execute(f"PRAGMA {setting}")
         if fresh or not _pragma(connection, "application_id"):
@@ -146,6 +158,25 @@ def open_writer(path: Path) -> apsw.Connection:
         connection.close()
         raise
     return connection
+
+
+def connect(path: Path, flags: int) -> apsw.Connection:
+    """A connection that looks at the checksum of every page that it reads. Raises `OSError` where something else than
+    a file of ours is there, `apsw.Error`."""
+    check_own(path)
+    return apsw.Connection(os.fspath(path), flags=flags, vfs=_checking())
+
+
+@cache
+def _checking() -> str:
+    """The name of the VFS with checksums, registered. All other databases keep the usual one."""
+    import apsw.sqlite_extra
+
+    usual = apsw.vfs_names()[0]
+    with closing(apsw.Connection(":memory:")) as connection:
+        apsw.sqlite_extra.load(connection, "cksumvfs")
+    apsw.set_default_vfs(usual)
+    return "cksmvfs"
 
 
 def _create(connection: apsw.Connection) -> None:
@@ -163,7 +194,9 @@ def _create(connection: apsw.Connection) -> None:
 def open_reader(path: Path) -> apsw.Connection:
     """The index for reading. Raises `IndexUnusable`."""
     try:
-        connection = apsw.Connection(os.fspath(path), flags=apsw.SQLITE_OPEN_READONLY)
+        connection = connect(path, apsw.SQLITE_OPEN_READONLY)
+    except OSError as error:
+        raise IndexUnusable(f"it cannot be opened: {error.strerror or error}") from error
     except apsw.Error as error:
         reason = "there is none yet" if not path.exists() else f"it cannot be opened: {error}"
         raise IndexUnusable(reason) from error
@@ -190,6 +223,8 @@ def _check(connection: apsw.Connection) -> None:
         raise IndexUnusable("there is nothing in it yet")
     if found != (APPLICATION, FORMAT):
         raise Damaged("it is of another version of this program")
+    if connection.reserve_bytes() != _CHECKSUM:
+        raise Damaged("its pages have no checksums")
 
 
 def _pragma(connection: apsw.Connection, name: str) -> int:
@@ -198,6 +233,8 @@ def _pragma(connection: apsw.Connection, name: str) -> int:
 
 def broken(error: apsw.Error) -> bool:
     """Whether the file is at fault, not the disk or a lock."""
+    if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA:  # the checksum of a page
+        return True
     return isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.SQLError | apsw.FormatError)
 
 
@@ -213,20 +250,36 @@ def _seal_path(path: Path) -> Path:
 
 
 def read_seal(path: Path) -> Seal | None:
-    """The seal beside the index; None where its writer is at work, or was stopped at it."""
+    """The seal beside the index; None where its writer is at work, or was stopped at it. Raises `Damaged` for one
+    that is not what was written."""
     try:
-        return msgspec.json.decode(_seal_path(path).read_bytes(), type=Seal)
-    except (OSError, msgspec.MsgspecError):
+        digest, _, text = read_own(_seal_path(path)).partition(b" ")
+        if digest != _digest(text):
+            raise Damaged("what was noted about it is damaged")
+        return msgspec.json.decode(text, type=Seal)
+    except FileNotFoundError:
         return None
+    except (OSError, ValueError) as error:
+        raise Damaged("what was noted about it cannot be read") from error
 
 
 def write_seal(path: Path, program: str) -> None:
     """Say that the index is in order as it now is. Raises `OSError`."""
     status = path.stat()
     seal = Seal(size=status.st_size, modified=status.st_mtime_ns, program=program)
-    fd = os.open(_seal_path(path), os.O_CREAT | os.O_TRUNC | os.O_WRONLY | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as file:
-        file.write(msgspec.json.encode(seal))
+    text = msgspec.json.encode(seal)
+    with os.fdopen(open_own(_seal_path(path), os.O_CREAT | os.O_TRUNC | os.O_RDWR), "wb") as file:
+        file.write(_digest(text) + b" " + text)
+
+
+def note_damage(path: Path) -> None:
+    """Have the next indexer make the index anew: a reader found it damaged. Raises `OSError`."""
+    with os.fdopen(open_own(_seal_path(path), os.O_CREAT | os.O_TRUNC | os.O_RDWR), "wb") as file:
+        file.write(b"damaged")
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=16).hexdigest().encode()
 
 
 def break_seal(path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import apsw
 
 from hermes_tui.sessions.index.collected import Collected
 from hermes_tui.sessions.index.loader import Loader
+from hermes_tui.sessions.index.schema import connect
 
 __all__ = ["Transactions"]
 
@@ -106,6 +108,6 @@ class Transactions:
         if not self._loader.busy:
             return self._connection
         if self._beside is None:
-            self._beside = apsw.Connection(self._file, flags=apsw.SQLITE_OPEN_READONLY)
+            self._beside = connect(Path(self._file), apsw.SQLITE_OPEN_READONLY)
             self._beside.set_busy_timeout(5000)
         return self._beside

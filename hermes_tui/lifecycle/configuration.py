@@ -12,6 +12,8 @@ Administrators' overlays (managed scope) are not looked at.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,9 @@ from hermes_tui.lifecycle.source import HomeChannel
 from session_adapters.files import read_small
 from session_adapters.yaml_settings import read_yaml
 
-__all__ = ["GatewayConfig", "config_of_store", "read_gateway_config"]
+__all__ = ["GatewayConfig", "config_of_store", "read_gateway_config", "settings_since"]
+
+_FILES = ("gateway.json", "config.yaml", ".env")
 
 _YES, _NO = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
 _FLAGS = ("group_sessions_per_user", "thread_sessions_per_user", "multiplex_profiles", "write_sessions_json")
@@ -105,6 +109,15 @@ def read_gateway_config(
     `gateway:` count, as from Hermes 0.19.0 on. `default_mode` is the mode where none is set: `both` up to 0.18.0.
     """
     return _Reading(home, documented, under_gateway, default_mode).config(dict(variables or {}))
+
+
+def settings_since(home: Path, moment: datetime) -> str:
+    """The name of a file of these that was changed after that moment; empty where none was. Never raises."""
+    for name in _FILES:
+        with suppress(OSError):
+            if (home / name).stat().st_mtime > moment.timestamp():
+                return name
+    return ""
 
 
 class _Reading:

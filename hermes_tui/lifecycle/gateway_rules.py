@@ -18,7 +18,7 @@ import msgspec
 from hermes_tui.lifecycle.gateway import Gateway
 from session_adapters.proc import words_of
 
-__all__ = ["SCHEMA", "VERSION", "Rules", "newer_schema", "rules_of"]
+__all__ = ["SCHEMA", "UNSURE", "VERSION", "Rules", "newer_schema", "rules_of"]
 
 VERSION = (0, 19)
 """The version whose rules are known: they were compared with the real program."""
@@ -26,7 +26,7 @@ SCHEMA = 22
 """Its schema."""
 
 _INSTALLED = re.compile(r"hermes_agent-(\d+)\.(\d+)[^-]*\.dist-info")
-_UNSURE = timedelta(seconds=1)
+UNSURE = timedelta(seconds=1)
 """By so much the start of a process may be taken for too early."""
 
 
@@ -59,7 +59,7 @@ def rules_of(gateway: Gateway, schema: int | None, proc: Path = Path("/proc")) -
     version, installed = _installation(gateway, proc)
     if version is None or installed is None or gateway.since is None:
         return Rules(verdict="unproven", reason=f"nothing shows that it is Hermes {_name(VERSION)}")
-    if installed > gateway.since + _UNSURE:
+    if installed > gateway.since + UNSURE:
         reason = f"Hermes {_name(version)} was installed after this gateway was started"
         return Rules(verdict="unproven", reason=reason)
     reason = f"it runs Hermes {_name(version)}"

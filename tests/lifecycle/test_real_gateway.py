@@ -7,6 +7,7 @@ context holds, the model says: it answers with the words that it was shown.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,6 +135,22 @@ def test_a_reset_during_a_turn_takes_effect_after_its_end(world: RealWorld) -> N
     lane.became(outcome, "done")
 
 
+def test_a_reset_that_the_end_of_a_turn_has_carried_out_is_not_undone(world: RealWorld) -> None:
+    """The gateway looks at the lane at the end of each turn, too."""
+    lane, gateway = world.direct(), world.gateway
+    lane.say("W1")
+    old = lane.session_id
+    position = gateway.begin_turn(lane.chat, "W2")
+    outcome = lane.apply("reset")
+    gateway.end_turns()
+    assert gateway.reply(lane.chat, position).words == ["W1", "W2"]
+    gateway.until(lambda: lane.session_id != old, "moves the lane at the end of the turn")
+    lane.became(outcome, "pending")
+    assert lane.session_id in world.operations.undo(outcome.operation).refusal
+    assert lane.say("W3") == ["W3"]
+    lane.became(outcome, "done")
+
+
 @pytest.mark.parametrize(("command", "expect"), [("/status", "Session ID"), ("/retry", "No previous message")])
 def test_a_command_leaves_a_pending_reset(world: RealWorld, command: str, expect: str) -> None:
     lane = world.direct()
@@ -221,6 +238,27 @@ def test_a_resume_is_lost_to_a_policy_that_comes_due_before_the_message(world: R
     outcome = world.operations.apply(plan)
     lane.idle(IDLE)
     assert lane.say("W3") == ["W3"]
+    lane.became(outcome, "lost")
+
+
+def test_settings_that_the_running_gateway_has_not_read_are_not_relied_on(world: RealWorld) -> None:
+    lane, settings = world.group(), world.home / "gateway.json"
+    lane.say("W1")
+    old = lane.session_id
+    lane.apply("reset")
+    lane.say("W2")
+    lane.idle(IDLE)
+    assert not any("was changed" in note for note in lane.plan("resume", target=old).notes)
+    before, times = settings.read_bytes(), settings.stat()
+    settings.write_text("{}")
+    try:
+        plan = lane.plan("resume", target=old)
+        outcome = world.operations.apply(plan)
+        assert lane.say("W3") == ["W3"]
+    finally:
+        settings.write_bytes(before)
+        os.utime(settings, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert any("gateway.json was changed after this gateway was started" in note for note in plan.notes), plan
     lane.became(outcome, "lost")
 
 

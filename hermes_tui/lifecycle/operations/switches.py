@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from hermes_tui.display import counted
 from hermes_tui.errors import EntryError
+from hermes_tui.lifecycle.configuration import settings_since
 from hermes_tui.lifecycle.entry import SessionEntry, check_session_id
+from hermes_tui.lifecycle.gateway_rules import UNSURE
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.operations.draft import (
     Draft,
@@ -120,7 +123,10 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
     closed = [row for row in _closable(facts) if row.id != target and (live or row.id == facts.entry.session_id)]
     rows = (*closing(closed, now, "session_switch"), _opened(facts, facts.target))
     changes = Changes() if live else entry_changes(facts, _renewed(facts.entry, target, local).to_dict())
-    notes = _busy_notes(facts) if live else [*_shared_notes(facts, closed), *_start_notes(facts, target)]
+    if live:
+        notes = [*_busy_notes(facts), *_settings_notes(facts)]
+    else:
+        notes = [*_shared_notes(facts, closed), *_start_notes(facts, target)]
     source = rows[-1].after_of("source")
     if source and facts.target.source != source:
         notes.append(f"its source becomes {source}, so that it is no longer listed as {facts.target.source}")
@@ -270,6 +276,18 @@ def _busy_notes(facts: Facts) -> list[str]:
     if gateway.draining:
         notes.append(f"the gateway is {gateway.phase}; the change holds for the next one as well")
     return notes
+
+
+def _settings_notes(facts: Facts) -> list[str]:
+    """What the plan knows of the reset policy is what the files say; a gateway reads them when it starts."""
+    gateway = facts.around.gateway
+    changed = settings_since(Path(gateway.home), gateway.since + UNSURE) if gateway.since is not None else ""
+    if not changed:
+        return []
+    return [
+        f"{changed} was changed after this gateway was started: by the reset policy that it still follows, the next"
+        " message may begin a fresh session all the same"
+    ]
 
 
 def _shared_notes(facts: Facts, closed: Sequence[SessionRow]) -> list[str]:

@@ -35,11 +35,13 @@ def draw_up_undo(
     if now.state in ("undone", "failed"):
         refusal = f"it is {now.state} already" if now.state == "undone" else "nothing was written then"
     elif begun.mode == "live":
+        back = f"; `lanes resume` leads it to {begun.session_id} again" if begun.session_id else ""
         if now.state != "pending":
-            back = f"; `lanes resume` leads it to {begun.session_id} again" if begun.session_id else ""
             refusal = f"it is no longer pending ({now.text}){back}"
         elif not now.session_id:
             refusal = "the gateway was restarted and has dropped the lane since: which session it would take is open"
+        elif now.session_id != begun.session_id:  # at the end of a turn it looks at the lane, too
+            refusal = f"the gateway has moved the lane to {now.session_id} since{back}"
         else:
             found = outlook(rows, read_facts(rows, around, begun.keys[0]), changes, at).words
     elif around.live:

@@ -11,10 +11,10 @@ EXAMPLES ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check screenshots page bench queries ccusage differential writers kills build clean
+.PHONY: help demo run test lint types check screenshots page bench queries ccusage differential writers kills test-gateway build clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
+	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
 		printf '  make %-12s %s\n' "$$name" "$$text"; done
 
 demo: $(STAMP)  ## set everything up and run the program on demo data
@@ -62,6 +62,10 @@ writers: $(STAMP)  ## eight processes on one session store for minutes, then man
 
 kills: $(STAMP)  ## kill the indexer fifty times at random moments
 	HERMES_TUI_KILLS=50 $(BIN)/python -m pytest -q tests/sessions/test_indexer_process.py -k killed
+
+test-gateway: $(STAMP)  ## take fifty random sequences of steps on the real gateway (EXAMPLES=50)
+	HERMES_TUI_SEQUENCES=$(or $(EXAMPLES),50) $(BIN)/python -m pytest -q -n auto --timeout 1800 \
+		tests/lifecycle/test_real_gateway_random.py
 
 build: $(STAMP)  ## wheel and source archive in dist/
 	$(BIN)/python -m build

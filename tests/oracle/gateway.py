@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -179,7 +180,12 @@ class RealGateway:
                 stderr=output,
                 start_new_session=True,
             )
-        self.until(lambda: _UP in self._log()[before:], "has started")
+        self.until(lambda: self._has_started(self._log()[before:]), "has started")
+
+    def _has_started(self, log: bytes) -> bool:
+        """Its first turns are its own: it goes on where it was interrupted."""
+        turns = sum(map(int, re.findall(rb"Scheduled auto-resume for (\d+)", log)))
+        return _UP in log and log.count(b"response ready") >= turns and not self.state()["active_agents"]
 
     def _log(self) -> bytes:
         with suppress(FileNotFoundError):

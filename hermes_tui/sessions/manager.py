@@ -18,6 +18,7 @@ from hermes_tui.errors import HermesTuiError, ParseError, SessionNotFound, Valid
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters, Label
 from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.exact import Row, exact
 from hermes_tui.sessions.machine import this_machine
 from hermes_tui.sessions.options import ListOptions, select
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
@@ -45,10 +46,6 @@ __all__ = ["NativeId", "SessionManager"]
 T = TypeVar("T")
 Options = TypeVar("Options", bound=msgspec.Struct)
 
-Row = TypeVar("Row", bound=SessionSummary)
-
-_LISTED = tuple(set(SessionSummary.__struct_fields__) - {"unified_id", "relevance_score"})
-"""What a list knows of a session."""
 _RELATIONS = ("forked_from", "kind", "parent_id", "lineage_id", "live", "status")
 """What only the comparison with other sessions, or a look at processes, tells."""
 
@@ -158,16 +155,7 @@ class SessionManager:
     def exact(self, sessions: Sequence[Row]) -> Sequence[Row]:
         """The same rows as they are after reading those sessions in full, each with what it cost: what was read or
         added up before makes no difference. Raises nothing."""
-        agents = tuple(dict.fromkeys(one.agent for one in sessions))
-        self.catalogue.complete(lambda: False, agents, {one.unified_id for one in sessions if one.partial})
-        known = [self.catalogue.summary(one.agent, one.session_id) or one for one in sessions]
-        costs = self._costs_if_readable()
-        if costs is not None:
-            known = costs.all_priced(costs.tagged(known))
-        return [
-            replace(one, **{name: getattr(now, name) for name in _LISTED})
-            for one, now in zip(sessions, known, strict=True)
-        ]
+        return exact(self.catalogue, self._costs_if_readable(), sessions)
 
     def summary(self, agent: str, session_id: str) -> SessionSummary:
         """One row of the list. Raises `AgentNotFound`, `SessionNotFound`."""

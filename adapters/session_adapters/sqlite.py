@@ -41,6 +41,7 @@ __all__ = [
     "DatabaseUnreadable",
     "database_source",
     "database_stamp",
+    "database_uri",
     "hold_locks",
     "read_database",
 ]
@@ -243,25 +244,27 @@ def _read_once(path: str, files: _Files, read: Callable[[apsw.Connection], T], d
             if inode not in _written:
                 raise _Moved
             try:
-                return _run(_uri(path, "mode=ro&readonly_shm=1"), read, deadline)
+                return _run(database_uri(path, "mode=ro&readonly_shm=1"), read, deadline)
             except _Refused:
                 raise _Moved from None  # the writer is just being opened or closed
     if not files.has_wal and not files.has_journal:
         with _hold(files.database[:2], "lockless") as waited:
             if waited and _look(path) != files:
                 raise _Moved
-            return _checked(path, files, lambda: _run(_uri(path, "immutable=1"), read, deadline))
+            return _checked(path, files, lambda: _run(database_uri(path, "immutable=1"), read, deadline))
     if files.has_wal and files.shm and not files.has_journal:
         try:
             with _hold(files.database[:2], "locking"):
                 now = _look(path)
                 if not (now.has_wal and now.shm) or now.has_journal:
                     raise _Moved
-                return _checked(path, None, lambda: _run(_uri(path, "mode=ro&readonly_shm=1"), read, deadline))
+                return _checked(
+                    path, None, lambda: _run(database_uri(path, "mode=ro&readonly_shm=1"), read, deadline)
+                )
         except _Refused:
             pass
     with _copy(path, files) as copied:
-        return _run(_uri(copied, "mode=rw"), read, deadline)
+        return _run(database_uri(copied, "mode=rw"), read, deadline)
 
 
 def _checked(path: str, files: _Files | None, run: Callable[[], T]) -> T:
@@ -279,8 +282,8 @@ def _checked(path: str, files: _Files | None, run: Callable[[], T]) -> T:
     return result
 
 
-def _uri(path: str, parameters: str) -> str:
-    """A URI in which nothing of the path is taken for something else."""
+def database_uri(path: str, parameters: str = "") -> str:
+    """A URI in which nothing of the path is taken for something else, and which may be no UTF-8."""
     return f"file://{quote(os.fsencode(path))}?{parameters}"
 
 

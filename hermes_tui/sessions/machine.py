@@ -8,6 +8,7 @@ from functools import lru_cache
 from msgspec.structs import replace
 
 from hermes_tui.config import config_file, load
+from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
 __all__ = ["this_machine"]
@@ -20,8 +21,14 @@ _DECIDE = ("HERMES_TUI_CONFIG", "XDG_CONFIG_HOME", "HOME")
 def this_machine() -> Environment:
     """This process's environment, as it is now, with the addresses of Hector's servers that the settings name. They
     are in no variable of the process itself, which every program that it starts would inherit. Raises
-    `errors.ValidationError` for settings with a mistake."""
-    current = Environment.current()
+    `errors.ValidationError` for settings with a mistake, and where there is no home."""
+    try:
+        current = Environment.current()
+    except RuntimeError as error:  # pathlib's, for a HOME such as `~`
+        home = os.environ.get("HOME", "")
+        raise ValidationError(
+            f"HOME is {home!r}, which is no directory; set it to one, or name one with --home"
+        ) from error
     if current.variables.get(_HECTOR, "").strip():
         return current
     addresses = _addresses(tuple(map(os.environ.get, _DECIDE)))

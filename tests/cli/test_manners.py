@@ -283,3 +283,26 @@ def test_opening_takes_no_command_line_apart_and_obeys_the_variable(
     os.close(terminal)
     assert said[0] == f"hermes-tui: --home: there is no directory '{tmp_path / 'nowhere'}'"
     assert said[1] == "2 False"
+
+
+@pytest.mark.parametrize("command", ["index status", "index rebuild", "sessions list", "sessions search x", "doctor"])
+def test_a_home_whose_name_is_no_text(
+    command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    home = tmp_path / os.fsdecode(b"h\xff")
+    home.mkdir()
+    for name in ("HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(home))
+    assert execute([*command.split(), "--json"]) == 0
+    json.loads(capfdbinary.readouterr().out.decode())
+
+
+@pytest.mark.parametrize("command", ["index status", "sessions list", "sessions search x", "doctor"])
+def test_a_home_that_is_none_is_named(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HOME", "~")
+    assert execute(command.split()) == 2
+    assert capsys.readouterr().err == (
+        "hermes-tui: HOME is '~', which is no directory; set it to one, or name one with --home\n"
+    )

@@ -35,6 +35,7 @@ import msgspec
 from hermes_tui.own_files import check_own, open_own, read_own
 from hermes_tui.paths import private_dir
 from hermes_tui.sessions.words import TOKENIZER
+from session_adapters.sqlite import database_uri
 
 __all__ = [
     "FILE",
@@ -53,6 +54,7 @@ __all__ = [
     "break_seal",
     "broken",
     "connect",
+    "file_of",
     "note_damage",
     "open_reader",
     "open_writer",
@@ -164,7 +166,15 @@ def connect(path: Path, flags: int) -> apsw.Connection:
     """A connection that looks at the checksum of every page that it reads. Raises `OSError` where something else than
     a file of ours is there, `apsw.Error`."""
     check_own(path)
-    return apsw.Connection(os.fspath(path), flags=flags, vfs=_checking())
+    return apsw.Connection(database_uri(os.fspath(path)), flags=flags | apsw.SQLITE_OPEN_URI, vfs=_checking())
+
+
+def file_of(connection: apsw.Connection) -> Path:
+    """Where the database of a connection is, also where its path is no UTF-8."""
+    try:
+        return Path(connection.filename)
+    except UnicodeDecodeError as error:
+        return Path(os.fsdecode(error.object))
 
 
 @cache

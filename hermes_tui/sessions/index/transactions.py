@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import apsw
 
 from hermes_tui.sessions.index.collected import Collected
 from hermes_tui.sessions.index.loader import Loader
-from hermes_tui.sessions.index.schema import connect
+from hermes_tui.sessions.index.schema import connect, file_of
 
 __all__ = ["Transactions"]
 
@@ -26,7 +25,7 @@ class Transactions:
         """`committed` is called after each commit."""
         self.collected = Collected()
         self._connection = connection
-        self._file = connection.filename  # which cannot be asked for while the loader is at work
+        self._file = file_of(connection)  # which cannot be asked for while the loader is at work
         self._beside: apsw.Connection | None = None
         self._told = committed
         self._loader = Loader(connection)
@@ -108,6 +107,6 @@ class Transactions:
         if not self._loader.busy:
             return self._connection
         if self._beside is None:
-            self._beside = connect(Path(self._file), apsw.SQLITE_OPEN_READONLY)
+            self._beside = connect(self._file, apsw.SQLITE_OPEN_READONLY)
             self._beside.set_busy_timeout(5000)
         return self._beside

@@ -15,9 +15,15 @@ class DismissOnce(Screen[ScreenResultType]):
     below away for it, or end the program where there is none.
     """
 
+    is_left = False
+    """It was dismissed: what comes for it later has nothing to be shown in."""
+
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Leave, unless the screen is left already or another one is above it."""
-        return AwaitComplete() if self.app.screen is not self else super().dismiss(result)
+        if self.app.screen is not self:
+            return AwaitComplete()
+        self.is_left = True
+        return super().dismiss(result)
 
 
 class Dialog(ModalScreen[ScreenResultType], DismissOnce[ScreenResultType]):

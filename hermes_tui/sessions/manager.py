@@ -25,7 +25,6 @@ from session_adapters.base import Adapter, Environment, SessionMissing, SessionU
 from session_adapters.model import Session, SessionSummary, unified_id
 from session_adapters.registry import LABELS
 from session_adapters.transcript import Transcript
-from session_adapters.usage import calls_of
 
 if TYPE_CHECKING:
     from hermes_tui.config import Price
@@ -185,6 +184,8 @@ class SessionManager:
     def get(self, agent: str, session_id: str) -> Session:
         """Everything in one session; no other is read (spec 004 §6.2). Raises `AgentNotFound`, `SessionNotFound`,
         `ParseError`."""
+        from session_adapters.usage import calls_of
+
         costs = self._costs_if_readable()
 
         def read(adapter: Adapter, source: Source) -> Session:

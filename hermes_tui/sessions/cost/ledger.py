@@ -200,7 +200,7 @@ class Ledger:
         marks = _marks(entry)
         kept: list[Usage] = []
         changed: list[str] | None = None
-        if known is not None and marks:
+        if known is not None and len(marks) > 1:
             changed = [name for name, mark in marks.items() if known.marks.get(name) != mark]
             same = marks.keys() - set(changed)
             kept = [call for call in known.calls if call.session_id in same]
@@ -331,13 +331,18 @@ def _chosen(
     return chosen, copies
 
 
-def _is_row(entry: Entry) -> bool:
-    """Whether a session is one of many in its source, whose stamp tells nothing of it alone."""
-    return not entry.source.session_id and len(entry.summaries) > 1
-
-
 def _marks(entry: Entry) -> dict[str, bytes]:
-    return {one.session_id: _row_mark(one) for one in entry.summaries} if _is_row(entry) else {}
+    """The sessions of a source that is not named by one, also where they called no model; see `_own_mark`."""
+    found = ((one.session_id, _own_mark(entry, one)) for one in entry.summaries)
+    return {name: mark for name, mark in found if mark is not None}
+
+
+def _own_mark(entry: Entry, summary: SessionSummary) -> bytes | None:
+    """What tells besides the source's stamp whether a session changed: nothing where it is alone there, and no mark
+    at all where the source has its name."""
+    if entry.source.session_id:
+        return None
+    return _row_mark(summary) if len(entry.summaries) > 1 else b""
 
 
 def _row_mark(summary: SessionSummary) -> bytes:
@@ -347,8 +352,7 @@ def _row_mark(summary: SessionSummary) -> bytes:
 
 
 def _mark(entry: Entry, summary: SessionSummary, runs: Sequence[Run], prices: Prices) -> bytes:
-    row = _row_mark(summary) if _is_row(entry) else None
-    return _source_mark(entry.source.stamp, row, runs, prices)
+    return _source_mark(entry.source.stamp, _own_mark(entry, summary), runs, prices)
 
 
 def _source_mark(stamp: Sequence[int], row: bytes | None, runs: Sequence[Run], prices: Prices) -> bytes:

@@ -133,7 +133,9 @@ def test_lanes_point_at_the_newest_session_of_their_place(home: Path, database: 
 def test_there_is_a_lane_in_every_state(home: Path) -> None:
     found = board(environment_of(home), NOW)
     states = {(lane.profile, lane.platform): lane.state for lane in found.lanes}
-    assert set(states.values()) == {"live", "suspended", "resume pending", "ended", "no session", "unreadable"}
+    assert set(states.values()) == {
+        "live", "suspended", "resume pending", "ended", "expired", "compressed", "no session", "unreadable",
+    }  # fmt: skip
     lanes = {lane.platform: lane for lane in found.lanes if lane.profile == "default"}
     assert lanes["discord"].who == "shared"
     assert lanes["email"].reset_due and not lanes["signal"].reset_due

@@ -371,7 +371,7 @@ def test_recent_searches_that_cannot_be_read_are_left_as_they_are(tmp_path: Path
     recent.path.mkdir()  # for root, too, nothing that can be read
     (recent.path / "kept").write_text("old\n")
     again = Recent(recent.path)
-    reason = r"cannot be read from .*searches \(Is a directory\).*move it away\.$"
+    reason = r"cannot be read from .*searches \(it is a directory\).*move it away\.$"
     with pytest.raises(SearchesUnreadable, match=reason):
         _ = again.queries
     with pytest.raises(SearchesUnreadable):

@@ -264,6 +264,15 @@ def test_messages_since_the_plan_do_not_matter(world: World) -> None:
     assert world.get() != old
 
 
+def test_a_title_that_comes_after_the_plan_does_not_matter(world: World) -> None:
+    """Hermes makes one, and notes the model, when a session's first turn is over."""
+    old = world.talk()
+    plan = world.plan("reset")
+    world.sql("UPDATE sessions SET title = 'A title', model = 'a-model' WHERE id = ?", old)
+    assert world.operations.apply(plan).state == "pending"
+    assert world.get() != old
+
+
 def test_a_pending_reset_is_undone(world: World) -> None:
     older = world.talk()
     old = world.talk(force_new=True)

@@ -154,7 +154,7 @@ class RealGateway:
         if self._process is not None:
             raise GatewayError("it runs already")
         self._configure()
-        before = len(self._log())
+        before, said = len(self._log()), self.position
         command = [
             str(oracle_python()),
             "-I",
@@ -180,12 +180,13 @@ class RealGateway:
                 stderr=output,
                 start_new_session=True,
             )
-        self.until(lambda: self._has_started(self._log()[before:]), "has started")
+        self.until(lambda: self._has_started(self._log()[before:], said), "has started")
 
-    def _has_started(self, log: bytes) -> bool:
-        """Its first turns are its own: it goes on where it was interrupted."""
+    def _has_started(self, log: bytes, said: int) -> bool:
+        """Its first turns are its own: it goes on where it was interrupted. What comes between the end of such a turn
+        and its answer, Hermes was seen to lose."""
         turns = sum(map(int, re.findall(rb"Scheduled auto-resume for (\d+)", log)))
-        return _UP in log and log.count(b"response ready") >= turns and not self.state()["active_agents"]
+        return _UP in log and self.position - said >= turns and not self.state()["active_agents"]
 
     def _log(self) -> bytes:
         with suppress(FileNotFoundError):

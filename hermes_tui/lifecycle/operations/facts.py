@@ -104,12 +104,9 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _state(row: SessionRow | None) -> object:
-    """A row without what changes with every message."""
-    return (
-        None
-        if row is None
-        else msgspec.structs.replace(row, message_count=None, input_tokens=None, output_tokens=None)
-    )
+    """A row without what changes with every message, and what Hermes adds by and by."""
+    fleeting = dict.fromkeys(("title", "model", "message_count", "input_tokens", "output_tokens"))
+    return None if row is None else msgspec.structs.replace(row, **fleeting)
 
 
 def look_around(rows: Rows, home: HermesHome, proc: Path) -> Surroundings:

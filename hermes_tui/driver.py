@@ -12,6 +12,7 @@ import selectors
 import time
 from codecs import getincrementaldecoder
 from collections.abc import Iterable
+from threading import Thread
 from typing import Any
 
 from textual import constants
@@ -89,8 +90,10 @@ class TerminalDriver(LinuxDriver):
     def start_application_mode(self) -> None:
         """Begin, or go on: after another program had the terminal (`close` came before that), or when the process was
         stopped in a way that it was not told of (SIGSTOP), with its thread and the terminal's modes as they were."""
+        usual = None
         if self._key_thread is not None and self._key_thread.is_alive():
-            self.suspend_application_mode()
+            usual = self.attrs_before
+            self._stop_reading(self._key_thread)
         if self._button < 0:
             self._doorbell, self._button = os.pipe()
         curtain = getattr(self._app, "curtain", None)
@@ -100,6 +103,16 @@ class TerminalDriver(LinuxDriver):
             curtain.give_back_mode()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._skipped = ""
+        if usual is not None:  # what was found now is our own mode
+            self.attrs_before = usual
+
+    def _stop_reading(self, keyboard: Thread) -> None:
+        """End the thread that reads. Unlike `disable_input` this leaves what was typed meanwhile to be read."""
+        self.exit_event.set()
+        os.write(self._button, b"!")
+        keyboard.join()
+        self.exit_event.clear()
+        self.close()
 
     def write(self, data: str) -> None:
         """To the terminal, all but what is there already."""

@@ -9,11 +9,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["check_own", "open_own", "own_file", "read_own"]
+__all__ = ["check_own", "open_own", "read_own"]
 
 _LIMIT = 64 << 20
 """Bytes of a file that is read whole, where nobody says another number."""
@@ -38,16 +36,6 @@ def open_own(path: Path, flags: int = os.O_RDONLY) -> int:
         os.close(fd)
         raise
     return fd
-
-
-@contextmanager
-def own_file(path: Path, flags: int = os.O_RDONLY) -> Iterator[int]:
-    """`open_own`, closed in the end."""
-    fd = open_own(path, flags)
-    try:
-        yield fd
-    finally:
-        os.close(fd)
 
 
 def read_own(path: Path, limit: int = _LIMIT) -> bytes:

@@ -1,0 +1,177 @@
+"""Runs a command of the program in a child, and measures how long and how large it gets.
+
+`LIMIT` is what a command may take on any input. The memory is compared with the same command on an empty home: what
+the interpreter and the program's own modules take is not the fault of a store.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+from uuid import uuid4
+
+__all__ = ["LIMIT", "Bounded", "Limit", "baseline", "run_bounded", "run_interrupted"]
+
+
+class Limit(NamedTuple):
+    """What a command may take."""
+
+    seconds: float
+    megabytes: float
+
+
+LIMIT = Limit(seconds=5.0, megabytes=300.0)
+
+_MARK = "HERMES_TUI_TEST_RUN"
+"""A variable that every process of one run inherits, by which those that outlive it are found."""
+_MEASURE = """
+import os, resource, signal, sys
+child = os.fork()
+if not child:
+    resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+    os.execv(sys.argv[2], sys.argv[2:])
+for one in (signal.SIGINT, signal.SIGTERM):
+    signal.signal(one, signal.SIG_IGN)
+_, status, usage = os.wait4(child, 0)
+with open(sys.argv[1], "w") as report:
+    report.write(f"{os.waitstatus_to_exitcode(status)} {usage.ru_maxrss} {usage.ru_utime + usage.ru_stime}")
+"""
+"""Forks from a small process: a child begins with the peak of the one that it was forked from. What runs away gets
+no more memory than the machine can spare."""
+
+
+class Bounded(NamedTuple):
+    """A finished run."""
+
+    code: int
+    """Exit code, or minus the signal that ended it."""
+    seconds: float
+    processor: float
+    """Seconds that the processor worked for it."""
+    megabytes: float
+    """Peak of resident memory, of the command or of a process that it waited for, whichever is larger."""
+    stdout: str
+    stderr: str
+    left: tuple[int, ...]
+    """Processes that it left running. They are ended."""
+
+    def over(self, baseline: Bounded) -> float:
+        """Megabytes above the peak of another run."""
+        return self.megabytes - baseline.megabytes
+
+
+def run_bounded(home: Path, *arguments: str, timeout: float = 60.0, **variables: str) -> Bounded:
+    """`hermes-tui ARGUMENTS` with HOME and the caches below `home`; broken off after `timeout` seconds (code -9)."""
+    with _started(home, arguments, variables) as run:
+        return run.finish(timeout)
+
+
+def run_interrupted(
+    home: Path, *arguments: str, after: float, timeout: float = 60.0, **variables: str
+) -> tuple[Bounded, float]:
+    """The same, with Ctrl-C pressed `after` seconds; how long it took to end from then on."""
+    with _started(home, arguments, variables) as run:
+        time.sleep(after)
+        pressed = time.monotonic()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(run.process.pid, signal.SIGINT)
+        done = run.finish(timeout)
+        return done, time.monotonic() - pressed
+
+
+@functools.cache
+def baseline(*arguments: str) -> Bounded:
+    """The same command on a home with nothing in it."""
+    with tempfile.TemporaryDirectory(prefix="empty-home-") as home:
+        return run_bounded(Path(home), *arguments)
+
+
+class _Run:
+    def __init__(self, home: Path, arguments: Sequence[str], variables: Mapping[str, str], folder: Path) -> None:
+        self._report, self._out, self._err = folder / "report", folder / "out", folder / "err"
+        self._mark = f"{_MARK}={uuid4().hex}"
+        name, _, value = self._mark.partition("=")
+        environment = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "LC_ALL": "C.UTF-8",
+            "TZ": "UTC",
+            name: value,
+            **variables,
+        }
+        measured = [sys.executable, "-I", "-S", "-c", _MEASURE, str(self._report)]
+        with self._out.open("wb") as out, self._err.open("wb") as err:
+            self._started = time.monotonic()
+            self.process = subprocess.Popen(
+                [*measured, sys.executable, "-m", "hermes_tui", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                env=environment,
+                cwd=home,
+                start_new_session=True,
+            )
+
+    def finish(self, timeout: float) -> Bounded:
+        try:
+            self.process.wait(timeout)
+            peak = 0
+        except subprocess.TimeoutExpired:
+            peak = max(map(_peak, self._running()), default=0)
+            self.end()
+        seconds = time.monotonic() - self._started
+        said = self._report.read_text().split() if self._report.exists() else []
+        code, kilobytes, processor = said or ("-9", str(peak), "0")
+        return Bounded(
+            int(code),
+            seconds,
+            float(processor),
+            int(kilobytes) / 1024,
+            self._out.read_text(errors="replace"),
+            self._err.read_text(errors="replace"),
+            self._running(),
+        )
+
+    def _running(self) -> tuple[int, ...]:
+        found: list[int] = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdecimal():
+                with contextlib.suppress(OSError):
+                    if self._mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                        found.append(int(entry.name))
+        return tuple(found)
+
+    def end(self) -> None:
+        """Kill whatever is left."""
+        for pid in self._running():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self.process.wait()
+
+
+def _peak(pid: int) -> int:
+    """Kilobytes that a running process had at most."""
+    with contextlib.suppress(OSError):
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1])
+    return 0
+
+
+@contextlib.contextmanager
+def _started(home: Path, arguments: Sequence[str], variables: Mapping[str, str]) -> Iterator[_Run]:
+    with tempfile.TemporaryDirectory(prefix="bounded-run-") as folder:
+        run = _Run(home, arguments, variables, Path(folder))
+        try:
+            yield run
+        finally:
+            run.end()

@@ -117,7 +117,7 @@ _SECRETS: dict[str, list[str]] = {
         "minisign encrypted secret key\n⟦=RWRTY0IyL1tN⟧⟦b64:120⟧",
     ],
     "provider": [
-        "found ⟦=AKIA⟧⟦UP:16⟧ in the log",
+        "found AKIA⟦UP:16⟧ in the log",
         "export ANTHROPIC=sk-ant-api03-⟦url:93⟧AA",
         "key is sk-proj-⟦url:58⟧T3BlbkFJ⟦url:58⟧ ok?",
         "sk-or-v1-⟦hex:64⟧",
@@ -212,7 +212,6 @@ _SECRETS: dict[str, list[str]] = {
         '{"args": "{\\"api_key\\": \\"⟦hex:32⟧\\", \\"q\\": \\"weather\\"}"}',
         '{"name":"STRIPE_WEBHOOK_SECRET","value":"⟦aln:32⟧"}',
         '{"aws":{"accessKeyId":"‹UP:20›","secretAccessKey":"⟦b64:40⟧"}}',
-        '{"type":"service_account","private_key_id":"⟦hex:40⟧","client_email":"a@b.iam.gserviceaccount.com"}',
         '{"auths":{"registry.shop.test":{"auth":"⟦=b3BzOlNjaG5lZS1ldWxlLTEy⟧"}}}',
         "{'user': 'ops', 'password': '⟦=m0nd-Schein⟧', 'port': 5432}",
     ],

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import base64
 import random
+import re
 import string
+import time
+from collections import Counter
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import unseen_secrets
 from hermes_tui.redact import Redactor, patterns
 from secret_samples import LOOK_ALIKES, SECRETS, Sample
 from session_adapters.model import Message, Session, ToolCall, ToolResult
+from unseen_secrets import Unseen
 
 LETTERS = string.ascii_letters + string.digits
 CHANCE = random.Random(5)
@@ -71,6 +77,28 @@ KEYS = {
     "Supabase token": f"sbp_{some(40, HEX)}",
     "Postman key": f"PMAK-{some(24, HEX)}-{some(34, HEX)}",
     "New Relic key": f"NRAK-{some(27, string.ascii_uppercase + string.digits)}",
+    "minisign key": f"RWRTY0Iy{some(120)}",
+    "Bitbucket token": f"ATBB{some(32)}",
+    "Brevo key": f"xkeysib-{some(64, HEX)}-{some(16)}",
+    "NuGet key": f"oy2{some(43, string.ascii_lowercase + string.digits)}",
+    "Clojars token": f"CLOJARS_{some(60)}",
+    "Alibaba key": f"LTAI{some(19)}7",
+    "Render key": f"rnd_{some(27)}7",
+    "Duffel token": f"duffel_live_{some(43)}",
+    "PostHog key": f"phx_{some(43)}",
+    "Matrix token": f"syt_{some(12)}_{some(20)}_{some(6)}",
+    "Vercel token": f"vcp_{some(40)}7",
+    "Cloudflare origin key": f"v1.0-{some(24, HEX)}-{some(146, HEX)}",
+    "Harness token": f"pat.{some(22)}.{some(24)}.{some(20)}",
+    "Frame.io token": f"fio-u-{some(64)}",
+    "Scalingo token": f"tk-us-{some(48)}",
+    "Intra42 secret": f"s-s4t2ud-{some(64, HEX)}",
+    "SettleMint token": f"sm_aat_{some(16)}",
+    "Supabase key": f"sb_secret_{some(31)}",
+    "Apify token": f"apify_api_{some(36)}",
+    "RunPod key": f"rpa_{some(45, string.ascii_uppercase + string.digits)}",
+    "Grafana key": f"eyJrIjoi{some(80)}",
+    "WakaTime key": f"waka_{some(8, HEX)}-{some(4, HEX)}-{some(4, HEX)}-{some(4, HEX)}-{some(12, HEX)}",
 }
 # fmt: off
 AROUND = (
@@ -141,6 +169,9 @@ VARIANTS = {
     "Grafana token": [f"glc_{some(60)}"],
     "Sentry token": [f"sntrys_eyJ{some(60)}"],
     "OpenRouter key": [f"sk-or-{some(40)}"],
+    "Brevo key": [f"xsmtpsib-{some(64, HEX)}-{some(16)}"],
+    "Notion token": [f"secret_{some(42)}7"],
+    "Fly.io token": [f"fo1_{some(43)}"],
 }
 
 
@@ -287,19 +318,67 @@ def test_a_whole_session_is_masked_and_counted() -> None:
     assert redactor.report == "2 secrets masked in 8 places: 6 GitHub token, 2 Anthropic key"
 
 
-def test_nothing_hostile_takes_long() -> None:
-    """Work grows with the text, not with its square: each of these is answered long before the test's own limit."""
-    for text in (
-        "-----BEGIN PRIVATE KEY-----" * 20_000,
-        "eyJ" + "a" * 2_000_000,
-        "a://" * 200_000,
-        "https://" + "a" * 1_000_000,
-        "?token=" * 200_000,
-        "authorization: " * 100_000,
-        "M" * 1_000_000 + ".",
-        "sk-ant-" * 200_000,
-    ):
-        Redactor().text(text)
+def cpu_per_megabyte(text: str) -> float:
+    """Seconds of this process for a megabyte of such text."""
+    size = 150_000
+    text = (text * (size // len(text) + 1))[:size]
+    began = time.process_time()
+    Redactor().text(text)
+    return (time.process_time() - began) * 1_000_000 / size
+
+
+HOSTILE = (
+    *"aA0=\"'`:;.,@/\\-_+<&? \n\r\t\u200b\xa0",
+    *("\x1b[1m", "\x1b[", "\x1b]8;;", "a1", "a:", "a.", "a b ", "a\n ", "a1\\\n", "a\u200b", "1. ripple ", "?token="),
+    *(
+        "curl -u ",
+        "curl -u a:",
+        "mysql -p",
+        "login -p ",
+        "login -p a1b ",
+        "redis-cli -a ",
+        "htpasswd -b a ",
+        " -p",
+        "--password ",
+    ),
+    *(
+        "a://",
+        "a://b:c",
+        "https://",
+        "https://a:b/",
+        "@tcp(a:",
+        "a=b;",
+        "cookie: a=b; ",
+        "authorization: bearer ",
+        "bearer a",
+    ),
+    *(
+        "password",
+        "password=",
+        "password=a.b ",
+        '"password": "',
+        "password is ",
+        "<password>",
+        "secret ",
+        "key for a a a",
+    ),
+    *("seed ", "seed: abandon ", "eyJ", "eyJaaaaaaaa.", "M" * 24 + ".", "sk-ant-", "kind: Secret\n  a: abcdefg1\n"),
+    *(
+        "-----BEGIN PRIVATE KEY-----",
+        "LS0tLS1CRUdJTi",
+        "Private-Lines: 1\n",
+        "a:5432:b:c:d ",
+        '{"name": "token", "value": ',
+    ),
+    " ".join(mark for pattern in patterns() for mark in pattern.marks) + " ",
+    "".join(random.Random(7).choices(LETTERS + "+/", k=150_000)),
+)
+
+
+def test_work_grows_with_the_text_and_not_with_its_square() -> None:
+    """The worst takes 0.7 s for a megabyte where this was written; what is not linear takes many times that."""
+    slow = {text[:40]: round(took, 2) for text in HOSTILE if (took := cpu_per_megabyte(text)) > 2}
+    assert slow == {}
 
 
 def test_every_kind_is_found_in_a_sample() -> None:
@@ -314,9 +393,22 @@ def test_every_kind_is_found_in_a_sample() -> None:
     assert {pattern.kind for pattern in patterns()} - set(redactor.places) == set()
 
 
-def is_readable(sample: Sample) -> bool:
-    masked = Redactor().text(sample.text)
-    return any(secret in masked for secret in sample.secrets)
+HIDDEN = re.compile(r"\x1b\[[0-9;:]*[A-Za-z]|[\u200b-\u200d\u2060\ufeff\u00ad]")
+
+
+def is_readable(sample: Sample | Unseen) -> bool:
+    """Whether half of a secret, or more, is left in a row."""
+    before, after = HIDDEN.sub("", sample.text), HIDDEN.sub("", Redactor().text(sample.text))
+    for secret in sample.secrets:
+        half = min(max(5, (len(secret) + 1) // 2), len(secret))
+        runs = (secret[begin : begin + half] for begin in range(len(secret) - half + 1))
+        if any(after.count(run) >= before.count(run) for run in runs):
+            return True
+    return False
+
+
+def by_kind(samples: Iterable[Unseen]) -> str:
+    return ", ".join(f"{number} {kind}" for kind, number in Counter(one.kind for one in samples).most_common())
 
 
 def test_of_two_hundred_secrets_at_most_one_in_twenty_is_missed() -> None:
@@ -329,3 +421,15 @@ def test_of_two_hundred_look_alikes_at_most_three_in_a_hundred_are_masked() -> N
     taken = [text for text in LOOK_ALIKES if Redactor().text(text) != text]
     assert len(LOOK_ALIKES) > 200
     assert len(taken) <= len(LOOK_ALIKES) * 0.03, taken
+
+
+def test_of_secrets_written_without_sight_of_the_rules_few_are_missed() -> None:
+    missed = [one for one in unseen_secrets.SECRETS if is_readable(one)]
+    assert len(unseen_secrets.SECRETS) > 250
+    assert len(missed) <= len(unseen_secrets.SECRETS) * 0.05, by_kind(missed)
+
+
+def test_of_look_alikes_written_without_sight_of_the_rules_few_are_masked() -> None:
+    taken = [one for one in unseen_secrets.LOOK_ALIKES if Redactor().text(one.text) != one.text]
+    assert len(unseen_secrets.LOOK_ALIKES) > 150
+    assert len(taken) <= len(unseen_secrets.LOOK_ALIKES) * 0.03, by_kind(taken)

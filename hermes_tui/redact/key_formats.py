@@ -15,6 +15,7 @@ from hermes_tui.redact.pattern import key, pattern
 __all__ = ["KEYS", "KEY_BLOCKS"]
 
 _END = r"(?![A-Za-z0-9])"
+_URL = r"[A-Za-z0-9_-]"
 _UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 
 _BLOCK = (
@@ -31,6 +32,11 @@ def _holds_private_key(found: re.Match[str]) -> bool:
     return b"PRIVATE KEY" in base64.b64decode(found[0][:80])
 
 
+def _has_digit(found: re.Match[str]) -> bool:
+    """Whether one of its characters is a digit, as in all but one in hundreds of such keys; identifiers have none."""
+    return any(letter.isdigit() for letter in found[0][4:])
+
+
 def _begins_with_a_number(found: re.Match[str]) -> bool:
     """Whether the first part of a Discord token is the base64 of a user's number; of an identifier it is not."""
     part = found[0].partition(".")[0]
@@ -45,14 +51,20 @@ KEY_BLOCKS = (
     pattern(
         "private key",
         "private-lines:",
-        r"Private-Lines: ?\d{1,4}(?P<secret>(?:\s|\\[nr])[A-Za-z0-9+/=\s\\]{20,20000})"
-        r"(?=Private-MAC|\Z|[^A-Za-z0-9+/=\s\\])",
+        r"Private-Lines: ?\d{1,4}(?P<secret>(?:\s|\\[nr])[A-Za-z0-9+/=\s\\]{20,20000}+"
+        r"(?:-(?:MAC|Hash): ?[0-9a-f]{40,64}+)?)",
     ),
     pattern("private key", "ls0tls1crudj", r"LS0tLS1CRUdJTi[A-Za-z0-9+/=]{80,30000}", accepts=_holds_private_key),
+    pattern(
+        "private key",
+        '"kty"',
+        r"\"(?:d|p|q|dp|dq|qi|k)\"\s{0,3}:\s{0,3}\"(?P<secret>[A-Za-z0-9_-]{22,2000}+)\"",
+    ),
     key("age key", "age-secret-key-1", r"AGE-SECRET-KEY-1[0-9A-Z]{50,70}"),
 )
 
 KEYS = (
+    key("minisign key", "rwrty0iy", r"RWRTY0Iy[A-Za-z0-9+/=]{60,300}"),
     key("Anthropic key", "sk-ant-", r"sk-ant-[A-Za-z0-9_-]{20,250}"),
     key("OpenRouter key", "sk-or-", r"sk-or-(?:v\d-)?[A-Za-z0-9_-]{20,250}"),
     key("OpenAI key", "sk-", r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{20,250}"),
@@ -61,7 +73,7 @@ KEYS = (
     key("GitHub token", "ghp_ gho_ ghu_ ghs_ ghr_", r"gh[pousr]_[A-Za-z0-9]{36,255}"),
     key("GitHub token", "github_pat_", r"github_pat_[A-Za-z0-9_]{22,255}"),
     key("GitLab token", "gl", r"gl(?:pat|ptt|dt|rt|soat|cbt|imt|agent|oas|ffct)-[A-Za-z0-9_.-]{20,255}"),
-    key("Slack token", "xox", r"xox[abeoprs]-[A-Za-z0-9-]{10,255}"),
+    key("Slack token", "xox", r"xox[abcdeoprs]-[A-Za-z0-9%-]{10,255}"),
     key("Slack token", "xapp-", r"xapp-\d-[A-Za-z0-9-]{10,255}"),
     pattern(
         "Slack webhook", "hooks.slack.com", r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[\w/]{20,255})"
@@ -117,7 +129,11 @@ KEYS = (
     key("Postman key", "pmak-", r"PMAK-[a-f0-9]{24}-[a-f0-9]{34}"),
     key("New Relic key", "nrak-", rf"NRAK-[A-Z0-9]{{27}}{_END}"),
     key("Vault token", "hv", r"hv[sbr]\.[A-Za-z0-9_-]{24,255}"),
-    key("JSON web token", "eyj", r"eyJ[A-Za-z0-9_-]{8,4000}\.eyJ[A-Za-z0-9_-]{8,8000}\.[A-Za-z0-9_-]{10,2000}"),
+    key(
+        "JSON web token",
+        "eyj",
+        rf"(?P<secret>eyJ{_URL}{{8,4000}}+\.eyJ{_URL}{{8,8000}}+\.{_URL}{{10,2000}}+)|eyJ{_URL}*+",
+    ),
     key("Twilio key", "sk", rf"SK[a-f0-9]{{32}}{_END}"),
     key("Mailgun key", "key-", rf"key-[a-f0-9]{{32}}{_END}"),
     key("Mailchimp key", "-us", rf"[a-f0-9]{{32}}-us\d{{1,2}}{_END}"),
@@ -163,4 +179,27 @@ KEYS = (
     key("Azure AD secret", "q~", r"[A-Za-z0-9_~.]{3}\dQ~[A-Za-z0-9_~.-]{31,34}"),
     key("Weights & Biases key", "wandb_v1_", r"wandb_v1_[A-Za-z0-9_]{60,100}"),
     key("Clerk or Cloudflare token", "cf", r"cf(?:ut|at)_[A-Za-z0-9]{40,60}"),
+    key("Bitbucket token", "atbb", rf"ATBB[A-Za-z0-9]{{32}}{_END}"),
+    key("Brevo key", "xkeysib- xsmtpsib-", r"x(?:key|smtp)sib-[a-f0-9]{64}-[A-Za-z0-9]{16}"),
+    key("NuGet key", "oy2", rf"oy2[a-z0-9]{{43}}{_END}"),
+    key("Clojars token", "clojars_", r"CLOJARS_[A-Za-z0-9]{60}"),
+    key("Fly.io token", "fo1_", rf"fo1_{_URL}{{43}}(?!{_URL})"),
+    key("Alibaba key", "ltai", rf"LTAI[A-Za-z0-9]{{17,21}}{_END}", accepts=_has_digit),
+    key("Render key", "rnd_", rf"rnd_[A-Za-z0-9]{{28,32}}{_END}", accepts=_has_digit),
+    key("Duffel token", "duffel_", rf"duffel_(?:live|test)_{_URL}{{43}}"),
+    key("Notion token", "secret_", rf"secret_[A-Za-z0-9]{{43}}{_END}", accepts=_has_digit),
+    key("PostHog key", "phx_", rf"phx_[A-Za-z0-9]{{40,50}}{_END}"),
+    key("Matrix token", "syt_", r"syt_[A-Za-z0-9+/=]{1,200}_[A-Za-z0-9]{20}_[A-Za-z0-9]{6}"),
+    key("Vercel token", "vc", rf"vc[pick]_[A-Za-z0-9]{{24,60}}{_END}", accepts=_has_digit),
+    key("Cloudflare origin key", "v1.0-", r"v1\.0-[a-f0-9]{24}-[a-f0-9]{146}"),
+    key("Harness token", "pat.", r"[ps]at\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9]{24}\.[A-Za-z0-9]{20}"),
+    key("Frame.io token", "fio-u-", rf"fio-u-{_URL}{{64}}"),
+    key("Scalingo token", "tk-us-", rf"tk-us-{_URL}{{48}}"),
+    key("Intra42 secret", "s-s4t2", r"s-s4t2(?:ud|af)-[a-f0-9]{64}"),
+    key("SettleMint token", "sm_", rf"sm_(?:aat|pat|sat)_[A-Za-z0-9]{{16}}{_END}"),
+    key("Supabase key", "sb_secret_", rf"sb_secret_{_URL}{{30,50}}"),
+    key("Apify token", "apify_api_", rf"apify_api_[A-Za-z0-9]{{30,44}}{_END}"),
+    key("RunPod key", "rpa_", rf"rpa_[A-Z0-9]{{40,50}}{_END}"),
+    key("Grafana key", "eyjrijoi", r"eyJrIjoi[A-Za-z0-9]{70,400}={0,3}"),
+    key("WakaTime key", "waka_", rf"waka_{_UUID}"),
 )

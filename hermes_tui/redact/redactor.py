@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from hermes_tui.redact.context import CONTEXTS, is_secret_name
+from hermes_tui.redact.context import CONTEXTS
 from hermes_tui.redact.key_formats import KEY_BLOCKS, KEYS
-from hermes_tui.redact.pattern import Pattern, is_placeholder
+from hermes_tui.redact.names import is_secret_name
+from hermes_tui.redact.pattern import Pattern, is_placeholder, secret_of
 
 __all__ = ["Redactor", "patterns"]
 
@@ -27,12 +28,14 @@ _PATTERNS: tuple[Pattern, ...] = (*KEY_BLOCKS, *KEYS, *CONTEXTS)
 _ALONE = re.compile(r"(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=[\[0-9;][mK])")
 """Where a key can begin: not in the middle of a longer word. A letter before it may belong to an escape, though: of
 JSON (`\\n`), of an address (`%3D`), or of a terminal (`ESC[32m`)."""
-_INVISIBLE = re.compile(r"\x1b\[[0-9;:]{0,40}[A-Za-z]|[\u200b-\u200d\u2060\ufeff\u00ad]")
-_BROKEN = re.compile(
-    r"(?<=[A-Za-z0-9_+/=-])\\?\r?\n[ \t]{0,16}"
-    r"(?=(?=[A-Za-z_+/=-]{0,80}\d)[A-Za-z0-9_+/=-]{8,250}[\"'`]?[ \t]{0,8}(?:\n|\Z))"
+_INVISIBLE = re.compile(
+    r"(?:\x1b\[[0-9;:]{0,40}+[A-Za-z]|\x1b\][^\x07\x1b]{0,2000}+(?:\x07|\x1b\\)|[\u200b-\u200d\u2060\ufeff\u00ad])++"
 )
+_REST = r"(?=(?=[A-Za-z_.+/=-]{0,80}\d)[A-Za-z0-9_.+/=-]{8,250}+[\"'`]?[ \t]{0,8}\\?(?:\r?\n|\Z))"
+_BROKEN = re.compile(rf"(?<=[A-Za-z0-9_.+/=-])(?:[\"']?[ \t]{{0,8}}[\\+]?\r?\n[ \t]{{0,16}}[\"']?){_REST}")
 """The end of a line in the middle of a key: the next line is nothing but its rest."""
+_CONTINUED = re.compile(rf"(?<=[A-Za-z0-9_.+/=-])\\\r?\n[ \t]{{0,16}}{_REST}")
+"""The same where a backslash says so: there, a secret may also be told by its name."""
 _LEAST = 8
 """Characters of the shortest text that can hold a secret: `ab://:x@`."""
 
@@ -72,6 +75,7 @@ class Redactor:
         if "\x1b" in text or not text.isascii():
             text = self._through(text, _INVISIBLE, _PATTERNS)
         if "\n" in text:
+            text = self._through(text, _CONTINUED, _PATTERNS, across=True)
             text = self._through(text, _BROKEN, KEYS, across=True)
         return self._masked(text, _PATTERNS)
 
@@ -81,7 +85,11 @@ class Redactor:
         if isinstance(value, str):
             return self.text(value)
         if isinstance(value, dict):
-            changed = dict(self._entry(key, one) for key, one in value.items())
+            named = value.get("name")
+            changed = dict(
+                self._entry(key, one, named if key == "value" and isinstance(named, str) else key)
+                for key, one in value.items()
+            )
             return changed if changed != value else value
         if isinstance(value, list | tuple):
             items = [self.value(one) for one in value]
@@ -92,13 +100,14 @@ class Redactor:
             return self.record(value)
         return value
 
-    def _entry(self, name: Any, value: Any) -> tuple[Any, Any]:
-        name = self.value(name)
+    def _entry(self, key: Any, value: Any, name: Any) -> tuple[Any, Any]:
+        """Key and value of a dictionary, masked. `name` says what the value is: the key, or the `name` beside it."""
+        key = self.value(key)
         if not (isinstance(name, str) and isinstance(value, str) and is_secret_name(name)):
-            return name, self.value(value)
+            return key, self.value(value)
         quote = "" if '"' in value or "\n" in value else '"'
         lead = f"{name}={quote}"
-        return name, self.text(f"{lead}{value}{quote}").removeprefix(lead).removesuffix(quote)
+        return key, self.text(f"{lead}{value}{quote}").removeprefix(lead).removesuffix(quote)
 
     def record(self, record: R) -> R:
         """A record of ours with every text in it masked, ids, titles and paths included; itself where there was
@@ -169,15 +178,13 @@ def _matches(text: str, kind: Pattern) -> list[tuple[str, int, int]]:
     """(kind, begin, end) of every secret of that kind."""
     spans = []
     for found in kind.expression.finditer(text):
-        if kind.alone and (_ALONE.match(text, found.start()) is None or is_placeholder(found[0])):
+        if found.lastgroup is None and kind.expression.groups:
+            continue
+        if kind.alone and (_ALONE.match(text, found.start()) is None or is_placeholder(secret_of(found))):
             continue
         if kind.accepts is not None and not kind.accepts(found):
             continue
-        names = found.re.groupindex
-        group: str | int = "secret" if "secret" in names else 0
-        if "quoted" in names:
-            group = "quoted" if found["quoted"] is not None else "bare"
-        begin, end = found.span(group)
+        begin, end = found.span(found.lastgroup or 0)
         if not text.startswith("[masked:", begin):
             spans.append((kind.kind, begin, end))
     return spans

@@ -1,25 +1,30 @@
-"""`y`: what of a session and of the message under the cursor can be copied."""
+"""`y`: what of a session and of the message under the cursor can be copied; its secrets can be masked."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from markdown_it import MarkdownIt
+from textual.app import ComposeResult
 
+from hermes_tui.aside import aside
 from hermes_tui.display import compact, count_lines
+from hermes_tui.keymap import bindings
 from hermes_tui.own_command import own_command
-from hermes_tui.screens.menu import Choice
+from hermes_tui.redact import Redactor
+from hermes_tui.screens.menu import Choice, MenuScreen
 from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.export.plain import plain
+from hermes_tui.widgets.hints import Hints, hints_of
 from session_adapters.model import Message, SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.native import Verb
 
-__all__ = ["Copyable", "NativeCommand", "copyables", "native_commands"]
+__all__ = ["CopyMenu", "Copyable", "NativeCommand", "copyables", "native_commands"]
 
 _MOST_BLOCKS = 9
 _COMMANDS = ("command", "cmd", "script")
@@ -96,3 +101,47 @@ def _calls(message: Message) -> Iterator[tuple[str, str]]:
         output = output_text(call.output)
         if output.strip():
             yield "output", output
+
+
+class CopyMenu(MenuScreen):
+    """Gives the key of what was chosen; `masks` says whether its secrets are to be masked."""
+
+    BINDINGS = bindings("copying")
+    contexts = ("copying", "menu")
+
+    def __init__(self, offered: Sequence[Copyable], commands: Sequence[NativeCommand]) -> None:
+        self._offered = offered
+        self.masks = False
+        super().__init__("Copy", [one.choice for one in (*offered, *commands)], note="secrets: kept")
+
+    def body(self) -> ComposeResult:
+        """With the key that masks below."""
+        yield from super().body()
+        yield Hints()
+
+    def on_mount(self) -> None:
+        """Say what the keys are."""
+        super().on_mount()
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    async def action_mask(self) -> None:
+        """Mask the secrets of everything offered, or show them again."""
+        self.masks = not self.masks
+        self._show("secrets: masking…" if self.masks else "secrets: kept", self._offered)
+        if self.masks:
+            self.run_worker(self._mask(), group="mask", exclusive=True)
+
+    async def _mask(self) -> None:
+        redactor = Redactor()
+        texts = await aside(lambda: [redactor.text(one.text) for one in self._offered])
+        if self.masks and not self.is_left:
+            masked = [
+                _copyable(one.choice.key, one.choice.label, text)
+                for one, text in zip(self._offered, texts, strict=True)
+            ]
+            self._show(f"secrets: {redactor.secrets or 'none'} masked", masked)
+
+    def _show(self, note: str, offered: Sequence[Copyable]) -> None:
+        self.say(note)
+        for at, one in enumerate(offered):
+            self.change_line(at, one.choice)

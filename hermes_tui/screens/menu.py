@@ -104,8 +104,8 @@ class MenuScreen(Dialog[str]):
         """`note`: what is to be known of the lines. `at`: the one that the cursor is on at first."""
         super().__init__()
         self._heading = heading
-        self._note = f"{note}  {_LEAVE}" if note else _LEAVE
-        self._list = _Choices(choices, width_of(heading) + width_of(self._note) + 3, at)
+        self._note = note
+        self._list = _Choices(choices, width_of(heading) + width_of(note) + width_of(_LEAVE) + 5, at)
         self._choices = choices
 
     @property
@@ -133,7 +133,12 @@ class MenuScreen(Dialog[str]):
 
     def on_mount(self) -> None:
         """Say what it is about."""
-        self.query_one("#dialog-title", Line).show([(f" {self._heading}", "bright")], [(self._note, "faint")])
+        self.say(self._note)
+
+    def say(self, note: str) -> None:
+        """Show another note."""
+        note = f"{note}  {_LEAVE}" if note else _LEAVE
+        self.query_one("#dialog-title", Line).show([(f" {self._heading}", "bright")], [(note, "faint")])
 
     def on_key(self, event: events.Key) -> None:
         """The character of a choice chooses it, unless somebody gave it another meaning."""

@@ -132,8 +132,7 @@ class SessionActions(Screen[None]):
 
     def action_copy(self) -> None:
         """Ask what to copy."""
-        from hermes_tui.screens.copying import copyables, native_commands
-        from hermes_tui.screens.menu import MenuScreen
+        from hermes_tui.screens.copying import CopyMenu, copyables, native_commands
 
         subject = self.subject
         if subject is None:
@@ -149,17 +148,21 @@ class SessionActions(Screen[None]):
             if self._program.manager.offers(subject, one.verb)
         }
 
+        menu = CopyMenu(offered, list(commands.values()))
+
         def chosen(key: str | None) -> None:
             if key in commands:
                 verb = commands[key].verb
-                self.run_worker(self._copy_command(subject, verb), group="session", exit_on_error=True)
+                work = self._copy_command(subject, verb, masked=menu.masks)
             elif key is not None:
-                self._copy(next(one.text for one in offered if one.choice.key == key))
+                work = self._copy(next(one.text for one in offered if one.choice.key == key), masked=menu.masks)
+            else:
+                return
+            self.run_worker(work, group="session", exit_on_error=True)
 
-        choices = [*(one.choice for one in offered), *(one.choice for one in commands.values())]
-        self.app.push_screen(MenuScreen("Copy", choices), chosen)
+        self.app.push_screen(menu, chosen)
 
-    async def _copy_command(self, subject: SessionSummary, verb: Verb) -> None:
+    async def _copy_command(self, subject: SessionSummary, verb: Verb, *, masked: bool) -> None:
         """Looking for the program, and whether the session is open elsewhere, may take a moment."""
         manager = self._program.manager
         try:
@@ -169,20 +172,27 @@ class SessionActions(Screen[None]):
         except HermesTuiError as error:
             self._failed(error)
             return
-        self._copy(start.line)
+        await self._copy(start.line, masked=masked)
         told = [f"As it is the command would fail: {one.text}." for one in start.obstacles]
         for text in (*told, *(f"{warning}." for warning in start.warnings)):
             self.notify(safe(text), severity="warning", markup=False, timeout=10)
 
-    def _copy(self, text: str) -> None:
+    async def _copy(self, text: str, *, masked: bool) -> None:
+        """Copy it, and say how much went where, and how many secrets were `masked`."""
         from hermes_tui.clipboard import copy
+        from hermes_tui.redact import Redactor
 
+        report = ""
+        if masked:
+            redactor = Redactor()
+            text = await aside(redactor.text, text)
+            report = f" {redactor.report[0].upper()}{redactor.report[1:]}."
         try:
             said = copy(self.app, text)
         except OSError as error:
             self.notify(f"Cannot be copied: {error.strerror or error}", severity="error", markup=False)
         else:
-            self.notify(said, markup=False)
+            self.notify(said + report, markup=False)
 
     # Elsewhere ---------------------------------------------------------------------------------------------
 

@@ -169,15 +169,15 @@ async def test_copying(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.say(path, "assistant", "Run this:\n\n```sh\nmake all\n```\n\nThen \x1b[31mstop\x1b[0m\x07.")
     async with program(claude_home.home) as pilot:
         await pilot.press("y", "i")
-        assert pilot.app.clipboard == f"claude:{path.stem}"
+        await until(pilot, lambda: pilot.app.clipboard == f"claude:{path.stem}")
         await pilot.press("enter")
         await until(pilot, lambda: "make all" in screen_text(pilot))
         await pilot.press("y", "1")
-        assert pilot.app.clipboard == "make all"
+        await until(pilot, lambda: pilot.app.clipboard == "make all")
         await pilot.press("y", "m")
-        assert pilot.app.clipboard.endswith("Then stop␇.")
+        await until(pilot, partial(copied, pilot, "Then stop␇."))
         await pilot.press("y", "down", "enter")
-        assert pilot.app.clipboard == "make all"
+        await until(pilot, lambda: pilot.app.clipboard == "make all")
         await pilot.press("y", "escape")
         await until(pilot, lambda: pilot.app.screen is app_of(pilot).main)
         assert any("Copied" in one for one in toasts(pilot))
@@ -205,6 +205,36 @@ def test_what_can_be_copied() -> None:
         ("d", "directory", "/srv/x y"),
         ("s", "command", "hermes-tui sessions show claude:abc"),
     ]
+
+
+async def test_what_is_copied_can_be_masked(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("Use it")
+    claude_home.say(
+        path, "assistant", f"Take this:\n\n```sh\nexport GH={KEY}\n```\n\nand postgres://u:hunter22@db/x."
+    )
+    async with program(claude_home.home, size=(80, 24)) as pilot:
+        await pilot.press("enter")
+        await until(pilot, lambda: "hunter22" in screen_text(pilot))
+        await pilot.press("y")
+        await until(pilot, lambda: "secrets: kept" in screen_text(pilot))
+        assert "x mask secrets" in screen_text(pilot)
+        await pilot.press("x")
+        await until(pilot, lambda: "secrets: 2 masked" in screen_text(pilot))
+        shown = screen_text(pilot)
+        assert "export GH=[masked: GitHub token]" in shown and KEY[:12] not in shown
+        await pilot.press("1")
+        await until(pilot, lambda: pilot.app.clipboard == "export GH=[masked: GitHub token]")
+        assert toasts(pilot)[-1].endswith("1 secret masked in 1 place: 1 GitHub token.")
+        await pilot.press("y", "x", "i")  # at once: what is not masked on the screen yet is masked when it is copied
+        await until(pilot, lambda: pilot.app.clipboard == f"claude:{path.stem}")
+        assert toasts(pilot)[-1].endswith("No secrets found to mask.")
+        await pilot.press("y", "x", "x")
+        await until(pilot, lambda: "secrets: kept" in screen_text(pilot))
+        await pilot.press("1")
+        await until(pilot, lambda: pilot.app.clipboard == f"export GH={KEY}")
+        await pilot.press("y", "x", "m")
+        await until(pilot, lambda: "2 secrets masked" in toasts(pilot)[-1])
+        assert KEY not in pilot.app.clipboard and "hunter22" not in pilot.app.clipboard
 
 
 async def test_the_agents_own_command_is_copied(

@@ -112,7 +112,8 @@ class CopyMenu(MenuScreen):
     def __init__(self, offered: Sequence[Copyable], commands: Sequence[NativeCommand]) -> None:
         self._offered = offered
         self.masks = False
-        super().__init__("Copy", [one.choice for one in (*offered, *commands)], note="secrets: kept")
+        choices = [*(one.choice for one in offered), *(one.choice for one in commands)]
+        super().__init__("Copy", choices, note="secrets: kept")
 
     def body(self) -> ComposeResult:
         """With the key that masks below."""

@@ -21,8 +21,12 @@ from session_adapters.files import read_small
 
 __all__ = ["README", "IndexFile", "encode_index", "read_index", "write_index"]
 
-LIMIT = 64 << 20
+LIMIT = 16 << 20
 """Bytes; an index longer than that is not read."""
+_MOST_VALUES = 1_000_000
+"""Values in an index, however deep: each takes up to 100 bytes once it is decoded."""
+_MOST_LANES = 10_000
+"""A list of so many takes three seconds to make."""
 README = (
     "LEGACY MIRROR of the gateway routing index (the primary copy lives in the gateway_routing table in "
     "~/.hermes/state.db). Maps messaging session keys (agent:main:<platform>:...) to active session IDs. This is NOT "
@@ -57,10 +61,15 @@ def read_index(path: Path) -> IndexFile:
         return IndexFile(exists=True, fault=f"it cannot be read: {error.strerror or error}")
     if not raw.strip():
         return IndexFile(exists=True, fault="it is empty")
+    if sum(map(raw.count, (b",", b"[", b"{"))) > _MOST_VALUES:  # no value without one of them before it
+        return IndexFile(exists=True, fault=f"it is not read: it has more than {_MOST_VALUES:,} values")
     try:
-        return IndexFile(exists=True, members=decode_object(raw))
+        found = IndexFile(exists=True, members=decode_object(raw))
     except EntryError as error:
-        return _as_hermes_reads(raw, str(error))
+        found = _as_hermes_reads(raw, str(error))
+    if len(found.members) > _MOST_LANES:
+        return IndexFile(exists=True, fault=f"it is not read: it has more than {_MOST_LANES:,} entries")
+    return found
 
 
 def _as_hermes_reads(raw: bytes, fault: str) -> IndexFile:

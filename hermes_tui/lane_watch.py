@@ -169,14 +169,16 @@ class LaneWatch:
         now = self._clock.now()
         found = board(environment, now)
         operations = Operations(environment, read_only=self._read_only, audit=audit, clock=self._clock.now)
-        homes = {profile.home for profile in found.profiles}
         notices: dict[tuple[str, str], Notice] = {}
         undoable: dict[tuple[str, str], str] = {}
         trouble = ""
+        known: list[Operation] = []
         try:
-            known = [one for one in audit.operations() if one.begun.home in homes]
+            history = operations.history()
+            known, unread = list(history.operations), history.problems
+            trouble = f"{unread[0]}{f' ({len(unread)} such lines)' if len(unread) > 1 else ''}." if unread else ""
         except HermesTuiError as error:
-            known, trouble = [], str(error)
+            trouble = str(error)
         for one in known[-_LOGGED:]:
             try:
                 notice = self._notice(one, operations)

@@ -12,7 +12,8 @@ import pytest
 from hermes_tui.clock import Clock
 from hermes_tui.lane_watch import LaneNews, LaneWatch
 from hermes_tui.lifecycle import lanes
-from hermes_tui.lifecycle.operations import Audit, Operation, Operations, Request
+from hermes_tui.lifecycle.operations import Audit, Operations, Request
+from hermes_tui.lifecycle.operations.audit import History
 from lane_homes import NOW, HermesDemo
 from session_adapters.base import Environment
 
@@ -151,13 +152,13 @@ def test_a_long_log_is_read_once_for_a_look(demo: HermesDemo, monkeypatch: pytes
     operations = Operations(demo.environment, clock=lambda: NOW)
     for kind in ("suspend", "reset", "mark", "clear") * 3:
         operations.apply(operations.plan(Request(kind=kind, key=DISCORD)))
-    real, times = Audit.operations, []
+    real, times = Audit.read, []
 
-    def counted(self: Audit) -> list[Operation]:
+    def counted(self: Audit) -> History:
         times.append(self.path)
         return real(self)
 
-    monkeypatch.setattr(Audit, "operations", counted)
+    monkeypatch.setattr(Audit, "read", counted)
     told: list[LaneNews] = []
     for read_only in (False, True):
         times.clear()

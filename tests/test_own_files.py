@@ -87,7 +87,7 @@ def test_locks_logs_and_searches_say_so(tmp_path: Path, put: Callable[[Path], No
     path = tmp_path / "lanes.jsonl"
     put(path)
     with pytest.raises(StoreError, match="cannot be read"):
-        Audit(path).operations()
+        Audit(path).read()
     with pytest.raises(SearchesUnreadable, match="cannot be read from"):
         QueryFile("Recent searches", "searches", path).read()
     with pytest.raises(OSError):

@@ -131,11 +131,14 @@ def log(context: click.Context, /, limit: int, profile: str | None, as_json: boo
     """List what was done to lanes, newest first, and what became of it."""
     from hermes_tui.cli.lanes_view import outcome_line
 
-    found = _operations(context).log(limit, profile)
+    operations = _operations(context)
+    found = operations.log(limit, profile)
     if as_json:
         output.write_json(found)
     else:
         output.write("".join(f"{outcome_line(one)}\n" for one in found) or "(nothing was done)\n")
+    for problem in operations.history().problems:
+        narration.say(f"hermes-tui: {problem}")
 
 
 def _operations(context: click.Context) -> Operations:

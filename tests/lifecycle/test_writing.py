@@ -12,7 +12,7 @@ import pytest
 
 from hermes_tui.errors import OperationRefused
 from hermes_tui.lifecycle.homes import HermesHome
-from hermes_tui.lifecycle.operations.plan import Changes, FileChange, RowChange, TableChange
+from hermes_tui.lifecycle.operations.plan import Cell, Changes, FileChange, RowChange, TableChange
 from hermes_tui.lifecycle.operations.writing import write_file, write_rows
 from hermes_tui.lifecycle.state_db.store import Store
 from lifecycle.sample_home import LIVE, Home
@@ -36,8 +36,8 @@ def lane(home: Home) -> tuple[str, str, str]:
     return scope, text, json.loads(text)["session_id"]
 
 
-ENDED = {"ended_at": 5.0, "end_reason": "session_reset"}
-OPEN = {"ended_at": None, "end_reason": None}
+ENDED: dict[str, Cell] = {"ended_at": 5.0, "end_reason": "session_reset"}
+OPEN: dict[str, Cell] = {"ended_at": None, "end_reason": None}
 
 
 @pytest.mark.parametrize(

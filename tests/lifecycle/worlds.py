@@ -154,4 +154,4 @@ class World(OperatedHome):
 
     def audited(self) -> Record:
         """What our log has of the latest operation."""
-        return self.audit.operations()[-1].begun
+        return self.audit.read().operations[-1].begun

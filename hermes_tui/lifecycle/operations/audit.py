@@ -4,34 +4,48 @@ Every operation leaves up to three records of one id: `begun`, with all that is 
 before, on the disk before the first byte of the store changes; `applied`, once it is; `outcome`, once it is known
 what became of it, with what shows it: it is settled then, and never looked into again. A process that dies in between
 leaves the first, and what then holds is read off the store.
+
+Nothing in the file is believed: a line that no operation of ours wrote is named and passed over (see `record_rules`).
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import msgspec
+from msgspec import Meta
 
 from hermes_tui import locking, paths
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.operations.plan import Changes, Request
+from hermes_tui.lifecycle.operations.record_rules import check_record
 from hermes_tui.lifecycle.state_db.holders import holder
 from hermes_tui.own_files import open_own, read_own
 
-__all__ = ["Audit", "Evidence", "Operation", "OutcomeState", "Record", "new_id"]
+__all__ = ["Audit", "Evidence", "History", "Moment", "Operation", "OutcomeState", "Record", "new_id"]
 
 PATIENCE = 15.0
 """Seconds to wait for another operation; one takes a fraction of a second."""
 _SOON = 1.0
 """Seconds after which it is said who is waited for."""
-_LIMIT = 1 << 28
-"""Bytes of the log; a lifetime of operations is a fraction of that."""
+_LIMIT = 64 << 20
+"""Bytes of the log: ten thousand operations."""
+_LONGEST = 16 << 20
+"""Bytes of a line: thousands of lanes that are pruned at once."""
+_MOST = 100_000
+"""Lines of the log."""
+_NAMED = 20
+"""Lines that are named one by one, of those that cannot be used."""
+
+Moment = Annotated[datetime, Meta(tz=True)]
+"""A time with its zone."""
 
 OutcomeState = Literal["done", "pending", "lost", "failed", "undone", "replaced", "interrupted", "unknown"]
 
@@ -42,7 +56,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, re
     session_id: str
     message: int | None = None
     """Number of the message's row; None: no message, but the gateway's index, or the end that the session has."""
-    at: datetime | None = None
+    at: Moment | None = None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -50,7 +64,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
 
     operation: str
     event: Literal["begun", "applied", "outcome"]
-    at: datetime
+    at: Moment
     request: Request | None = None
     """With `begun`; so everything down to `changes`."""
     home: str = ""
@@ -83,6 +97,15 @@ class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, r
         return self.begun.operation
 
 
+class History(msgspec.Struct, frozen=True, kw_only=True):
+    """What stands in the log."""
+
+    operations: tuple[Operation, ...] = ()
+    """The oldest first."""
+    problems: tuple[str, ...] = ()
+    """Lines that cannot be used, and are acted on by nobody: file, line and reason, without a full stop."""
+
+
 class Audit:
     """The file. It is made when first written to, readable by its owner alone."""
 
@@ -97,6 +120,10 @@ class Audit:
                 end = os.lseek(number, 0, os.SEEK_END)
                 torn = end > 0 and os.pread(number, 1, end - 1) != b"\n"
                 line = (b"\n" if torn else b"") + msgspec.json.encode(record) + b"\n"
+                if len(line) > _LONGEST:  # nobody would read it again
+                    raise OSError(27, "the operation is too long for it; take fewer lanes at once")
+                if end + len(line) > _LIMIT:
+                    raise OSError(27, f"it would grow over {_LIMIT >> 20} MB; move it away")
                 if os.write(number, line) != len(line):
                     raise OSError(28, "no space left")
                 os.fsync(number)
@@ -133,33 +160,24 @@ class Audit:
         """Whether some process is at an operation right now; a lock that cannot be looked at counts as free."""
         return locking.is_held(self.path.with_suffix(".lock"))
 
-    def operations(self) -> list[Operation]:
-        """Every operation, the oldest first. Lines that are torn are passed over: their operations never began.
-        Raises `StoreError`."""
+    def read(self) -> History:
+        """Every operation, and which lines none could be made of. Raises `StoreError`."""
         try:
             raw = read_own(self.path, _LIMIT)
+            if raw.count(b"\n") > _MOST:
+                raise OSError(27, f"it has more than {_MOST:,} lines")
         except FileNotFoundError:
-            return []
+            return History()
         except OSError as error:
             raise StoreError(
-                f"The log of operations {self.path} cannot be read: {error.strerror or error}."
+                f"The log of operations {self.path} cannot be read: {error.strerror or error}; without it nothing is"
+                " changed or taken back, so repair it or move it away."
             ) from error
-        found: dict[str, Operation] = {}
-        for line in raw.splitlines():
-            try:
-                record = msgspec.json.decode(line, type=Record)
-            except (ValueError, msgspec.MsgspecError):
-                continue
-            known = found.get(record.operation)
-            if record.event == "begun":
-                if record.request is not None:  # else it is none of ours, whoever wrote it
-                    found[record.operation] = Operation(begun=record)
-            elif known is not None and record.event == "applied":
-                found[record.operation] = msgspec.structs.replace(known, applied=record.at)
-            elif known is not None and (known.outcome is None or record.state == "undone"):
-                # What was settled once stays: two processes may have looked at the same moment.
-                found[record.operation] = msgspec.structs.replace(known, outcome=record)
-        return list(found.values())
+        reading = _Reading()
+        for number, found in enumerate(re.finditer(rb"[^\n]*\n?", raw), 1):
+            if found.group().strip():
+                reading.take(number, found.group())
+        return History(operations=tuple(reading.found.values()), problems=tuple(reading.named(self.path)))
 
     @contextmanager
     def _opened(self) -> Iterator[int]:
@@ -170,6 +188,59 @@ class Audit:
             yield number
         finally:
             os.close(number)
+
+
+class _Reading:
+    """The lines of a log, put together by their operations."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Operation] = {}
+        self._begun: dict[str, Record] = {}
+        self._bad: list[tuple[int, str]] = []
+        self._refused = set[str]()
+        """Operations whose first line cannot be used; nor can the others, which need not be named."""
+
+    def take(self, number: int, line: bytes) -> None:
+        """One line."""
+        if len(line) > _LONGEST:
+            self._bad.append((number, f"it is longer than {_LONGEST >> 20} MB"))
+            return
+        try:
+            record = _RECORD.decode(line)
+        except (ValueError, RecursionError) as error:
+            self._bad.append((number, str(error)))
+            return
+        try:
+            check_record(record, self._begun)
+        except ValueError as error:
+            if record.event == "begun" and record.operation not in self._begun:
+                self._refused.add(record.operation)
+            elif record.operation in self._refused:
+                return
+            self._bad.append((number, str(error)))
+            return
+        self._put(record)
+
+    def _put(self, record: Record) -> None:
+        known = self.found.get(record.operation)
+        if known is None:
+            self._begun[record.operation] = record
+            self.found[record.operation] = Operation(begun=record)
+        elif record.event == "applied":
+            self.found[record.operation] = msgspec.structs.replace(known, applied=record.at)
+        elif known.outcome is None or record.state == "undone":
+            # What was settled once stays: two processes may have looked at the same moment.
+            self.found[record.operation] = msgspec.structs.replace(known, outcome=record)
+
+    def named(self, path: Path) -> Iterator[str]:
+        """The lines that could not be used."""
+        for number, reason in self._bad[:_NAMED]:
+            yield f"{path}, line {number}: no operation of ours: {reason[:200]}; nothing is done on its account"
+        if len(self._bad) > _NAMED:
+            yield f"{path}: {len(self._bad) - _NAMED:,} more lines cannot be used"
+
+
+_RECORD = msgspec.json.Decoder(Record)
 
 
 def new_id(now: datetime) -> str:

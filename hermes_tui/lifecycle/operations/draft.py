@@ -12,10 +12,12 @@ import msgspec
 from hermes_tui.lifecycle.entry import SessionEntry
 from hermes_tui.lifecycle.gateway_rules import newer_schema
 from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
-from hermes_tui.lifecycle.operations.plan import Changes, FileChange, RowChange, TableChange
+from hermes_tui.lifecycle.operations.plan import Cell, Changes, FileChange, RowChange, TableChange
 from hermes_tui.lifecycle.rows import SessionRow
 
 __all__ = [
+    "NEW_ROW",
+    "PEER",
     "Draft",
     "closing",
     "ended_words",
@@ -27,6 +29,10 @@ __all__ = [
 ]
 
 _PEER = ("session_key", "source", "user_id", "chat_id", "chat_type", "thread_id")
+PEER = frozenset((*_PEER, "origin_json", "display_name"))
+"""Columns by which Hermes finds a lane's sessions: those that `peer_values` may have."""
+NEW_ROW = PEER | {"id", "started_at", "profile_name"}
+"""Columns that `new_row` may have."""
 
 
 class Draft(msgspec.Struct, kw_only=True):
@@ -94,7 +100,7 @@ def entry_changes(facts: Facts, after: Mapping[str, Any] | None) -> Changes:
 
 def closing(rows: Iterable[SessionRow], now: datetime, reason: str) -> list[RowChange]:
     """The rows ended now, for that reason."""
-    after = {"ended_at": now.timestamp(), "end_reason": reason}
+    after: dict[str, Cell] = {"ended_at": now.timestamp(), "end_reason": reason}
     return [
         RowChange(
             session_id=row.id, before={"ended_at": row.ended_at, "end_reason": row.end_reason}, after=dict(after)

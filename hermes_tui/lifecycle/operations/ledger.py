@@ -10,7 +10,8 @@ import apsw
 
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.lifecycle.homes import HermesHome, hermes_homes, home_of
-from hermes_tui.lifecycle.operations.audit import Audit, Evidence, Operation, OutcomeState, Record
+from hermes_tui.lifecycle.operations.audit import Audit, Evidence, History, Operation, OutcomeState, Record
+from hermes_tui.lifecycle.operations.record_rules import LONGEST_TEXT
 from hermes_tui.lifecycle.operations.verify import Outcome, judge, outcome_of
 from hermes_tui.lifecycle.rows import Rows
 from hermes_tui.lifecycle.state_db.access import advice_on
@@ -75,31 +76,48 @@ class Ledger:
         """The latest operations on this machine's homes, newest first, each with what became of it; with `profile`
         only those on that one. Raises `ValidationError` for a profile that there is not, `StoreError`."""
         home = str(self._home(profile).path) if profile is not None else None
-        found = [one for one in self._ours()[::-1] if home in (None, one.begun.home)]
+        found = [one for one in self.history().operations[::-1] if home in (None, one.begun.home)]
         return [self.outcome_of(one) for one in found[:limit]]
 
     def pending(self) -> list[Outcome]:
         """Those of which it is not known yet what became of them. Raises `StoreError`."""
-        return [self.outcome_of(one) for one in self._ours() if one.outcome is None]
+        return [self.outcome_of(one) for one in self.history().operations if one.outcome is None]
 
-    def _ours(self) -> list[Operation]:
-        """The log is the user's, whatever home the program is shown; operations on others are left out."""
-        here = {str(home.path) for home in hermes_homes(self._environment)}
-        return [one for one in self._audit.operations() if one.begun.home in here]
+    def history(self) -> History:
+        """What stands in the log of this machine's homes: it is the user's, whatever home the program is shown.
+        Raises `StoreError`."""
+        here = {str(home.path): home.profile for home in hermes_homes(self._environment)}
+        history = self._audit.read()
+        found, problems = [], list(history.problems)
+        for one in history.operations:
+            profile = one.begun.request.profile if one.begun.request is not None else ""
+            if here.get(one.begun.home) == profile:
+                found.append(one)
+            elif one.begun.home in here:
+                problems.append(
+                    f"{self._audit.path}: operation {one.id}: its home is not that of profile {profile!r}; nothing is"
+                    " done on its account"
+                )
+        return History(operations=tuple(found), problems=tuple(problems))
 
     def _close(self, operation_id: str, found: Outcome) -> None:
         self._note(operation_id, found.state, found.text, found.evidence)
 
     def _note(self, operation_id: str, state: OutcomeState, text: str, evidence: Evidence | None = None) -> None:
         at = self._clock()
+        text = text[:LONGEST_TEXT]
         self._audit.append(
             Record(operation=operation_id, event="outcome", at=at, state=state, text=text, evidence=evidence)
         )
 
     def _known(self, operation_id: str) -> Operation:
-        found = next((one for one in self._ours() if one.id == operation_id), None)
+        history = self.history()
+        found = next((one for one in history.operations if one.id == operation_id), None)
         if found is None:
-            raise ValidationError(f"there is no operation {operation_id!r}; `hermes-tui lanes log` lists them")
+            unread = f"; but not all of it can be used: {history.problems[0]}" if history.problems else ""
+            raise ValidationError(
+                f"there is no operation {operation_id!r}; `hermes-tui lanes log` lists them{unread}"
+            )
         return found
 
     def _home(self, profile: str) -> HermesHome:

@@ -15,9 +15,11 @@ from hermes_tui.lifecycle.configuration import read_gateway_config
 from hermes_tui.lifecycle.gateway import Gateway, gateway_for
 from hermes_tui.lifecycle.homes import HermesHome
 from hermes_tui.lifecycle.operations.audit import Audit, Record, new_id
+from hermes_tui.lifecycle.operations.facts import look_around
 from hermes_tui.lifecycle.operations.ledger import Ledger
 from hermes_tui.lifecycle.operations.plan import Plan, Request
 from hermes_tui.lifecycle.operations.planning import checked, draw_up
+from hermes_tui.lifecycle.operations.record_rules import check_record, misfit
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
 from hermes_tui.lifecycle.operations.verify import Outcome
 from hermes_tui.lifecycle.operations.writing import write_file, write_rows
@@ -120,7 +122,7 @@ class Operations(Ledger):
         the store changes once more."""
         found = [
             one
-            for one in self._audit.operations()
+            for one in self.history().operations
             if one.outcome is None and one.begun.home == str(home.path) and {*one.begun.keys} & {*plan.keys}
         ]
         return [one.id for one in found if not self._settled(one).final and one.id != plan.request.target]
@@ -192,6 +194,11 @@ class Operations(Ledger):
             changes=plan.changes,
             seen=seen,
         )
+        known = self.history().operations if plan.request.kind == "undo" else ()
+        try:
+            check_record(record, {one.id: one.begun for one in known})
+        except ValueError as error:  # what could not be taken back is not done
+            raise OperationRefused(f"{plan.request.kind}: {error}; nothing was changed") from error
         try:
             self._audit.append(record)
         except StoreError as error:
@@ -219,19 +226,29 @@ class Operations(Ledger):
 
     def _finish_interrupted(self, home: HermesHome) -> None:
         """What an earlier process left half done: its index written and its rows not, or its mirror not."""
-        for operation in self._audit.operations():
-            begun = operation.begun
-            if operation.applied is not None or operation.outcome is not None or begun.home != str(home.path):
+        for operation in self.history().operations:
+            if (
+                operation.applied is not None
+                or operation.outcome is not None
+                or operation.begun.home != str(home.path)
+            ):
                 continue
             found = self._judged(operation)
-            if found.state == "failed" and begun.changes.file_first:
-                with suppress(OperationRefused):  # something else has written there since
-                    write_file(_placed(home), begun.changes.inverse.file)
-            if found.state == "interrupted":
-                with self._store(home) as store, store.transaction():
-                    write_rows(store, begun.changes)
-                self._audit.append(Record(operation=operation.id, event="applied", at=self._clock()))
+            if found.state in ("failed", "interrupted"):
+                self._finish(operation.begun, found, home)
             self._settled(self._known(operation.id))
+
+    def _finish(self, begun: Record, found: Outcome, home: HermesHome) -> None:
+        proc = self._environment.proc
+        if self._reading(home, lambda rows: misfit(begun, rows, look_around(rows, home, proc))):
+            return  # nobody asked for this to be written
+        if found.state == "failed" and begun.changes.file_first:
+            with suppress(OperationRefused):  # something else has written there since
+                write_file(_placed(home), begun.changes.inverse.file)
+        if found.state == "interrupted":
+            with self._store(home) as store, store.transaction():
+                write_rows(store, begun.changes)
+            self._audit.append(Record(operation=begun.operation, event="applied", at=self._clock()))
 
     def _store(self, home: HermesHome) -> Store:
         def waiting(process: str) -> None:

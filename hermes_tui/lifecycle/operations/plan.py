@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import msgspec
 
-__all__ = ["Changes", "FileChange", "Kind", "Plan", "Request", "RowChange", "TableChange", "basis_of"]
+__all__ = ["Cell", "Changes", "FileChange", "Kind", "Plan", "Request", "RowChange", "TableChange", "basis_of"]
 
 Kind = Literal["reset", "suspend", "resume", "mark", "clear", "prune", "undo"]
 
@@ -52,16 +52,20 @@ class Request(_Part, frozen=True):
         return tuple(words)
 
 
+Cell = str | int | float | None
+"""A value in a row that is changed."""
+
+
 class RowChange(_Part, frozen=True):
     """A row of `sessions`: only the columns that change."""
 
     session_id: str
-    before: Mapping[str, Any] | None = None
+    before: Mapping[str, Cell] | None = None
     """None: there is no such row."""
-    after: Mapping[str, Any] | None = None
+    after: Mapping[str, Cell] | None = None
     """None: it is removed (when the making of an unused one is undone)."""
 
-    def after_of(self, column: str) -> Any:
+    def after_of(self, column: str) -> Cell:
         """What the column will hold; None if it is not touched."""
         return (self.after or {}).get(column)
 

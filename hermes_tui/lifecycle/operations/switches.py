@@ -33,10 +33,12 @@ from hermes_tui.lifecycle.operations.facts import Facts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
 from hermes_tui.lifecycle.rows import SessionRow
 
-__all__ = ["reset", "resume", "suspend"]
+__all__ = ["END_REASONS", "FRESH", "reset", "resume", "suspend"]
 
+END_REASONS = {"reset": "session_reset", "suspend": "suspended", "resume": "session_switch"}
+"""Operation → why the sessions end that it closes."""
 _ROWLESS = "the lane's session has no row that could be ended"
-_FRESH = {
+FRESH = {
     "last_prompt_tokens": 0,
     "input_tokens": 0,
     "output_tokens": 0,
@@ -65,17 +67,20 @@ def reset(facts: Facts, now: datetime, new: str = "") -> Draft:
     if refusal or facts.entry is None:
         return Draft(refusal=refusal)
     if facts.around.live:
-        return _close_all(facts, now, "session_reset")
+        return _close_all(facts, now, END_REASONS["reset"])
     local = wall(now)
     new = new or f"{local:%Y%m%d_%H%M%S}_{uuid4().hex[:8]}"
     entry = _renewed(facts.entry, new, local).changed(is_fresh_reset=True)
     closed = _closable(facts)
-    rows = (*closing(closed, now, "session_reset"), new_row(entry, facts.lane.key, now, facts.around.columns))
+    rows = (*closing(closed, now, END_REASONS["reset"]), new_row(entry, facts.lane.key, now, facts.around.columns))
     changes = entry_changes(facts, entry.to_dict())
     older = [row.id for row in closed if row.id != facts.entry.session_id]
     return Draft(
         changes=Changes(rows=rows, table=changes.table, file=changes.file),
-        writes=[*_closing_words(facts, closed, "session_reset"), f"makes the session {new} and leads the lane to it"],
+        writes=[
+            *_closing_words(facts, closed, END_REASONS["reset"]),
+            f"makes the session {new} and leads the lane to it",
+        ],
         next_message=f"goes into the new session {new}, which knows nothing of what was said before",
         notes=[*_shared_notes(facts, closed), *_start_notes(facts, "the new, empty session")],
         older=older,
@@ -90,7 +95,7 @@ def suspend(facts: Facts, now: datetime) -> Draft:
     if refusal or facts.entry is None:
         return Draft(refusal=refusal)
     if facts.around.live:
-        draft = _close_all(facts, now, "suspended")
+        draft = _close_all(facts, now, END_REASONS["suspend"])
         draft.notes.append(
             "the mark itself is in the gateway's memory and cannot be set; ending the row does the same"
         )
@@ -104,8 +109,10 @@ def suspend(facts: Facts, now: datetime) -> Draft:
     closed = _closable(facts) if ended else []
     changes = entry_changes(facts, after)
     return Draft(
-        changes=Changes(rows=tuple(closing(closed, now, "suspended")), table=changes.table, file=changes.file),
-        writes=[*_closing_words(facts, closed, "suspended"), "sets the lane's mark `suspended`"],
+        changes=Changes(
+            rows=tuple(closing(closed, now, END_REASONS["suspend"])), table=changes.table, file=changes.file
+        ),
+        writes=[*_closing_words(facts, closed, END_REASONS["suspend"]), "sets the lane's mark `suspended`"],
         next_message="begins a fresh session, whatever the policy says",
         notes=_shared_notes(facts, closed),
         older=[row.id for row in closed if row.id != facts.entry.session_id],
@@ -121,7 +128,7 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
     live = facts.around.live
     local = wall(now)
     closed = [row for row in _closable(facts) if row.id != target and (live or row.id == facts.entry.session_id)]
-    rows = (*closing(closed, now, "session_switch"), _opened(facts, facts.target))
+    rows = (*closing(closed, now, END_REASONS["resume"]), _opened(facts, facts.target))
     changes = Changes() if live else entry_changes(facts, _renewed(facts.entry, target, local).to_dict())
     if live:
         notes = [*_busy_notes(facts), *_settings_notes(facts)]
@@ -133,7 +140,7 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
     return Draft(
         changes=Changes(rows=rows, table=changes.table, file=changes.file),
         writes=[
-            *_closing_words(facts, closed, "session_switch"),
+            *_closing_words(facts, closed, END_REASONS["resume"]),
             f"opens the session {target} again, as this lane's"
             if not facts.target.open
             else f"makes {target} this lane's",
@@ -189,7 +196,7 @@ def _closable(facts: Facts) -> list[SessionRow]:
 
 
 def _renewed(entry: SessionEntry, session_id: str, local: datetime) -> SessionEntry:
-    return entry.changed(session_id=session_id, created_at=local, updated_at=local, **_FRESH)
+    return entry.changed(session_id=session_id, created_at=local, updated_at=local, **FRESH)
 
 
 def _opened(facts: Facts, target: SessionRow) -> RowChange:

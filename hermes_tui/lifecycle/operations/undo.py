@@ -13,6 +13,7 @@ from hermes_tui.lifecycle.operations.draft import surroundings_obstacle
 from hermes_tui.lifecycle.operations.facts import look_around, read_facts
 from hermes_tui.lifecycle.operations.outlook import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Plan, Request, basis_of
+from hermes_tui.lifecycle.operations.record_rules import misfit
 from hermes_tui.lifecycle.operations.verify import Outcome, side_of_file, side_of_rows
 from hermes_tui.lifecycle.rows import Rows
 
@@ -34,6 +35,8 @@ def draw_up_undo(
     refusal = surroundings_obstacle(around)
     if now.state in ("undone", "failed"):
         refusal = f"it is {now.state} already" if now.state == "undone" else "nothing was written then"
+    elif strange := misfit(begun, rows, around):
+        refusal = f"its record in the log is not of this store: {strange}"
     elif begun.mode == "live":
         back = f"; `lanes resume` leads it to {begun.session_id} again" if begun.session_id else ""
         if now.state != "pending":
@@ -62,7 +65,7 @@ def draw_up_undo(
         session_id=now.session_id,
         becomes=begun.session_id,
         changes=changes,
-        basis=basis_of(operation.id, stored, filed, now.state, around.live),
+        basis=basis_of(begun, stored, filed, now.state, around.live),
     )
 
 

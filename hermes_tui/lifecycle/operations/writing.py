@@ -38,6 +38,7 @@ def _insert(store: Store, row: RowChange) -> None:
 
 def _update(store: Store, row: RowChange) -> None:
     before, after = dict(row.before or {}), dict(row.after or {})
+    _check_columns(store, before, after)
     assignments = ", ".join(f'"{name}" = ?' for name in after)
     condition, values = _as_before(before)
     statement = f"UPDATE sessions SET {assignments} WHERE id = ? AND {condition}"  # noqa: S608 - columns of ours
@@ -47,7 +48,8 @@ def _update(store: Store, row: RowChange) -> None:
 
 def _remove(store: Store, row: RowChange) -> None:
     """Only a session in which nothing happened."""
-    condition, values = _as_before(dict(row.before or {}))
+    _check_columns(store, before := dict(row.before or {}))
+    condition, values = _as_before(before)
     statement = (
         f"DELETE FROM sessions WHERE id = ? AND {condition}"  # noqa: S608 - columns of ours
         " AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_id = sessions.id)"
@@ -55,6 +57,13 @@ def _remove(store: Store, row: RowChange) -> None:
     )
     if store.execute(statement, [row.session_id, *values]) != 1:
         raise OperationRefused(f"session {row.session_id} has been used meanwhile; nothing was changed")
+
+
+def _check_columns(store: Store, *sides: Mapping[str, Any]) -> None:
+    """A name goes into a statement as it is, so none does that the table does not have."""
+    for names in sides:
+        if len(store.schema.only("sessions", names)) != len(names):
+            raise OperationRefused("the sessions here have no such columns as the plan has; nothing was changed")
 
 
 def _as_before(before: Mapping[str, Any]) -> tuple[str, list[Any]]:

@@ -11,7 +11,7 @@ EXAMPLES ?=
 BENCH_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check screenshots page bench queries ccusage differential writers kills test-gateway build clean
+.PHONY: help demo run test lint types check format docs snapshots screenshots page bench queries ccusage differential writers kills test-gateway build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -35,6 +35,16 @@ types: $(STAMP)  ## static types, strict
 	$(BIN)/mypy
 
 check: lint types test  ## everything that must hold before a commit
+
+format: $(STAMP)  ## format the code, and mend what the linter can
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+docs: $(STAMP)  ## the tables of docs/ anew: keys, commands, options, settings
+	$(BIN)/python docs/make_docs.py
+
+snapshots: $(STAMP)  ## the pictures that tests/snapshots compares with, anew: look at what changed
+	$(BIN)/python -m pytest -q -n 0 tests/snapshots --snapshot-update
 
 screenshots: $(STAMP)  ## make screenshots/*.svg anew from the static demo
 	$(BIN)/python -m hermes_tui.demo.screenshots screenshots

@@ -32,17 +32,20 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     somebody pays another price for."""
 
     input: Amount
+    """US dollars for a million tokens of input, instead of the price list's; must be given."""
     output: Amount
+    """The same for output; must be given."""
     cache_read: Amount | None = None
-    """None: as `input`."""
+    """For what is read from a cache; without it as `input`."""
     cache_write: Amount | None = None
-    """None: as `input`."""
+    """For what is written to a cache; without it as `input`."""
 
 
 class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much of a conversation an agent takes into its next call (spec 001), where its store does not say."""
 
     strategy: Literal["summary_buffer", "buffer_window", "token_window"] | None = None
+    """How the window is cut: `summary_buffer`, `buffer_window` or `token_window`."""
     size: int | None = None
     """Messages, for `buffer_window`."""
     tokens: int | None = None
@@ -53,7 +56,8 @@ class Hector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Hector's databases on servers."""
 
     dsn: tuple[str, ...] = ()
-    """Addresses, `postgresql://user:password@host:port/database`. They may hold passwords, and are shown nowhere."""
+    """A list of addresses of PostgreSQL servers, `postgresql://user:password@host:port/database`; they may hold
+    passwords, and are shown nowhere. `HERMES_TUI_HECTOR_DSN` goes before it."""
 
     def __repr__(self) -> str:
         return f"Hector({len(self.dsn)} addresses)"
@@ -63,20 +67,23 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings, with their defaults."""
 
     read_only: bool = False
-    """No key or command that changes a gateway's lanes."""
+    """`true`: no key or command changes a gateway's lanes, as with `--read-only`."""
     theme: str | None = None
+    """Colours, by the name of a theme, as `--theme`."""
     mouse: bool = True
+    """`false`: the mouse is left to the terminal, as with `--no-mouse`."""
     index: bool = True
-    """Keep a search index; without it the raw files are searched each time."""
+    """`false`: no search index is kept; the sessions themselves are searched each time."""
     keymap: Mapping[str, str] = field(default_factory=dict)
-    """Binding id → keys, separated by commas (`?` shows the ids' actions)."""
+    """A table: id of an action → its keys, separated by commas; `?` in the program shows the ids."""
     prices: Mapping[str, Price] = field(default_factory=dict)
-    """Model name → its price."""
+    """A table for each model: what it costs."""
     context: Mapping[str, Window] = field(default_factory=dict)
-    """Agent name → its window."""
+    """A table for each agent: what it takes into its next call, where its store does not say."""
     hector: Hector = Hector()
+    """A table: Hector's databases on servers."""
     searches: Mapping[str, str] = field(default_factory=dict)
-    """Name → query: saved searches."""
+    """A table: name → query, beside the searches that are saved by key (`ctrl+r`, `ctrl+s`)."""
 
 
 def config_file(variables: Mapping[str, str] | None = None) -> Path:

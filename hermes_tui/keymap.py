@@ -269,7 +269,7 @@ def validate_keymap(mapping: Mapping[str, str]) -> list[str]:
     wrong: list[str] = []
     for name, value in mapping.items():
         if name not in keys:
-            wrong.append(f"keymap: there is no binding {name!r}; the ids are in the help (?) and the README")
+            wrong.append(f"keymap: there is no binding {name!r}; the ids are in the help (?) and in docs/keys.md")
         elif not isinstance(value, str) or not value.strip():
             wrong.append(f"keymap: {name} has no key; give at least one, such as {keys[name].keys!r}")
         else:

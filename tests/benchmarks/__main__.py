@@ -3,7 +3,7 @@
     PYTHONPATH=tests:tests/helpers python -m benchmarks [--corpus DIR] [--fast-resume PATH] [--size M] [--large L]
                                           [--runs 5] [--idle 300] [--ccusage PATH]
                                           [--only start,list,search,typing,queries,costs,agents,big,idle]
-                                          [--queries 10000] [--into README.md]
+                                          [--queries 10000] [--into docs/performance.md]
 
 The corpora are written by `tests/corpus/make_corpus.py`. fast-resume is put beside ours when
 its command `fr` is found: `python3 -m venv V && V/bin/pip install fast-resume==2.14.0`, `--fast-resume V/bin/fr`.

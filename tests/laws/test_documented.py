@@ -1,32 +1,20 @@
-"""Every command, option and exit code stands in the README."""
+"""Every command, option and exit code stands in the documents."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import click
 import pytest
 
 from hermes_tui.cli import narration
-from hermes_tui.cli.root import root
+from make_docs import commands
 from support import REPOSITORY
 
-README = (REPOSITORY / "README.md").read_text()
+DOCUMENT = (REPOSITORY / "docs" / "cli.md").read_text()
 
 
-def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    """The command and everything under it, with the words that call it."""
-    yield path, command
-    if isinstance(command, click.Group):
-        context = click.Context(command)
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            assert below is not None
-            yield from commands(below, f"{path} {name}")
-
-
-EVERY = dict(commands(root, "hermes-tui"))
+EVERY = dict(commands())
 
 
 LANES = ("list", "show", "reset", "suspend", "resume", "mark", "clear", "prune", "undo", "log")
@@ -56,22 +44,22 @@ def test_the_commands_are_those_of_the_design() -> None:
 
 
 @pytest.mark.parametrize("path", EVERY)
-def test_every_command_is_in_the_readme(path: str) -> None:
-    assert path in README
+def test_every_command_is_in_the_documents(path: str) -> None:
+    assert path in DOCUMENT
 
 
 @pytest.mark.parametrize("path", EVERY)
-def test_every_option_is_in_the_readme_and_has_help(path: str) -> None:
+def test_every_option_is_in_the_documents_and_has_help(path: str) -> None:
     for parameter in EVERY[path].params:
         if isinstance(parameter, click.Option):
             spelled = [name for name in (*parameter.opts, *parameter.secondary_opts) if name.startswith("--")]
             for name in spelled:
-                assert re.search(rf"{re.escape(name)}(?![\w-])", README), f"{path} {name}"
+                assert re.search(rf"{re.escape(name)}(?![\w-])", DOCUMENT), f"{path} {name}"
             assert parameter.help, f"{path} {parameter.name}"
 
 
-def test_every_exit_code_is_in_the_readme() -> None:
+def test_every_exit_code_is_in_the_documents() -> None:
     table = re.findall(r"^\| (\d+) \|", narration.__doc__ or "", re.MULTILINE)
     assert {"0", "1", "2", "3", "4", "6", "8", "10", "11", "12", "130", "141"} == set(table)
     for code in table:
-        assert re.search(rf"(?<!\d){code}(?!\d)", README), code
+        assert re.search(rf"(?<!\d){code}(?!\d)", DOCUMENT), code

@@ -73,11 +73,11 @@ def test_every_call_that_the_document_shows_is_there(name: str) -> None:
     assert callable(getattr(lifecycle.SessionDB, name, None))
 
 
-def test_what_the_readme_shows_runs(store: Callable[..., Path], tmp_path: Path) -> None:
+def test_what_the_document_shows_runs(store: Callable[..., Path], tmp_path: Path) -> None:
     """As it stands there, on the sample store; nothing of that is changed."""
     home = store("hermes", "home")
     before = tree_hash(home)
-    section = (REPOSITORY / "README.md").read_text().partition("\n## As a library\n")[2].partition("\n## ")[0]
+    section = (REPOSITORY / "docs" / "library.md").read_text()
     code = "\n".join(re.findall(r"```python\n(.*?)```", section, re.S))
     done = run_python(f"import os; os.environ['HOME'] = {str(home)!r}; os.chdir({str(tmp_path)!r})\n{code}")
     assert tree_hash(home) == before

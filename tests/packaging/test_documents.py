@@ -9,9 +9,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from click import Option
+from msgspec import Struct
 
+import make_docs
 from hermes_tui import SessionManager, __version__
-from hermes_tui.config import Config, Price, Window
+from hermes_tui.config import Config, Hector, Price, Window
 from hermes_tui.keymap import all_keys, key_label
 from hermes_tui.themes import NO_COLOUR_THEME, THEMES
 from session_adapters import registry
@@ -20,23 +23,71 @@ from support import REPOSITORY
 
 README = (REPOSITORY / "README.md").read_text()
 CONTRIBUTING = (REPOSITORY / "CONTRIBUTING.md").read_text()
+PAGES = sorted(f"docs/{path.name}" for path in (REPOSITORY / "docs").glob("*.md"))
 
 
-def test_the_readme_has_every_key() -> None:
-    for key in all_keys():
+def document(name: str) -> str:
+    return (REPOSITORY / name).read_text()
+
+
+def test_the_readme_can_be_read_at_once() -> None:
+    lines = README.splitlines()
+    assert len(lines) <= 150
+    assert "make demo" in README and "make test" in README
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_tables_are_those_of_the_program(page: str) -> None:
+    text = document(page)
+    assert make_docs.renewed(text) == text, "run `make docs`"
+
+
+def test_every_key_command_and_setting_has_a_table() -> None:
+    made = {one for page in PAGES for one in make_docs.sections(document(page))}
+    commands = {
+        path for path, command in make_docs.commands() if any(isinstance(one, Option) for one in command.params)
+    }
+    assert {name for kind, name in made if kind == "keys"} == {key.context for key in all_keys()}
+    assert {name for kind, name in made if kind == "options"} == commands
+    assert {name for kind, name in made if kind == "settings"} == {"Config", "Price", "Window", "Hector"}
+    table = document("docs/keys.md")
+    for key in all_keys():  # as people see it, whatever wrote the table
         labels = " ".join(f"`{label}`" for label in key_label(key.keys).split(" "))
-        assert f"| {labels} | {key.description} | `{key.id}` |" in README
+        assert f"| {labels} | {key.description} | `{key.id}` |" in table
 
 
-def test_the_readme_has_every_theme() -> None:
+@pytest.mark.parametrize("kind", [Config, Price, Window, Hector])
+def test_every_setting_is_explained(kind: type[Struct]) -> None:
+    for name in kind.__struct_fields__:
+        assert re.search(rf"^\| `{name}` \| \S.{{20,}} \|$", document("docs/settings.md"), re.MULTILINE), name
+
+
+def test_every_theme_is_named() -> None:
     for theme in THEMES:
-        assert theme.name == NO_COLOUR_THEME or f"`{theme.name}`" in README
+        assert theme.name == NO_COLOUR_THEME or f"`{theme.name}`" in document("docs/cli.md")
 
 
-def test_the_readme_has_every_setting() -> None:
-    table = README.split("## Settings")[1].split("\n## ")[0]
-    for name in (*Config.__struct_fields__, *Price.__struct_fields__, *Window.__struct_fields__):
-        assert re.search(rf"`\[?{name}\b", table), name
+def anchors(text: str) -> set[str]:
+    """What of a document can be linked to, as GitHub makes it from its headings."""
+    outside = re.sub(r"^```.*?^```", "", text, flags=re.DOTALL | re.MULTILINE)
+    headings = re.findall(r"^#+ (.+)$", outside, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", *PAGES])
+def test_every_link_leads_somewhere(page: str) -> None:
+    path = REPOSITORY / page
+    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text()):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        leads = (path.parent / name).resolve() if name else path
+        assert leads.exists(), target
+        assert not anchor or anchor in anchors(leads.read_text()), target
+
+
+def test_every_page_is_linked_from_the_readme() -> None:
+    assert {page for page in PAGES if f"({page})" not in README} == set()
 
 
 def test_every_make_target_is_explained() -> None:
@@ -63,8 +114,8 @@ def test_the_changelog_knows_this_version() -> None:
 
 
 def test_the_adapter_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The code as it stands in CONTRIBUTING.md, installed nowhere, on a store of two sessions."""
-    source = re.findall(r"```python\n(.*?)```", CONTRIBUTING, re.DOTALL)[0]
+    """The code as it stands in docs/adapters.md, installed nowhere, on a store of two sessions."""
+    source = re.findall(r"```python\n(.*?)```", document("docs/adapters.md"), re.DOTALL)[0]
     (tmp_path / "parrot_sessions.py").write_text(source)
     spec = importlib.util.spec_from_file_location("parrot_sessions", tmp_path / "parrot_sessions.py")
     assert spec is not None and spec.loader is not None

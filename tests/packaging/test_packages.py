@@ -83,7 +83,15 @@ def test_the_wheel_holds_the_program_and_nothing_else(tree: Path, built: tuple[P
 def test_the_archive_can_be_worked_with(tree: Path, built: tuple[Path, Path]) -> None:
     with tarfile.open(built[0]) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("Makefile", "README.md", "CONTRIBUTING.md", "CHANGELOG.md", "LICENSE", "pyproject.toml"):
+    for name in (
+        "Makefile",
+        "README.md",
+        "CONTRIBUTING.md",
+        "CHANGELOG.md",
+        "LICENSE",
+        "pyproject.toml",
+        "docs/keys.md",
+    ):
         assert name in names
     assert {path.relative_to(tree).as_posix() for path in (tree / "tests").rglob("*") if path.is_file()} <= names
     assert built[0].stat().st_size < 5_000_000  # most of it the sample stores, without which the tests are of no use

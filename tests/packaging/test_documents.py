@@ -113,6 +113,11 @@ def test_the_changelog_knows_this_version() -> None:
     assert __version__ in headings or __version__ == "0.1.0"
 
 
+def test_the_changelog_has_a_line_for_each_change() -> None:
+    _, _, changes = document("CHANGELOG.md").partition("\n## [Unreleased]\n")
+    assert [line for line in changes.splitlines() if line and not line.startswith(("- ", "## ", "### "))] == []
+
+
 def test_the_adapter_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The code as it stands in docs/adapters.md, installed nowhere, on a store of two sessions."""
     source = re.findall(r"```python\n(.*?)```", document("docs/adapters.md"), re.DOTALL)[0]

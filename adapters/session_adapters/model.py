@@ -193,7 +193,7 @@ class Message(_Record, frozen=True):
     attachments: tuple[Attachment, ...] = ()
     visibility: Visibility = "live"
     inherited: bool = False
-    """Copied from the parent session: shown, but not counted again. «ours»"""
+    """Copied from the parent session: shown and counted as a message, but what it used is the parent's. «ours»"""
     usage_key: str = ""
     """Identity of the model call that `token_usage` belongs to. The same call can stand in several files
     (forks, resumes): count it once per key over all of them. One that begins with `@` was made from a place, and
@@ -221,9 +221,9 @@ class SessionSummary(_Record, frozen=True):
     updated_at: datetime = field(default_factory=lambda: EPOCH)
     """Time of the newest message, not of the file."""
     turn_count: int = field(default_factory=int)
-    """Prompts that were answered. Forks of Codex and Copilot count their own alone; those of others hold a copy of
-    what came before, and count it too. The same goes for messages."""
+    """Prompts that were answered, those that a fork has from its parent among them (see `SessionFold`)."""
     message_count: int = field(default_factory=int)
+    """As many as the transcript shows."""
     model: str | None = None
     """The most used one; ties go to the latest."""
     cost: Cost | None = None

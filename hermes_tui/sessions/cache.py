@@ -21,7 +21,7 @@ from session_adapters.registry import BUILT_IN
 
 __all__ = ["Entry", "Picture", "cache_name", "load", "load_picture", "save"]
 
-_MAGIC = b"hermes-tui catalogue 3\n"
+_MAGIC = b"hermes-tui catalogue 4\n"
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

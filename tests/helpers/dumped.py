@@ -105,16 +105,16 @@ def _facts(one: Plain, row: Row) -> Iterator[Pair]:
     yield from ((name, want, row.get(name)) for name, want in wanted.items() if want != row.get(name))
     own = one.said[one.copied :]
     models = Counter(one.models if one.models is not None else (said.model for said in own if said.model))
-    if set(models) | set(one.models_beside) != set(row.get("models", ())):
+    copied = {said.model for said in one.said[: one.copied] if said.model and said.role == "assistant"}
+    if set(models) | set(one.models_beside) | copied != set(row.get("models", ())):
         yield "models", models, row.get("models")
     elif models and models[row["model"]] != max(models.values()):
         yield "model", models, row["model"]
 
 
 def _sums(one: Plain, row: Row, shown: Row, report: Row) -> Iterator[Pair]:
-    own = one.said[one.copied :]
-    calls = sum(len(said.calls) for said in own)
-    counts = (("messageCount", len(own)), ("toolCallCount", calls))
+    calls = sum(len(said.calls) for said in one.said)
+    counts = (("messageCount", len(one.said)), ("toolCallCount", calls))
     yield from ((name, want, row.get(name)) for name, want in counts if want != row.get(name, 0))
     for name, tokens in (("tokens", row.get("tokens")), ("tokens reported", report)):
         if one.tokens != figures(tokens):

@@ -38,7 +38,8 @@ def _session(session_id: str, one: Native, sessions: dict[str, Native], *, docum
     own = [line for line in one.lines if not fork or line.created >= one.created]
     prompts = [line.text for line in one.lines if line.role == "user" and line.text]
     said = tuple(said for line in one.lines for said in _said(line, documents=documents))
-    models = tuple(line.model for line in one.lines if line.model and line.role == "assistant")
+    copied = [line for line in one.lines if line not in own]
+    models = tuple(line.model for line in own if line.model and line.role == "assistant")
     title = one.title if one.title and not one.title.startswith("New session - ") else (prompts or [one.title])[0]
     return Plain(
         session_id=session_id,
@@ -51,6 +52,7 @@ def _session(session_id: str, one: Native, sessions: dict[str, Native], *, docum
         parent=origin or one.parent,
         tokens=summed([line.tokens for line in own]),
         cost=sum(line.cost for line in own) or None,
+        copied=sum(len(_said(line, documents=documents)) for line in copied),
         models=models or ((one.model,) if one.model else ()),
         archived=one.archived,
     )

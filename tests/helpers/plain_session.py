@@ -55,7 +55,7 @@ class Plain(NamedTuple):
     cost: float | None = None
     """As the agent recorded it."""
     copied: int = 0
-    """So many messages of `said` at its beginning are the parent's, and counted with it."""
+    """So many messages of `said` at its beginning are the parent's; their tokens are counted with it."""
     models: tuple[str, ...] | None = None
     """That of each reply, where replies are not shown; None: those in `said`."""
     models_beside: tuple[str, ...] = ()

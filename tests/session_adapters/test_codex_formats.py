@@ -39,7 +39,7 @@ def test_a_fork_of_a_fork(family: Path) -> None:
     summary, session = both(family, uuid(3))
     assert contents(session) == ["a", "A", "c", "C", "d", "D"]
     assert [one.inherited for one in session.messages] == [True] * 4 + [False] * 2
-    assert (summary.title, summary.preview, summary.message_count, summary.turn_count) == ("d", "d", 2, 1)
+    assert (summary.title, summary.preview, summary.message_count, summary.turn_count) == ("d", "d", 6, 3)
     assert (summary.kind, summary.parent_id, summary.lineage_id) == ("fork", uuid(2), None)
 
 

@@ -249,7 +249,8 @@ def test_the_ends_of_a_fork_tell_that_it_is_one(tmp_path: Path) -> None:
         found = listed(adapter(tmp_path), exact=exact)
         one = found[uuid(2)]
         assert (one.kind, one.forked_from, one.lineage_id) == ("fork", uuid(1), uuid(1))
-        assert (one.turn_count, one.message_count, one.preview) == (1, 2, "own")
+        assert one.preview == "own"
+        assert (one.turn_count, one.message_count) == (101, 202) or one.partial
         assert one.tokens is not None and one.tokens.total == 12
         assert found[uuid(1)].kind == "session"
 

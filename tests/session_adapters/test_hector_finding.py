@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from databases import open_descriptors, run_python
 from hector_store import V2_SCHEMA, Store, adapter_for, everything, get, listed, sample_adapter
 from session_adapters.base import SessionMissing
-from session_adapters.hector import HectorAdapter, ids, tally
+from session_adapters.hector import HectorAdapter, ids
+from session_adapters.hector import summary as hector_summary
 from session_adapters.hector.places import PATH_VARIABLE
 from session_adapters.model import Problem
 from session_adapters.registry import BUILT_IN, adapter_class
@@ -203,7 +204,7 @@ def test_an_id_in_two_databases_is_two_sessions(tmp_path: Path, problems: list[P
 def test_a_list_of_a_large_database_reads_only_first_prompts(
     own: Store, statements: Statements, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tally, "FULL_SIZE", 1000)
+    monkeypatch.setattr(hector_summary, "FULL_SIZE", 1000)
     for number in range(30):
         own.session(f"s{number}")
         for turn in range(5):

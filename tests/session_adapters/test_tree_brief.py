@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from session_adapters.model import Message
-from session_adapters.openclaw.rules import ClawTally
+from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.tree.brief import Brief
 from session_adapters.tree.messages import entry_seconds, entry_time
 from session_adapters.tree.records import Entry
-from session_adapters.tree.tally import Tally
+from session_adapters.tree.summary import TreeCounts
 from support import STORES
 
 TYPES = (
@@ -67,8 +67,8 @@ def told(shown: list[Message]) -> Brief:
 @given(entries)
 def test_made_up_entries(fields: dict[str, Any]) -> None:
     entry = msgspec.convert(fields, Entry)
-    for tally in (Tally(), ClawTally()):
-        assert tally.brief(entry) == told(list(tally.show(entry, "e1").messages))
+    for counts in (TreeCounts(), ClawCounts()):
+        assert counts.brief(entry) == told(list(counts.show(entry, "e1").messages))
     moment = entry_time(entry)
     seconds = entry_seconds(entry)
     assert (moment is None) == (seconds is None)
@@ -83,7 +83,7 @@ def test_entries_of_the_stores() -> None:
                 entry = msgspec.json.decode(line, type=Entry)
             except msgspec.MsgspecError:
                 continue  # damaged on purpose, or empty
-            for tally in (Tally(), ClawTally()):
-                assert tally.brief(entry) == told(list(tally.show(entry, "x").messages))
+            for counts in (TreeCounts(), ClawCounts()):
+                assert counts.brief(entry) == told(list(counts.show(entry, "x").messages))
                 seen += 1
     assert seen > 500

@@ -26,8 +26,8 @@ def said(width: int, *notes: str) -> str:
 
 
 def test_what_an_agent_says_of_a_session_is_there() -> None:
-    assert "3 turns · shared with assistant, counted there · started 10:00" in said(
-        90, "shared with assistant, counted there"
+    assert "3 turns · shared with assistant, found there · started 10:00" in said(
+        90, "shared with assistant, found there"
     )
     assert "waits for input" in said(50, "waits for input"), "however narrow: turns go first"
     assert "3 turns · started" in said(90)

@@ -44,7 +44,7 @@ from session_adapters.claude.paths import (
     printable,
 )
 from session_adapters.claude.relate import relate
-from session_adapters.claude.scan import Tally
+from session_adapters.claude.summary import ClaudeCounts
 from session_adapters.claude.texts import text_reader, texts
 from session_adapters.claude.usage import read_usage
 from session_adapters.files import Line, open_file
@@ -92,24 +92,24 @@ class ClaudeAdapter(Adapter):
         try:
             with open_file(source.path) as fd:
                 size = os.fstat(fd).st_size
-                tally = Tally(source.session_id, subagent=is_helper(source), copies=read_copies(fd, size))
+                counts = ClaudeCounts(source.session_id, subagent=is_helper(source), copies=read_copies(fd, size))
                 if exact:
-                    feed_all(fd, 0, size, tally)
+                    feed_all(fd, 0, size, counts)
                     part: Part = "whole"
                 else:
-                    part = ends(fd, size, tally, head=self.head, tail=self.tail)
+                    part = ends(fd, size, counts, head=self.head, tail=self.tail)
         except FileNotFoundError:
             return ()
         except OSError as error:
             report(_problem(source, f"cannot be read: {error.strerror or error}"))
             return ()
-        _report_damage(source, tally, report)
-        if not tally.records:
-            if not tally.damaged and size:
+        _report_damage(source, counts, report)
+        if not counts.records:
+            if not counts.damaged and size:
                 report(_problem(source, "holds no record"))
             return ()
-        main = _summary(source, tally, size, part, report)
-        return (main, *(_inline_summary(main, helper) for helper in tally.helpers.values()))
+        main = _summary(source, counts, size, part, report)
+        return (main, *(_inline_summary(main, helper) for helper in counts.helpers.values()))
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`."""
@@ -148,18 +148,18 @@ class ClaudeAdapter(Adapter):
         """See `Adapter.session`."""
         chain = _chain_of(source, session_id)
         copies = _copies_of(source, session_id)
-        tally = Tally(source.session_id, subagent=is_helper(source), copies=copies)
+        counts = ClaudeCounts(source.session_id, subagent=is_helper(source), copies=copies)
         transcript = JsonlTranscript(
-            self.name, session_id, source.path, lambda: _Counting(tally, chain, copies), page=sys.maxsize
+            self.name, session_id, source.path, lambda: _Counting(counts, chain, copies), page=sys.maxsize
         )
-        if not tally.records:
+        if not counts.records:
             reason = transcript.problems[0].reason if transcript.problems else "it holds no record"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
-        summary = _summary(source, tally, transcript.size, "whole", lambda problem: None)
+        summary = _summary(source, counts, transcript.size, "whole", lambda problem: None)
         if chain:
-            if chain not in tally.helpers:
+            if chain not in counts.helpers:
                 raise SessionMissing(f"claude session {session_id} is not in {source.path}")
-            summary = _inline_summary(summary, tally.helpers[chain])
+            summary = _inline_summary(summary, counts.helpers[chain])
         return Session(**_fields(summary), messages=tuple(transcript.messages))
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
@@ -212,20 +212,20 @@ class ClaudeAdapter(Adapter):
 class _Counting(ClaudeBuilder):
     """Makes messages and the summary of the same lines."""
 
-    def __init__(self, tally: Tally, chain: str, copies: Copies) -> None:
-        super().__init__(subagent=tally.subagent, chain=chain, copies=copies)
-        self._tally = tally
+    def __init__(self, counts: ClaudeCounts, chain: str, copies: Copies) -> None:
+        super().__init__(subagent=counts.subagent, chain=chain, copies=copies)
+        self._counts = counts
 
     def feed(self, line: Line) -> None:
         super().feed(line)
-        self._tally.feed(line)
+        self._counts.feed(line)
 
     def skip(self, line: Line) -> None:
         super().skip(line)
-        self._tally.feed(line)
+        self._counts.feed(line)
 
 
-def _summary(source: Source, tally: Tally, size: int, part: Part, report: Report) -> SessionSummary:
+def _summary(source: Source, counts: ClaudeCounts, size: int, part: Part, report: Report) -> SessionSummary:
     known: dict[str, Any] = {"size": size, "path": printable(source.path), "partial": part != "whole", "raw": {}}
     if part == "head":  # no message is near the end
         known["updated_at"] = datetime.fromtimestamp(source.modified, UTC)
@@ -234,18 +234,18 @@ def _summary(source: Source, tally: Tally, size: int, part: Part, report: Report
         facts = {"agentType": meta.agent_type, "toolUseId": meta.tool_use_id, "layout": source.layout}
         known["raw"] = {name: value for name, value in facts.items() if value}
         known["helper_title"] = meta.description or meta.agent_type or ""
-        parent = parent_folder(source) or tally.session
+        parent = parent_folder(source) or counts.session
         known |= {"kind": "subagent", "parent_id": parent, "forked_from": None}
-    elif not tally.custom_title or part != "whole":
-        tally.custom_title = custom_title(source, report) or tally.custom_title
-    return tally.summary(**known)
+    elif not counts.custom_title or part != "whole":
+        counts.custom_title = custom_title(source, report) or counts.custom_title
+    return counts.summary(**known)
 
 
 def _fields(summary: SessionSummary) -> dict[str, Any]:
     return {name: value for name, value in asdict(summary).items() if name != "unified_id"}
 
 
-def _inline_summary(main: SessionSummary, helper: Tally) -> SessionSummary:
+def _inline_summary(main: SessionSummary, helper: ClaudeCounts) -> SessionSummary:
     """That of a helper inside the file of the session `main`."""
     return helper.summary(
         kind="subagent",
@@ -279,12 +279,12 @@ def _copies_of(source: Source, session_id: str) -> Copies:
         raise SessionUnreadable(f"cannot read {source.path}: {error.strerror or error}") from error
 
 
-def _report_damage(source: Source, tally: Tally, report: Report) -> None:
-    for offset, reason in tally.damaged[:_REPORTED]:
+def _report_damage(source: Source, counts: ClaudeCounts, report: Report) -> None:
+    for offset, reason in counts.damaged[:_REPORTED]:
         report(_problem(source, reason, f"byte {offset}"))
-    more = len(tally.damaged) - _REPORTED
+    more = len(counts.damaged) - _REPORTED
     if more > 0:
-        report(_problem(source, f"{more} more damaged lines", f"after byte {tally.damaged[_REPORTED - 1][0]}"))
+        report(_problem(source, f"{more} more damaged lines", f"after byte {counts.damaged[_REPORTED - 1][0]}"))
 
 
 def _problem(source: Source, reason: str, place: str = "") -> Problem:

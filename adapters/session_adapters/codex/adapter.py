@@ -33,11 +33,12 @@ from session_adapters.codex.live import held_locks, open_rollouts
 from session_adapters.codex.rollout import Head, base_stop, identify, is_uuid, own_start
 from session_adapters.codex.splice import Base, CodexTranscript
 from session_adapters.codex.store import ARCHIVED, Names, codex_home, codex_roots, list_sources
+from session_adapters.codex.summary import summary_fields
 from session_adapters.codex.survey import Survey, survey_document, survey_rollout
-from session_adapters.codex.tally import Tally
 from session_adapters.codex.texts import prose, text_reader, texts
 from session_adapters.codex.usage import read_usage
 from session_adapters.files import lines, open_file
+from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.raw import Verbatim
 from session_adapters.searchable import Text, TextReader
@@ -84,8 +85,8 @@ class CodexAdapter(Adapter):
         return unique(chain.from_iterable(list_sources(root, report) for root in self.roots()))
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
-        """See `Adapter.summaries`. Counts and tokens are those of the session's own part: what a fork took over is
-        its parent's."""
+        """See `Adapter.summaries`. Tokens are those of the session's own part: what a fork took over is its
+        parent's. What stands in the parent's rollout alone is counted with `exact`."""
         try:
             if is_document(source.path):
                 survey = survey_document(source.path)
@@ -102,8 +103,22 @@ class CodexAdapter(Adapter):
                 report(_problem(source, "holds no session" if survey.size else "is empty"))
             return ()
         title = self._titles(report).get(survey.head.session_id, "")
-        fields = survey.tally.fields(survey.head, survey.builders, title)
-        return (_summary(fields, source, survey.size, partial=survey.partial),)
+        builds_on_another = survey.head.meta.history_base is not None
+        fold = self._with_bases(source, survey) if exact and builds_on_another else survey.fold
+        fields = summary_fields(fold, survey.head, survey.builders, title)
+        return (_summary(fields, source, survey.size, partial=survey.partial or (builds_on_another and not exact)),)
+
+    def _with_bases(self, source: Source, survey: Survey) -> SessionFold:
+        """The counts of a fork by reference, its parent's part included."""
+        fold = SessionFold()
+        try:
+            transcript = self._open(source, survey.head.session_id, sys.maxsize)[0]
+            while not transcript.complete and transcript.earlier():
+                pass
+            fold.add(transcript.messages)
+        except (SessionMissing, SessionUnreadable):
+            return survey.fold  # gone since; the next look says so
+        return fold
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`. A session that stands in `sessions` and in `archived_sessions` is one. Renaming
@@ -150,10 +165,10 @@ class CodexAdapter(Adapter):
         transcript, head = self._open(source, session_id, sys.maxsize)
         while not transcript.complete and transcript.earlier():
             pass
-        tally = Tally()
-        tally.add(transcript.messages)
+        fold = SessionFold()
+        fold.add(transcript.messages)
         title = self._titles(lambda problem: None).get(session_id, "")
-        fields = tally.fields(head, [transcript.builder], title)
+        fields = summary_fields(fold, head, [transcript.builder], title)
         size = transcript.size if isinstance(transcript, CodexTranscript) else source.size
         known = _summary(fields, source, size, partial=False)
         return Session(**_fields_of(known), messages=tuple(transcript.messages))

@@ -14,9 +14,10 @@ from session_adapters.codex.messages import CodexBuilder
 from session_adapters.codex.records import Payload
 from session_adapters.codex.rollout import Head, identify, own_start
 from session_adapters.codex.splice import TOO_LONG
-from session_adapters.codex.tally import Tally
+from session_adapters.codex.summary import spent
 from session_adapters.ends import marked_lines, read_ends
 from session_adapters.files import Line, is_whole, lines, open_file
+from session_adapters.fold import SessionFold
 from session_adapters.model import Message, ToolCall
 
 __all__ = ["Survey", "survey_document", "survey_rollout"]
@@ -52,7 +53,7 @@ class Survey:
         self.head = head
         self.size = size
         self.partial = False
-        self.tally = Tally()
+        self.fold = SessionFold()
         self.builders: list[CodexBuilder] = []
         self._messages = False
 
@@ -86,7 +87,7 @@ class Survey:
 
     def _count(self, messages: list[Message]) -> None:
         self._messages = self._messages or bool(messages)
-        self.tally.add(messages)
+        self.fold.add(messages)
 
 
 def _take(builder: CodexBuilder, line: Line) -> None:
@@ -140,7 +141,7 @@ class _Ends:
         self.survey = Survey(identify(self._first, self._path), self._size)
         self._own_from = own_start(self._first, self.survey.head) if self.survey.head.copied else 0
         self.survey.feed(self._first, own_from=self._own_from)
-        return bool(self.survey.tally.prompt)
+        return bool(self.survey.fold.own_prompt)
 
     def ended(self, new: Sequence[Line]) -> bool:
         """See `read_ends`: whether a message is there."""
@@ -159,12 +160,12 @@ class _Ends:
         """The survey of both; of the lines between them those in `middle` were read."""
         survey, first = self.survey, self.survey.builders[0]
         survey.partial = True
-        survey.tally.gap()
+        survey.fold.gap()
         if not survey.head.copied:  # it is not known whose lines they are
             between = survey.builder(0)
             for line in middle:
                 _take(between, line)
             survey.count(between)
         survey.count(self._last)
-        survey.tally.spent(self._last.total or first.total, first.baseline, survey.head)
+        spent(survey.fold, self._last.total or first.total, first.baseline, survey.head)
         return survey

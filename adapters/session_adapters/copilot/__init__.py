@@ -1,7 +1,7 @@
 """GitHub Copilot CLI (spec 004 §4.2.4; facts: stores/copilot FACTS.md).
 
 The rooms: `records` what Copilot writes, `reader` lines turned into events, `usage` whose tokens are whose, `builder`
-events turned into messages, `tally` and `survey` what a list shows, `document` the layouts of one JSON document per
+events turned into messages, `summary` and `survey` what a list shows, `document` the layouts of one JSON document per
 session, `workspace` the YAML beside a session, `store` where everything is, `relations` forks, `adapter` the whole.
 """
 

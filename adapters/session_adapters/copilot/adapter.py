@@ -34,9 +34,10 @@ from session_adapters.copilot.store import (
     live_sessions,
     rank,
 )
+from session_adapters.copilot.summary import summary_fields
 from session_adapters.copilot.survey import Survey, fork_time, survey_events
-from session_adapters.copilot.tally import Tally
 from session_adapters.copilot.workspace import Workspace, read_workspace
+from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
@@ -94,17 +95,17 @@ class CopilotAdapter(Adapter):
                 report(_problem(source, "holds no event of a session"))
             return ()
         workspace = _workspace(source, report)
-        helpers = [_helper(source, survey, agent) for agent in survey.parts if agent]
-        return (_summary(source, survey, workspace), *(one for one in helpers if one.message_count))
+        own = [agent for agent, part in survey.parts.items() if agent and part.fold.messages > part.fold.inherited]
+        return (_summary(source, survey, workspace), *(_helper(source, survey, agent) for agent in own))
 
     def _document(self, source: Source, report: Report) -> list[Any]:
         """The summary of a document, and its messages."""
         document = read_document(source.path)
         _report_damage(source, document.damaged, report, "message")
-        tally = Tally()
-        tally.add(document.messages)
+        fold = SessionFold()
+        fold.add(document.messages)
         summary = SessionSummary(
-            **tally.fields(document.title, document.created),
+            **summary_fields(fold, document.title, document.created),
             session_id=source.session_id,
             cwd=document.cwd,
             warnings=len(document.damaged),
@@ -201,10 +202,10 @@ def _summary(source: Source, survey: Survey, workspace: Workspace) -> SessionSum
         "userNamed": workspace.user_named,
         "gitRoot": context.git_root,
         "repository": context.repository or workspace.repository,
-        "compactions": survey.main.tally.compactions,
+        "compactions": survey.main.fold.compactions,
     }
     return SessionSummary(
-        **survey.main.tally.fields(workspace.name or survey.title, survey.created),
+        **summary_fields(survey.main.fold, workspace.name or survey.title, survey.created),
         session_id=source.session_id,
         cwd=context.cwd or workspace.cwd or None,
         git_branch=workspace.branch or context.branch,
@@ -230,7 +231,7 @@ def _helper(source: Source, survey: Survey, agent: str) -> SessionSummary:
     }
     title = (started.agent_display_name or started.agent_name or "") if started is not None else ""
     return SessionSummary(
-        **part.tally.fields(title, None),
+        **summary_fields(part.fold, title, None),
         session_id=helper_id(source.session_id, agent),
         kind="subagent",
         parent_id=helper_id(source.session_id, part.caller),

@@ -10,10 +10,10 @@ from datetime import datetime
 from session_adapters.copilot.builder import CopilotBuilder
 from session_adapters.copilot.reader import EventReader, Found
 from session_adapters.copilot.records import Context, HelperStarted, Noted, Reply, Resumed, Shutdown, Started, Titled
-from session_adapters.copilot.tally import Tally
 from session_adapters.copilot.usage import main_total
 from session_adapters.ends import marked_lines, read_ends
 from session_adapters.files import Line, is_whole, lines, open_file
+from session_adapters.fold import SessionFold
 from session_adapters.times import parse_time
 
 __all__ = ["Part", "Survey", "fork_time", "survey_events"]
@@ -40,7 +40,7 @@ class Part:
 
     def __init__(self, session_id: str, agent: str, began: datetime | None) -> None:
         self.builder = CopilotBuilder(session_id, agent=agent, began=began)
-        self.tally = Tally()
+        self.fold = SessionFold()
         self.started: HelperStarted | None = None
         self.caller = ""
         """The helper that started this one; empty for the session."""
@@ -98,18 +98,18 @@ class Survey:
 
     def _count(self, *, drain: bool) -> None:
         for part in self.parts.values():
-            part.tally.add(part.builder.drain() if drain else part.builder.messages)
+            part.fold.add(part.builder.drain() if drain else part.builder.messages)
 
     def begun(self, new: Sequence[Line]) -> bool:
         """See `read_ends`: feeds the lines; whether a prompt is there."""
         self.feed(new)
-        return bool(self.main.tally.preview or any(one.is_prompt for one in self.main.builder.messages))
+        return bool(self.main.fold.first_prompt or any(one.is_prompt for one in self.main.builder.messages))
 
     def gap(self) -> None:
         """Lines are left out here."""
         self.partial = True
         self._count(drain=True)
-        self.main.tally.gap()
+        self.main.fold.gap()
         self._end_run()
         self._reader = EventReader()
         self._cut = True
@@ -124,9 +124,7 @@ class Survey:
         self._count(drain=False)
         self._end_run()
         if self.partial and self._shutdown is not None and self.began is None:
-            total = main_total(self._shutdown)[0]
-            if total.total > self.main.tally.tokens.total:
-                self.main.tally.tokens = total
+            self.main.fold.at_least(main_total(self._shutdown)[0])
 
     def _take(self, found: Found) -> None:
         self.events += 1
@@ -195,7 +193,7 @@ def survey_events(path: str, session_id: str, *, head: int, tail: int, exact: bo
             ends = read_ends(fd, size, head, tail, reach=_REACH, begun=survey.begun, ended=_has_message)
             if not ends.whole:
                 survey.gap()
-                marks = _MARKS if survey.main.tally.prompt else (*_MARKS, _PROMPT)
+                marks = _MARKS if survey.main.fold.own_prompt else (*_MARKS, _PROMPT)
                 survey.feed(marked_lines(fd, *ends.gap, marks))
                 survey.gap()
             survey.feed(ends.tail)

@@ -4,7 +4,7 @@ stores/cursor FACTS.md).
 The rooms: `records` what Cursor writes and `wire` its protobuf, `prompts` what was typed out of what was sent;
 `chat` and `chat_messages` the CLI's chats, `lines` and `plain` the transcripts, `state`, `composers`, `bubbles` and
 `tabs` the editor, `editor` its databases as a whole, `tracking` what it says of transcripts, `document` the layout of
-the document; `facts` what they have in common, `tally` what a list shows, `places` where all of it is, `relations`
+the document; `facts` what they have in common, `summary` what a list shows, `places` where all of it is, `relations`
 which of several copies counts, `native` commands and processes, `adapter` the whole.
 """
 

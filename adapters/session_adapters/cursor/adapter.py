@@ -21,16 +21,16 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.cursor import places
-from session_adapters.cursor.chat import ChatReader, ChatShelf, tally_chat
+from session_adapters.cursor.chat import ChatReader, ChatShelf, count_chat
 from session_adapters.cursor.composers import ComposerReader
 from session_adapters.cursor.document import DocumentShelf, document_summaries
 from session_adapters.cursor.editor import EditorShelf, editor_summaries, has_session
 from session_adapters.cursor.facts import CursorTranscript, Facts, Reader, Shelf, linked
-from session_adapters.cursor.lines import LineBuilder, tally_lines, transcript_facts
+from session_adapters.cursor.lines import LineBuilder, count_lines, transcript_facts
 from session_adapters.cursor.native import live_sessions, resume_command
 from session_adapters.cursor.plain import PlainTranscript
 from session_adapters.cursor.relations import relate
-from session_adapters.cursor.tally import Tally
+from session_adapters.cursor.summary import CursorFold
 from session_adapters.cursor.tracking import with_tracking
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable
@@ -102,9 +102,9 @@ class CursorAdapter(Adapter):
         found: SessionSummary | None = None
 
         def read(reader: ChatReader) -> tuple[SessionSummary | None, list[Lost]]:
-            tally = tally_chat(reader, exact=exact)
+            fold = count_chat(reader, exact=exact)
             empty = reader.is_empty and not reader.lost
-            summary = tally.summary(reader.facts, scrub(source.path), size=source.size)
+            summary = fold.summary(reader.facts, scrub(source.path), size=source.size)
             return None if empty else summary, list(reader.lost)
 
         try:
@@ -226,19 +226,19 @@ def _holds(source: Source, session_id: str) -> bool:
 def _stored_session(source: Source, shelf: Shelf, session_id: str) -> Session:
     size = source.size if source.layout == places.CHAT else 0
 
-    def read(reader: Reader) -> tuple[Tally, Facts, list[Message]]:
-        tally = Tally()
+    def read(reader: Reader) -> tuple[CursorFold, Facts, list[Message]]:
+        fold = CursorFold()
         blocks: list[Message] = []
         units = reader.units()
         for at in range(0, len(units), _PAGE):
             for block in reader.read(units[at : at + _PAGE]):
-                tally.add(block)
+                fold.add(block)
                 blocks += block
-        tally.warnings = len(reader.lost)
-        return tally, _seen(reader), linked(blocks)
+        fold.warnings = len(reader.lost)
+        return fold, _seen(reader), linked(blocks)
 
     try:
-        tally, facts, messages = shelf.visit(session_id, read)
+        fold, facts, messages = shelf.visit(session_id, read)
     except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
         raise SessionMissing(f"cursor session {session_id} is not in {source.path}") from error
     except _UNREADABLE as error:
@@ -247,7 +247,7 @@ def _stored_session(source: Source, shelf: Shelf, session_id: str) -> Session:
         ) from error
     if facts.cwd is None and isinstance(shelf, EditorShelf):
         facts = facts._replace(cwd=shelf.directory(session_id))
-    return _session(tally.summary(facts, scrub(source.path), size=size), messages)
+    return _session(fold.summary(facts, scrub(source.path), size=size), messages)
 
 
 def _seen(reader: Reader) -> Facts:
@@ -277,30 +277,30 @@ def _file_session(source: Source, session_id: str) -> Session:
     if not transcript.messages:
         reason = transcript.problems[0].reason if transcript.problems else "nothing is said in it"
         raise SessionUnreadable(f"cannot read {source.path}: {reason}")
-    tally = Tally()
-    tally.add(transcript.messages)
-    tally.warnings = len(transcript.problems)
-    return _session(_file_summary(source, tally, lambda lost: None), transcript.messages)
+    fold = CursorFold()
+    fold.add(transcript.messages)
+    fold.warnings = len(transcript.problems)
+    return _session(_file_summary(source, fold, lambda lost: None), transcript.messages)
 
 
 def _transcript_summary(source: Source, note: Note, exact: bool) -> list[SessionSummary]:
     if source.layout == places.TEXT:
         messages, lost = PlainTranscript.parse(source.path)
-        tally = Tally()
-        tally.add(messages)
+        fold = CursorFold()
+        fold.add(messages)
         damaged = [Lost(*one) for one in lost]
     else:
-        tally, broken = tally_lines(source, exact=exact)
+        fold, broken = count_lines(source, exact=exact)
         damaged = [Lost(f"byte {at}", reason) for at, reason in broken]
     for one in damaged:
         note(one)
-    tally.warnings = len(damaged)
-    return [_file_summary(source, tally, note)] if tally.messages else []
+    fold.warnings = len(damaged)
+    return [_file_summary(source, fold, note)] if fold.messages else []
 
 
-def _file_summary(source: Source, tally: Tally, note: Note) -> SessionSummary:
-    facts = with_tracking(transcript_facts(source, tally), source.root, note)
-    return tally.summary(facts, scrub(source.path), size=source.size)
+def _file_summary(source: Source, fold: CursorFold, note: Note) -> SessionSummary:
+    facts = with_tracking(transcript_facts(source, fold), source.root, note)
+    return fold.summary(facts, scrub(source.path), size=source.size)
 
 
 # Pieces ------------------------------------------------------------------------------------------------------

@@ -16,14 +16,14 @@ from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE, Facts, Reader, 
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.places import log_directories, uri_path
 from session_adapters.cursor.records import CHAT_FACTS, META, ChatFacts, Meta, number, word
-from session_adapters.cursor.tally import Tally
+from session_adapters.cursor.summary import CursorFold
 from session_adapters.cursor.wire import Root, read_root
 from session_adapters.files import read_small
 from session_adapters.model import Message
 from session_adapters.sqlite import DatabaseUnreadable, read_database
 from session_adapters.sqlite_rows import as_text
 
-__all__ = ["ChatReader", "ChatShelf", "tally_chat"]
+__all__ = ["ChatReader", "ChatShelf", "count_chat"]
 
 T = TypeVar("T")
 FULL_MESSAGES = 60
@@ -218,23 +218,23 @@ class ChatShelf(Shelf):
         return read_database(self.path, lambda connection: work(ChatReader(connection, self.path, session_id)))
 
 
-def tally_chat(reader: ChatReader, *, exact: bool) -> Tally:
+def count_chat(reader: ChatReader, *, exact: bool) -> CursorFold:
     """The counts of a chat; without `exact` of a long one from its ends."""
-    tally = Tally()
+    fold = CursorFold()
     units = reader.units()
     parts: list[Sequence[Unit]] = [units]
     if not exact:
         reader.limit = ROW_LIMIT
         if len(units) > FULL_MESSAGES:
             parts = [units[:FIRST], units[-LAST:]]
-            tally.partial = True
+            fold.partial = True
     for part in parts:
         for at in range(0, len(part), _PAGE):
             for block in reader.read(part[at : at + _PAGE]):
-                tally.add(block)
-    if tally.partial:
-        tally.messages += len(units) - FIRST - LAST
-    tally.messages += reader.skipped
-    tally.partial = tally.partial or bool(reader.skipped)
-    tally.warnings = len(reader.lost)
-    return tally
+                fold.add(block)
+    if fold.partial:
+        fold.messages += len(units) - FIRST - LAST
+    fold.messages += reader.skipped
+    fold.partial = fold.partial or bool(reader.skipped)
+    fold.warnings = len(reader.lost)
+    return fold

@@ -14,10 +14,10 @@ from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.places import uri_path
 from session_adapters.cursor.records import Bubble, Composer, dig, items, number, word
 from session_adapters.cursor.state import State
-from session_adapters.cursor.tally import Tally
+from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message
 
-__all__ = ["ComposerReader", "composer_directory", "tally_composer"]
+__all__ = ["ComposerReader", "composer_directory", "count_composer"]
 
 _BUBBLES = "bubbleId:"
 _NEWEST = 40
@@ -150,23 +150,23 @@ def composer_directory(identifier: Any) -> str | None:
     return word(dig(uri, "fsPath")) or word(dig(uri, "path")) or uri_path(word(dig(uri, "external"))) or None
 
 
-def tally_composer(reader: ComposerReader, *, exact: bool) -> Tally:
+def count_composer(reader: ComposerReader, *, exact: bool) -> CursorFold:
     """The counts of a conversation; without `exact` from its first prompt and its last bubbles."""
-    tally = Tally()
+    fold = CursorFold()
     units = reader.listed()
-    tally.partial = not exact
+    fold.partial = not exact
     if exact:
         for at in range(0, len(units), _PAGE):
             for block in reader.read(units[at : at + _PAGE]):
-                tally.add(block)
+                fold.add(block)
     else:
         first = next((unit for unit in units[:-_LAST] if unit.role in ("1", "user")), None)
         few = [*([first] if first else []), *units[-_LAST:]]
         for block in reader.read(few):
-            tally.add(block)
-        tally.messages = len(units)
-        tally.turns = sum(
+            fold.add(block)
+        fold.messages = len(units)
+        fold.turns = sum(
             one.role in ("1", "user") and following.role in ("2", "ai") for one, following in pairwise(units)
         )
-    tally.warnings = len(reader.lost)
-    return tally
+    fold.warnings = len(reader.lost)
+    return fold

@@ -12,7 +12,7 @@ import msgspec
 
 from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE, Facts, Reader, Shelf, Unit, unique_ids
 from session_adapters.cursor.records import decoded, dig, items, word
-from session_adapters.cursor.tally import Tally
+from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
 from session_adapters.sqlite import DatabaseUnreadable, read_database
 from session_adapters.sqlite_rows import Record, as_float, as_int, as_text, columns
@@ -230,17 +230,17 @@ def document_summaries(path: str, size: int, note: Callable[[Lost], None], *, ex
         lost: list[Lost] = []
         for key, facts in tables.facts():
             reader = DocumentReader(tables, key, facts)
-            tally = Tally()
+            fold = CursorFold()
             units = reader.units()
             seen = units if full else [*units[:2], *units[2:][-4:]]
             for at in range(0, len(seen), _PAGE):
                 for block in reader.read(seen[at : at + _PAGE]):
-                    tally.add(block)
-            tally.messages += len(units) - len(seen)
-            tally.partial = len(seen) < len(units)
-            tally.warnings = len(reader.lost)
+                    fold.add(block)
+            fold.messages += len(units) - len(seen)
+            fold.partial = len(seen) < len(units)
+            fold.warnings = len(reader.lost)
             lost += [one for one in reader.lost if one not in lost]
-            found.append(tally.summary(facts, path))
+            found.append(fold.summary(facts, path))
         return found, lost
 
     found, lost = read_database(path, read)

@@ -11,12 +11,12 @@ import apsw
 import msgspec
 from msgspec.structs import replace
 
-from session_adapters.cursor.composers import ComposerReader, composer_directory, tally_composer
+from session_adapters.cursor.composers import ComposerReader, composer_directory, count_composer
 from session_adapters.cursor.facts import Reader, Shelf
 from session_adapters.cursor.places import uri_path, workspace_databases
 from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
 from session_adapters.cursor.state import COMPOSERS, Note, Row, State
-from session_adapters.cursor.tabs import tabs_of, tally_tab
+from session_adapters.cursor.tabs import count_tab, tabs_of
 from session_adapters.files import read_small
 from session_adapters.model import SessionSummary
 from session_adapters.sqlite import DatabaseUnreadable, read_database
@@ -72,16 +72,16 @@ def editor_summaries(
             reader = ComposerReader(state, session_id, composer, headers.get(session_id)) if composer else None
             if reader is None or reader.is_empty:
                 continue
-            tally = tally_composer(reader, exact=full and time.monotonic() < deadline)
+            fold = count_composer(reader, exact=full and time.monotonic() < deadline)
             facts = reader.facts
             if facts.cwd is None:
                 facts = facts._replace(cwd=reader.directory)
-            if reader.missing and not tally.partial:
+            if reader.missing and not fold.partial:
                 facts = facts._replace(raw={**facts.raw, "missingMessages": reader.missing})
             lost += reader.lost
-            found.append(tally.summary(facts, path))
+            found.append(fold.summary(facts, path))
         for tab in tabs_of(state, folder_of(path), keep):
-            counts = tally_tab(tab)
+            counts = count_tab(tab)
             lost += tab.lost
             found.append(counts.summary(tab.facts, path))
         return found, lost

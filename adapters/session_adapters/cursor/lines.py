@@ -15,14 +15,14 @@ from session_adapters.cursor.pieces import named, picture
 from session_adapters.cursor.places import TEXT, is_helper, logged_directory
 from session_adapters.cursor.prompts import asked
 from session_adapters.cursor.records import LINE, TranscriptLine, as_json, decoded, dig, items, word
-from session_adapters.cursor.tally import Tally
+from session_adapters.cursor.summary import CursorFold
 from session_adapters.ends import marked_lines, read_ends
 from session_adapters.files import Line, is_whole, lines, open_file
 from session_adapters.model import Message, MessageKind, Role, ToolCall
 from session_adapters.text import scrub
 from session_adapters.transcript import Builder
 
-__all__ = ["LineBuilder", "tally_lines", "transcript_facts"]
+__all__ = ["LineBuilder", "count_lines", "transcript_facts"]
 
 HEAD = TAIL = 16 << 10
 """Bytes at the beginning and the end that are read for a list."""
@@ -116,7 +116,7 @@ def _event(record: TranscriptLine) -> list[Message]:
 # Summaries ---------------------------------------------------------------------------------------------------
 
 
-def transcript_facts(source: Source, tally: Tally) -> Facts:
+def transcript_facts(source: Source, fold: CursorFold) -> Facts:
     """What the place of a transcript says of it. Where no message has a time, that of the file stands in."""
     path = Path(source.path)
     place = next((parent for parent in path.parents if parent.name == "agent-transcripts"), None)
@@ -125,29 +125,29 @@ def transcript_facts(source: Source, tally: Tally) -> Facts:
         kind="text" if source.layout == TEXT else "transcript",
         cwd=logged_directory(place.parent) if place else None,
         parent_id=scrub(path.parents[1].name) if is_helper(source) else None,
-        updated=source.modified * 1000 if tally.newest is None else None,
+        updated=source.modified * 1000 if fold.newest is None else None,
     )
 
 
-def tally_lines(source: Source, *, exact: bool) -> tuple[Tally, list[tuple[int, str]]]:
+def count_lines(source: Source, *, exact: bool) -> tuple[CursorFold, list[tuple[int, str]]]:
     """The counts, and what is damaged; without `exact` from the ends of a long file. Raises `OSError`."""
-    tally = Tally()
+    fold = CursorFold()
     damaged: list[tuple[int, str]] = []
     with open_file(source.path) as fd:
         size = os.fstat(fd).st_size
         if exact:
             for line in lines(fd, 0, size):
-                _add(tally, line, damaged)
+                _add(fold, line, damaged)
         else:
             ends = read_ends(fd, size, HEAD, TAIL)
-            tally.partial = not ends.whole
+            fold.partial = not ends.whole
             for line in (*ends.head, *marked_lines(fd, *ends.gap, _MARKS), *ends.tail):
-                _add(tally, line, damaged)
-    tally.warnings = len(damaged)
-    return tally, damaged
+                _add(fold, line, damaged)
+    fold.warnings = len(damaged)
+    return fold, damaged
 
 
-def _add(tally: Tally, line: Line, damaged: list[tuple[int, str]]) -> None:
+def _add(fold: CursorFold, line: Line, damaged: list[tuple[int, str]]) -> None:
     if not line.complete and not is_whole(line.data):
         return  # still being written
     builder = LineBuilder()
@@ -155,5 +155,5 @@ def _add(tally: Tally, line: Line, damaged: list[tuple[int, str]]) -> None:
         builder.skip(line)
     else:
         builder.feed(line)
-    tally.add(builder.messages)
+    fold.add(builder.messages)
     damaged += builder.damaged

@@ -12,10 +12,10 @@ from session_adapters.cursor.facts import Facts, Reader, Unit, unique_ids
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.records import TABS, as_json, dig, items, number, word
 from session_adapters.cursor.state import Note, State
-from session_adapters.cursor.tally import Tally
+from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message
 
-__all__ = ["TabReader", "tabs_of", "tally_tab"]
+__all__ = ["TabReader", "count_tab", "tabs_of"]
 
 _KEY = "workbench.panel.aichat.view.aichat.chatdata"
 
@@ -73,10 +73,10 @@ class TabReader(Reader):
         return found
 
 
-def tally_tab(reader: TabReader) -> Tally:
+def count_tab(reader: TabReader) -> CursorFold:
     """The counts of a tab."""
-    tally = Tally()
+    fold = CursorFold()
     for block in reader.read(reader.units()):
-        tally.add(block)
-    tally.warnings = len(reader.lost)
-    return tally
+        fold.add(block)
+    fold.warnings = len(reader.lost)
+    return fold

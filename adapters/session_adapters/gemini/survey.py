@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -12,10 +11,11 @@ from typing import Any
 from session_adapters.base import Source
 from session_adapters.ends import marked_lines, read_ends
 from session_adapters.files import Line, is_whole, lines, open_file, read_at
+from session_adapters.fold import SessionFold
 from session_adapters.gemini.builder import Facts, GeminiBuilder
 from session_adapters.gemini.document import feed_document, feed_document_ends, is_document
 from session_adapters.gemini.places import DOCUMENT, name_of, parent_id
-from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary, TokenUsage
+from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
 from session_adapters.text import one_line, scrub
 
 __all__ = ["PROBE", "Survey", "summary_of", "survey"]
@@ -102,30 +102,24 @@ def summary_of(source: Source, found: Survey, cwd: str | None) -> SessionSummary
     preview = _first_prompt(messages)
     newest = facts.newest if found.newest else datetime.fromtimestamp(source.modified, UTC)
     created = facts.started or facts.oldest or newest or EPOCH
-    models = _models(messages)
-    turns, failed = _turns(messages)
+    fold = SessionFold()
+    fold.add(messages)
     return SessionSummary(
+        **fold.fields(),
         agent="gemini",
         session_id=facts.session_id or source.session_id or name_of(source),
         title=one_line(facts.summary or preview),
         created_at=created,
         updated_at=newest or created,
-        turn_count=turns,
-        message_count=len(messages),
-        tool_call_count=sum(len(message.tool_calls) for message in messages),
-        model=models[0] if models else None,
-        models=models,
-        tokens=_tokens(messages),
         cwd=cwd or _directory(facts),
         kind=kind,
         parent_id=parent,
         preview=one_line(preview, 200),
-        error=failed,
         partial=found.partial,
         path=scrub(source.path),
         size=found.size,
         warnings=len(found.builder.damaged),
-        raw=_raw(source, facts, messages),
+        raw=_raw(source, facts, messages, fold),
     )
 
 
@@ -138,38 +132,6 @@ def _first_prompt(messages: Iterable[Message]) -> str:
 _ASKED = ("message", "command")
 
 
-def _models(messages: Iterable[Message]) -> tuple[str, ...]:
-    """Most used first, ties by the latest."""
-    used: Counter[str] = Counter()
-    latest: dict[str, int] = {}
-    for number, message in enumerate(messages):
-        if message.model:
-            used[message.model] += 1
-            latest[message.model] = number
-    return tuple(sorted(used, key=lambda model: (-used[model], -latest[model])))
-
-
-def _turns(messages: Iterable[Message]) -> tuple[int, bool]:
-    """Prompts that were answered and not taken back, and whether the last one ended in a failed call."""
-    turns, waiting, failed = 0, False, False
-    for message in messages:
-        if message.visibility == "rewound":
-            continue
-        if message.is_prompt:
-            waiting, failed = True, False
-        elif message.kind == "error":
-            failed = True
-        elif message.role == "assistant" and message.kind == "message":
-            turns, waiting, failed = turns + waiting, False, False
-    return turns, failed
-
-
-def _tokens(messages: Iterable[Message]) -> TokenUsage | None:
-    """Of all that was ever logged, each reply once."""
-    spent = {message.usage_key: message.token_usage for message in messages if message.token_usage is not None}
-    return sum(spent.values(), TokenUsage()) if spent else None
-
-
 def _directory(facts: Facts) -> str | None:
     """The first of the workspace's, which a helper's header or the description for the model names."""
     if facts.directories:
@@ -178,17 +140,16 @@ def _directory(facts: Facts) -> str | None:
     return scrub(named[1].strip()) if named else None
 
 
-def _raw(source: Source, facts: Facts, messages: Sequence[Message]) -> dict[str, Any]:
-    states = Counter(message.visibility for message in messages)
+def _raw(source: Source, facts: Facts, messages: Sequence[Message], fold: SessionFold) -> dict[str, Any]:
     found: dict[str, Any] = {
         "layout": DOCUMENT if facts.document else source.layout,
         "idIsLost": not (facts.session_id or source.session_id),
         "projectHash": facts.project_hash,
         "summary": facts.summary,
         "resumed": max(0, facts.headers - 1),
-        "rewoundMessages": states["rewound"],
-        "compactedMessages": states["compacted"],
-        "compactions": sum(message.kind == "compaction" for message in messages),
+        "rewoundMessages": fold.rewound,
+        "compactedMessages": sum(message.visibility == "compacted" for message in messages),
+        "compactions": fold.compactions,
         "directories": facts.directories,
         "safety": facts.safety,
     }

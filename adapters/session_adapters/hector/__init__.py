@@ -2,7 +2,7 @@
 
 The rooms: `records` what Hector writes, `messages` how a row becomes messages, `ids` the composite ids, `layout` what
 all generations have in common, `conversations` the tables of v0, v1 and the guide, `events` those of v2, `reader` how
-a database is asked and `postgres` how a server is, `dsn` its address, `places` where to look, `tally` what a list
+a database is asked and `postgres` how a server is, `dsn` its address, `places` where to look, `summary` what a list
 shows, `transcript` a conversation to follow, `adapter` the whole.
 """
 

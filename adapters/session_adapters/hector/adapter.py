@@ -28,7 +28,7 @@ from session_adapters.hector.memory import memory_of
 from session_adapters.hector.messages import Conversation
 from session_adapters.hector.places import Trouble, is_there, places
 from session_adapters.hector.reader import Database, File, Reader, Server
-from session_adapters.hector.tally import Tally, database_summaries, shown
+from session_adapters.hector.summary import HectorFold, database_summaries, shown
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.searchable import Text
@@ -199,14 +199,14 @@ class HectorAdapter(Adapter):
         session_id = scrub(session_id)
 
         def read(layout: Layout, facts: Facts) -> Session:
-            tally, conversation = Tally(), Conversation()
+            fold, conversation = HectorFold(), Conversation()
             for row in layout.read(facts.owner, layout.marks([facts.owner])[facts.owner]):
-                tally.warnings += bool(row.lost)
+                fold.warnings += bool(row.lost)
                 if not row.lost:
                     messages = shown(row.messages, facts)
-                    tally.add(messages, foreign=facts.counted_elsewhere)
+                    fold.add(messages)
                     conversation.take(messages)
-            fields = asdict(tally.summary(facts, source.path, session_id, partial=bool(layout.lost)))
+            fields = asdict(fold.summary(facts, source.path, session_id, partial=bool(layout.lost)))
             fields.pop("unified_id")
             return Session(**fields, messages=tuple(conversation.messages))
 

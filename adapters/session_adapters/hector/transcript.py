@@ -15,7 +15,7 @@ from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import Facts, Found, Layout, Lost, Mark
 from session_adapters.hector.messages import Conversation
 from session_adapters.hector.reader import Database, Server
-from session_adapters.hector.tally import is_prompt, shown
+from session_adapters.hector.summary import is_prompt, shown
 from session_adapters.model import Problem
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.transcript import Change, Transcript, first_difference

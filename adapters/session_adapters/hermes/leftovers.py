@@ -16,7 +16,7 @@ import msgspec
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.files import Decoder, Line, file_stamp, lines, open_file
 from session_adapters.hermes.messages import Conversation
-from session_adapters.hermes.queries import Tally
+from session_adapters.hermes.queries import RowCounts
 from session_adapters.hermes.records import MessageRow
 from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.text import one_line
@@ -134,46 +134,46 @@ def open_leftover(source: Source) -> JsonlTranscript:
 
 def leftover_summary(source: Source, *, exact: bool) -> SessionSummary:
     """What such a file says of its session. Raises `OSError`."""
-    tally = Tally()
+    counts = RowCounts()
     models: list[str] = []
     times: list[datetime] = []
     stop = source.size if exact else min(source.size, _READ_LIMIT)
     with open_file(source.path) as fd:
         for line in lines(fd, 0, stop):
             if line.too_long:
-                tally.damaged += 1
+                counts.damaged += 1
                 continue
             records, lost = _DECODER.all(line.data)
             if lost and not line.complete:  # still being written, or the limit went through it
                 continue
-            tally.damaged += lost
+            counts.damaged += lost
             for record in records:
                 if not record.role or record.role == "session_meta":
                     continue
                 row = _row(record, line.offset)
                 calls = len(record.tool_calls) if isinstance(record.tool_calls, list) else 0
-                tally.feed(row.id, row.role, 1, 0, 0, row.content.encode()[:1200], calls)
+                counts.feed(row.id, row.role, 1, 0, 0, row.content.encode()[:1200], calls)
                 times += [moment for moment in (from_epoch(row.timestamp),) if moment]
                 models += [record.model] if record.model else []
-    tally.close()
+    counts.close()
     started = _started(source.session_id) or min(times, default=None) or from_epoch(source.modified) or EPOCH
     return SessionSummary(
         agent=source.agent,
         session_id=source.session_id,
-        title=one_line(tally.preview),
+        title=one_line(counts.preview),
         created_at=started,
         updated_at=max(times, default=None) or max(started, from_epoch(source.modified) or EPOCH),
-        turn_count=tally.turns,
-        message_count=tally.messages,
+        turn_count=counts.turns,
+        message_count=counts.messages,
         model=models[-1] if models else None,
         models=tuple(dict.fromkeys(reversed(models))),
-        tool_call_count=tally.tool_calls,
+        tool_call_count=counts.tool_calls,
         profile=source.profile,
-        preview=one_line(tally.preview, PREVIEW_LENGTH),
+        preview=one_line(counts.preview, PREVIEW_LENGTH),
         partial=stop < source.size,
         path=source.path,
         size=source.size,
-        warnings=tally.damaged,
+        warnings=counts.damaged,
         raw={"layout": LAYOUT},
     )
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from session_adapters.fold import SessionFold
 from session_adapters.hermes.messages import BEGINNINGS, JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
 from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, MessageRow, SessionRow, UsageRow
 from session_adapters.sqlite import DatabaseUnreadable
@@ -60,22 +61,18 @@ class Schema(NamedTuple):
         return {"id", "session_id", "role"} <= self.messages
 
 
-class Tally:
-    """What the messages of one session add up to."""
+class RowCounts(SessionFold):
+    """What the rows of one session add up to. How many there are is asked of SQLite."""
 
     def __init__(self) -> None:
-        self.messages = 0
+        super().__init__()
         self.last: float | None = None
         self.first: float | None = None
-        self.turns = 0
-        self.tool_calls = 0
-        self.rewound = 0
         self.compacted = 0
         self.damaged = 0
         self.preview = ""
         self.prompt_id: int | None = None
         """The first prompt, while its text is still to be read because it has pictures in it."""
-        self._asked = False
         self._archived: dict[bytes, int] = {}
         self._rows = 0
 
@@ -83,8 +80,7 @@ class Tally:
         self, id_: int, role: Any, active: Any, compacted: Any, observed: Any, head: bytes | None, calls: int
     ) -> None:
         """One row, in the order of ids: `head` are the first bytes of its text, `calls` the number of its tool
-        calls, -1 where they are malformed. A turn is a prompt that was answered before the next one (checklist
-        L-15); one that the user rewound did not happen."""
+        calls, -1 where they are malformed."""
         self._rows += 1
         if calls:
             self.tool_calls += max(calls, 1)
@@ -101,11 +97,12 @@ class Tally:
         plain = not observed and head[:1] not in _SPECIAL
         if not plain and kind_of(known, head.decode("utf-8", "ignore"), bool(observed)) != "message":
             return
+        if known == "user" and self._repeated(head, visibility == "compacted"):
+            self.gap()
+        else:
+            self.step(known, messages=0)
         if known == "assistant":
-            self.turns += self._asked
-            self._asked = False
             return
-        self._asked = not self._repeated(head, visibility == "compacted")
         if not self.preview and self.prompt_id is None:
             if head.startswith(_JSON) or (len(head) >= _PREFIX and b"<memory-context>" in head):
                 self.prompt_id = id_
@@ -132,7 +129,7 @@ class Census(NamedTuple):
     """Everything that summaries are made of."""
 
     sessions: dict[str, SessionRow]
-    tallies: dict[str, Tally]
+    by_session: dict[str, RowCounts]
     usage: dict[str, list[UsageRow]]
     complete: bool
     """No part of the table of messages was lost."""
@@ -144,15 +141,15 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
     schema = Schema.of(connection)
     ids = None if session_id is None else _family(connection, schema, session_id)
     sessions = _sessions(connection, schema, ids, note)
-    tallies: dict[str, Tally] = {}
+    by_session: dict[str, RowCounts] = {}
     complete = schema.has_messages
     if not complete:
         note("table messages", "it is missing or has no columns for session, role and order")
     else:
         steps: tuple[Callable[[], None], ...] = (
-            lambda: _count(connection, schema, tallies, ids),
-            lambda: _scan(connection, schema, tallies, session_id),
-            lambda: _pictured(connection, tallies),
+            lambda: _count(connection, schema, by_session, ids),
+            lambda: _scan(connection, schema, by_session, session_id),
+            lambda: _pictured(connection, by_session),
         )
         for step in steps:
             try:
@@ -161,10 +158,10 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
                 note("table messages", f"a part of it is damaged, counts are too low ({error})")
                 complete = False
     if ids is None:
-        strays = sum(tally.messages for key, tally in tallies.items() if key not in sessions)
+        strays = sum(counts.messages for key, counts in by_session.items() if key not in sessions)
         if strays and complete:
             note("table messages", f"{strays} messages belong to no session that there is")
-    return Census(sessions, tallies, _usage(connection, schema, session_id, note), complete)
+    return Census(sessions, by_session, _usage(connection, schema, session_id, note), complete)
 
 
 def _family(connection: apsw.Connection, schema: Schema, session_id: str) -> str:
@@ -198,18 +195,20 @@ def _sessions(connection: apsw.Connection, schema: Schema, ids: str | None, note
     return found
 
 
-def _count(connection: apsw.Connection, schema: Schema, tallies: dict[str, Tally], ids: str | None) -> None:
+def _count(connection: apsw.Connection, schema: Schema, by_session: dict[str, RowCounts], ids: str | None) -> None:
     """Messages and times of every session: an index holds both, so that no message is read."""
     times = 'min("timestamp"), max("timestamp")' if "timestamp" in schema.messages else "NULL, NULL"
     query = f"SELECT CAST(session_id AS BLOB), count(*), {times} FROM messages"  # noqa: S608 - names of our own
     if ids is not None:
         query += " WHERE session_id IN (SELECT value FROM json_each(?1))"
     for key, count, first, last in connection.execute(query + " GROUP BY session_id", () if ids is None else (ids,)):
-        tally = tallies.setdefault(as_text(key) or "", Tally())
-        tally.messages, tally.first, tally.last = count, as_float(first), as_float(last)
+        counts = by_session.setdefault(as_text(key) or "", RowCounts())
+        counts.messages, counts.first, counts.last = count, as_float(first), as_float(last)
 
 
-def _scan(connection: apsw.Connection, schema: Schema, tallies: dict[str, Tally], session_id: str | None) -> None:
+def _scan(
+    connection: apsw.Connection, schema: Schema, by_session: dict[str, RowCounts], session_id: str | None
+) -> None:
     """Turns, tool calls and first prompts, from one pass over the table in the order of ids."""
     names = ("role", "active", "compacted", "observed")
     content = "CAST(content AS BLOB)" if "content" in schema.messages else "NULL"
@@ -226,7 +225,7 @@ def _scan(connection: apsw.Connection, schema: Schema, tallies: dict[str, Tally]
     # `+id` keeps SQLite from walking through the rows of all other sessions.
     one = " WHERE session_id = ?2 AND +id > ?1 ORDER BY +id"
     query += (" WHERE id > ?1 ORDER BY id" if session_id is None else one) + f" LIMIT {_SPAN}"
-    by_key: dict[bytes, Tally] = {}
+    by_key: dict[bytes, RowCounts] = {}
     after = -(1 << 62)
     number = _SPAN
     while number == _SPAN:
@@ -234,17 +233,17 @@ def _scan(connection: apsw.Connection, schema: Schema, tallies: dict[str, Tally]
         rows = connection.execute(query, (after,) if session_id is None else (after, session_id))
         for number, row in enumerate(rows, 1):  # noqa: B007 - how many there were
             after, key = row[0], row[1]
-            tally = by_key.get(key)
-            if tally is None:
-                tally = by_key[key] = tallies.setdefault(as_text(key) or "", Tally())
-            tally.feed(after, *row[2:])
-    for tally in by_key.values():
-        tally.close()
+            counts = by_key.get(key)
+            if counts is None:
+                counts = by_key[key] = by_session.setdefault(as_text(key) or "", RowCounts())
+            counts.feed(after, *row[2:])
+    for counts in by_key.values():
+        counts.close()
 
 
-def _pictured(connection: apsw.Connection, tallies: Mapping[str, Tally]) -> None:
+def _pictured(connection: apsw.Connection, by_session: Mapping[str, RowCounts]) -> None:
     """First prompts with pictures in them have to be read whole for their words."""
-    wanted = {tally.prompt_id: tally for tally in tallies.values() if tally.prompt_id is not None}
+    wanted = {counts.prompt_id: counts for counts in by_session.values() if counts.prompt_id is not None}
     if not wanted:
         return
     for id_, content in connection.execute(

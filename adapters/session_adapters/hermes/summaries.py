@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from session_adapters.hermes.lineage import Relations
-from session_adapters.hermes.queries import Census, Tally
+from session_adapters.hermes.queries import Census, RowCounts
 from session_adapters.hermes.records import SessionRow, UsageRow
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 from session_adapters.text import one_line
@@ -43,27 +43,27 @@ def summaries_of(
     census: Census, path: str, profile: str | None, session_id: str | None = None
 ) -> list[SessionSummary]:
     """A summary for each session of the census, or for that one session (none when it is not there)."""
-    last = {key: tally.last for key, tally in census.tallies.items() if tally.last is not None}
+    last = {key: counts.last for key, counts in census.by_session.items() if counts.last is not None}
     relations = Relations(census.sessions, last)
     chosen = census.sessions if session_id is None else {session_id} & census.sessions.keys()
     return [_summary(census, relations, census.sessions[key], path, profile) for key in chosen]
 
 
 def _summary(census: Census, relations: Relations, row: SessionRow, path: str, profile: str | None) -> SessionSummary:
-    tally = census.tallies.get(row.id) or Tally()
+    counts = census.by_session.get(row.id) or RowCounts()
     usage = census.usage.get(row.id, [])
     relation = relations[row.id]
     tokens = _tokens(row, usage)
     models = _models(row, usage)
-    created = from_epoch(row.started_at) or from_epoch(tally.first) or EPOCH
+    created = from_epoch(row.started_at) or from_epoch(counts.first) or EPOCH
     return SessionSummary(
         agent="hermes",
         session_id=row.id,
-        title=one_line(row.title or "") or one_line(tally.preview),
+        title=one_line(row.title or "") or one_line(counts.preview),
         created_at=created,
-        updated_at=from_epoch(tally.last) or created,
-        turn_count=tally.turns,
-        message_count=tally.messages,
+        updated_at=from_epoch(counts.last) or created,
+        turn_count=counts.turns,
+        message_count=counts.messages,
         model=models[0] if models else None,
         cost=_cost(row, usage, tokens),
         cwd=row.cwd or None,
@@ -73,18 +73,18 @@ def _summary(census: Census, relations: Relations, row: SessionRow, path: str, p
         lineage_id=relations.root(row.id),
         models=models,
         tokens=tokens,
-        tool_call_count=tally.tool_calls,
+        tool_call_count=counts.tool_calls,
         git_branch=row.git_branch or None,
         source=row.source or None,
         profile=profile,
-        preview=one_line(tally.preview, PREVIEW_LENGTH),
+        preview=one_line(counts.preview, PREVIEW_LENGTH),
         error=_is_failure(row.end_reason),
         end_reason=row.end_reason or None,
         archived=bool(row.archived),
         partial=not census.complete,
         path=path,
-        warnings=tally.damaged,
-        raw=_raw(row, tally, relations.tip(row.id)),
+        warnings=counts.damaged,
+        raw=_raw(row, counts, relations.tip(row.id)),
     )
 
 
@@ -156,12 +156,12 @@ def recorded_cost(row: SessionRow) -> tuple[float | None, bool]:
     return amount, row.cost_status != "included"
 
 
-def _raw(row: SessionRow, tally: Tally, tip: str) -> dict[str, Any]:
+def _raw(row: SessionRow, counts: RowCounts, tip: str) -> dict[str, Any]:
     raw = {name: value for name in _RAW if (value := getattr(row, name)) not in (None, "")}
     if tip != row.id:
         raw["tip"] = tip
-    if tally.rewound:
-        raw["rewound_messages"] = tally.rewound
-    if tally.compacted:
-        raw["compacted_messages"] = tally.compacted
+    if counts.rewound:
+        raw["rewound_messages"] = counts.rewound
+    if counts.compacted:
+        raw["compacted_messages"] = counts.compacted
     return raw

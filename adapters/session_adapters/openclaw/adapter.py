@@ -40,7 +40,7 @@ from session_adapters.openclaw.places import (
 )
 from session_adapters.openclaw.records import IndexEntry
 from session_adapters.openclaw.relations import related
-from session_adapters.openclaw.rules import ClawFile, ClawTally
+from session_adapters.openclaw.rules import ClawCounts, ClawFile
 from session_adapters.openclaw.shelves import DatabaseShelf, DocumentShelf, PackedShelf, RowStore
 from session_adapters.searchable import Text
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
@@ -290,7 +290,7 @@ class OpenClawAdapter(Adapter):
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: of all branches, and what events that are no messages spent."""
         state = self._state_of(source)
-        found: Iterable[tuple[SessionSummary, ClawTally]] = ()
+        found: Iterable[tuple[SessionSummary, ClawCounts]] = ()
         try:
             if source.layout == DATABASE:
                 found = _counted(source, state, session_ids)
@@ -298,8 +298,8 @@ class OpenClawAdapter(Adapter):
                 session_ids is None or any(self._is_in(source, one) for one in session_ids)
             ):
                 found = (file_session(source, state, lambda *one: None, exact=True),)
-            for summary, tally in found:
-                yield from tally.usage(summary)
+            for summary, counts in found:
+                yield from counts.usage(summary)
         except (OSError, ValueError):
             return  # `summaries` reports it
 
@@ -321,7 +321,7 @@ class OpenClawAdapter(Adapter):
 
 def _counted(
     source: Source, state: StateDir, session_ids: Collection[str] | None
-) -> Iterator[tuple[SessionSummary, ClawTally]]:
+) -> Iterator[tuple[SessionSummary, ClawCounts]]:
     """All sessions of a database, or those named, each with what was gathered of it."""
     if session_ids is None:
         yield from database_sessions(source, state, lambda *one: None, exact=True)

@@ -16,7 +16,7 @@ from session_adapters.openclaw.database import Facts, sessions_of
 from session_adapters.openclaw.events import Archive, Schema, archive_of, read_events
 from session_adapters.openclaw.index import described
 from session_adapters.openclaw.places import AGENT, DATABASE, DOCUMENT, FILE, FileName, StateDir, agent_of
-from session_adapters.openclaw.rules import ClawTally
+from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.openclaw.shelves import (
     DocumentShelf,
     PackedShelf,
@@ -53,7 +53,7 @@ class NoSession(ValueError):
 
 
 class _Counted(NamedTuple):
-    tally: ClawTally
+    counts: ClawCounts
     partial: bool
     archive: Archive | None
 
@@ -67,7 +67,7 @@ def database_summaries(
 
 def database_sessions(
     source: Source, state: StateDir, note: Note, *, exact: bool, wanted: str | None = None
-) -> Iterator[tuple[SessionSummary, ClawTally]]:
+) -> Iterator[tuple[SessionSummary, ClawCounts]]:
     """The same, each with what was gathered of it."""
 
     def facts(connection: apsw.Connection) -> tuple[list[Facts], list[tuple[str, str]]]:
@@ -83,9 +83,9 @@ def database_sessions(
         for one, counted in zip(batch, read_database(source.path, _counting(batch, full=full)), strict=True):
             if counted.archive is not None and full:
                 counted = _unpack(one, counted, source.path, note)
-            for place, reason in counted.tally.damage:
+            for place, reason in counted.counts.damage:
                 note(f"session {one.id}, {place}", reason)
-            yield _of_database(one, counted, source, state), counted.tally
+            yield _of_database(one, counted, source, state), counted.counts
 
 
 def _batches(sessions: Sequence[Facts]) -> Iterator[list[Facts]]:
@@ -110,58 +110,58 @@ def _counting(batch: Sequence[Facts], *, full: bool) -> Callable[[apsw.Connectio
 
 
 def _count(connection: apsw.Connection, schema: Schema, one: Facts, *, full: bool) -> _Counted:
-    tally = _tally(one)
+    counts = _counts_of(one)
     if not one.events:
         try:
             archive = archive_of(connection, schema, one.session_id, data=full)
         except apsw.Error as error:
-            tally.lose("archive", f"a part of it is damaged ({error})")
+            counts.lose("archive", f"a part of it is damaged ({error})")
             archive = None
-        return _Counted(tally, archive is not None, archive)
+        return _Counted(counts, archive is not None, archive)
     whole = full or one.events <= FIRST + LAST
     try:
         if whole:
             at = 0
             while rows := read_events(connection, schema, one.session_id, at, _CHUNK):
-                _feed(tally, (unpacked_event(*row) for row in rows))
+                _feed(counts, (unpacked_event(*row) for row in rows))
                 at = rows[-1][0] + 1
         else:
             first = read_events(connection, schema, one.session_id, 0, FIRST)
             last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)
-            _feed(tally, (unpacked_event(*row) for row in (*first, *last)))
+            _feed(counts, (unpacked_event(*row) for row in (*first, *last)))
     except apsw.Error as error:  # a damaged page: what was read of this one stands, the others are not touched by it
-        tally.lose("events", f"a part of them is damaged ({error})")
+        counts.lose("events", f"a part of them is damaged ({error})")
         whole = False
-    return _Counted(tally, not whole, None)
+    return _Counted(counts, not whole, None)
 
 
-def _tally(one: Facts) -> ClawTally:
-    tally = ClawTally()
-    tally.forked_at, tally.known_leaf = one.forked_at, one.leaf
-    return tally
+def _counts_of(one: Facts) -> ClawCounts:
+    counts = ClawCounts()
+    counts.forked_at, counts.known_leaf = one.forked_at, one.leaf
+    return counts
 
 
 def _unpack(one: Facts, counted: _Counted, path: str, note: Note) -> _Counted:
-    tally = _tally(one)
+    counts = _counts_of(one)
     try:
         lines = unpacked_archive(counted.archive, path) if counted.archive is not None else []
-        _feed(tally, (Row(number, line) for number, line in enumerate(lines)))
+        _feed(counts, (Row(number, line) for number, line in enumerate(lines)))
     except OSError as error:
         note(f"session {one.id}", error.strerror or str(error))
         return counted._replace(partial=False)
-    return _Counted(tally, False, counted.archive)
+    return _Counted(counts, False, counted.archive)
 
 
-def _feed(tally: ClawTally, rows: Iterable[Row], what: str = "event") -> None:
+def _feed(counts: ClawCounts, rows: Iterable[Row], what: str = "event") -> None:
     for row in rows:
         if row.reason:
-            tally.lose(f"{what} {row.number}", row.reason)
+            counts.lose(f"{what} {row.number}", row.reason)
             continue
         entries, lost = ENTRIES.all(row.data)
         if lost:
-            tally.lose(f"{what} {row.number}", f"the {what} is damaged")
+            counts.lose(f"{what} {row.number}", f"the {what} is damaged")
         for entry in entries:
-            tally.take(entry)
+            counts.take(entry)
 
 
 def _of_database(one: Facts, counted: _Counted, source: Source, state: StateDir) -> SessionSummary:
@@ -173,12 +173,12 @@ def _of_database(one: Facts, counted: _Counted, source: Source, state: StateDir)
         "events": one.events,
         "current": one.id == one.key,
     }
-    header = counted.tally.header
+    header = counted.counts.header
     if header is not None and header.parent_session:
         raw["parentSession"] = header.parent_session
     if counted.archive is not None:
         raw["packed"] = True
-    found = counted.tally.summary(
+    found = counted.counts.summary(
         AGENT,
         state.tagged(one.id),
         profile=source.profile,
@@ -220,23 +220,23 @@ def _dated(summary: SessionSummary, columns: dict[str, Any]) -> SessionSummary:
 # Files -------------------------------------------------------------------------------------------------------
 
 
-def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) -> tuple[SessionSummary, ClawTally]:
+def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) -> tuple[SessionSummary, ClawCounts]:
     """The session of a file, with what was gathered of it. Raises `OSError` and `NoSession`."""
     if source.layout == DOCUMENT:
         return _document(source, state, note)
-    tally = ClawTally()
+    counts = ClawCounts()
     whole = True
     if source.layout == FILE:
-        whole = gather(source.path, tally, exact=exact)
+        whole = gather(source.path, counts, exact=exact)
     else:
-        _feed_shelf(tally, PackedShelf(source.path))
-    if not tally.is_session:
-        raise NoSession("it holds no session that can be read" if tally.warnings else "it holds no session")
-    for place, reason in tally.damage:
+        _feed_shelf(counts, PackedShelf(source.path))
+    if not counts.is_session:
+        raise NoSession("it holds no session that can be read" if counts.warnings else "it holds no session")
+    for place, reason in counts.damage:
         note(place, reason)
     name = FileName.of(Path(source.path).name)
     why = name.why if name is not None else ""
-    header = tally.header
+    header = counts.header
     raw: dict[str, Any] = {
         "layout": source.layout,
         "sessionId": name.stem if name is not None else source.session_id,
@@ -247,7 +247,7 @@ def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) ->
         raw["version"] = header.version
         if header.parent_session:
             raw["parentSession"] = header.parent_session
-    found = tally.summary(
+    found = counts.summary(
         AGENT,
         source.session_id,
         profile=source.profile,
@@ -258,27 +258,27 @@ def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) ->
         archived=why == "deleted",
         kind="fork" if raw.get("parentSession") else "session",
     )
-    return replace(found, end_reason=why) if why else found, tally
+    return replace(found, end_reason=why) if why else found, counts
 
 
-def _feed_shelf(tally: ClawTally, shelf: Shelf) -> None:
+def _feed_shelf(counts: ClawCounts, shelf: Shelf) -> None:
     numbers = [mark[0] for mark in shelf.look().marks]
     for at in range(0, len(numbers), _CHUNK):
-        _feed(tally, shelf.rows(numbers[at], _CHUNK), shelf.place)
+        _feed(counts, shelf.rows(numbers[at], _CHUNK), shelf.place)
 
 
-def _document(source: Source, state: StateDir, note: Note) -> tuple[SessionSummary, ClawTally]:
+def _document(source: Source, state: StateDir, note: Note) -> tuple[SessionSummary, ClawCounts]:
     """A session of the document's layout (spec 004 §4.2.9)."""
-    shelf, tally = DocumentShelf(source.path), ClawTally()
-    _feed_shelf(tally, shelf)
+    shelf, counts = DocumentShelf(source.path), ClawCounts()
+    _feed_shelf(counts, shelf)
     document = shelf.document
     if document.messages is None:
         raise NoSession("it has no messages")
-    for place, reason in tally.damage:
+    for place, reason in counts.damage:
         note(place, reason)
     folder = Path(source.path).parent.name
     channel = document.channel if isinstance(document.channel, str) and document.channel else folder
-    found = tally.summary(
+    found = counts.summary(
         AGENT,
         source.session_id,
         profile=source.profile,
@@ -294,8 +294,8 @@ def _document(source: Source, state: StateDir, note: Note) -> tuple[SessionSumma
         title=one_line(document.title or "") or found.title,
         cwd=document.cwd,
         created_at=min(created, found.created_at) if found.created_at.timestamp() > 0 else created,
-        updated_at=found.updated_at if tally.tree else parse_time(document.updated_at) or created,
+        updated_at=found.updated_at if counts.tree else parse_time(document.updated_at) or created,
         model=models[0] if models else None,
         models=models,
     )
-    return found, tally
+    return found, counts

@@ -21,9 +21,9 @@ from session_adapters.tree.file import Shown, TreeFile, TreeShape
 from session_adapters.tree.messages import entry_time, text_of
 from session_adapters.tree.paths import Node
 from session_adapters.tree.records import SPOKEN, Entry
-from session_adapters.tree.tally import Tally
+from session_adapters.tree.summary import TreeCounts
 
-__all__ = ["ClawFile", "ClawShape", "ClawTally", "asked"]
+__all__ = ["ClawCounts", "ClawFile", "ClawShape", "asked"]
 
 _ENVELOPE = re.compile(r"\s*\[[^\]\n]{0,200}\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]\n]{0,60}\]\s*")
 """`[Sat 2026-11-21 08:59 UTC] `, `[Telegram dev id:4711 2026-01-10 10:00 UTC] `."""
@@ -156,15 +156,15 @@ class ClawFile(ClawShape, TreeFile):
     """A session in a JSONL file."""
 
 
-class ClawTally(ClawShape, Tally):
+class ClawCounts(ClawShape, TreeCounts):
     """What a list shows of a session."""
 
     def prompt(self, record: Entry, index: int) -> str:
-        """See `Tally.prompt`."""
+        """See `TreeCounts.prompt`."""
         return asked(super().prompt(record, index))
 
     def brief(self, entry: Entry) -> Brief:
-        """See `Tally.brief`; differs from Pi's where `show` does."""
+        """See `TreeCounts.brief`; differs from Pi's where `show` does."""
         if entry.type == "reset":
             return Brief(1, "system", "compaction")
         found = super().brief(entry)
@@ -184,7 +184,7 @@ class ClawTally(ClawShape, Tally):
         return one_line(self.first_prompt)
 
     def summary(self, agent: str, session_id: str, **more: Any) -> SessionSummary:
-        """See `Tally.summary`. A session that was rewound began with its first message, not with its header."""
+        """See `TreeCounts.summary`. A session that was rewound began with its first message, not with its header."""
         found = super().summary(agent, session_id, **more)
         header = self.header
         forked = self.forked_at is not None or (header is not None and header.parent_session)

@@ -25,8 +25,8 @@ from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.opencode.listing import database_summaries, tree_summary
 from session_adapters.opencode.native import fork_command, live_sessions, resume_command
 from session_adapters.opencode.schema import Schema, sessions_of
+from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.tables import DatabaseShelf
-from session_adapters.opencode.tally import Tally
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf, tree_sources
 from session_adapters.opencode.units import Facts, Lost, Reader, SessionGone, Shelf
@@ -196,15 +196,15 @@ class OpenCodeAdapter(Adapter):
         size = 0 if source.layout == _DATABASE else source.size
 
         def read(reader: Reader) -> Session:
-            tally = Tally()
+            fold = OpenCodeFold()
             messages: list[Message] = []
             units = reader.units()
             for at in range(0, len(units), _PAGE):
                 for block in reader.read(units[at : at + _PAGE]):
-                    tally.add(block)
+                    fold.add(block)
                     messages += block
-            tally.warnings = len(reader.lost)
-            fields = asdict(tally.summary(reader.facts, source.path, size=size))
+            fold.warnings = len(reader.lost)
+            fields = asdict(fold.summary(reader.facts, source.path, size=size))
             fields.pop("unified_id")
             return Session(**fields, messages=tuple(messages))
 

@@ -11,13 +11,13 @@ import apsw
 
 from session_adapters.model import SessionSummary
 from session_adapters.opencode.schema import sessions_of
+from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.tables import Rows
-from session_adapters.opencode.tally import Tally
 from session_adapters.opencode.trees import TreeReader
 from session_adapters.opencode.units import Facts, Lost, Unit, marked
 from session_adapters.sqlite import DatabaseUnreadable, read_database
 
-__all__ = ["database_summaries", "fill_tally", "tree_summary"]
+__all__ = ["count_session", "database_summaries", "tree_summary"]
 
 T = TypeVar("T")
 FULL_SIZE = 4 << 20
@@ -47,7 +47,7 @@ def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list
         note(one)
     full = exact or size <= FULL_SIZE
     deadline = time.monotonic() + FULL_SECONDS
-    tallies: dict[str, Tally] = {}
+    folds: dict[str, OpenCodeFold] = {}
     partial: set[str] = set()
     said: set[Lost] = set()
     for batch in _batches(sessions, _BATCH):
@@ -56,29 +56,30 @@ def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list
             found, lost_of = read_database(path, _work(batch, whole))
         except DatabaseUnreadable as error:
             note(Lost("", f"sessions could not be counted: {error}"))
-            found, lost_of, whole = {facts.id: Tally() for facts in batch}, [], False
-        tallies |= found
+            found, lost_of, whole = {facts.id: OpenCodeFold() for facts in batch}, [], False
+        folds |= found
         partial |= set() if whole else {facts.id for facts in batch}
         for owner, one in lost_of:
             partial.add(owner)
             if one.place.startswith("table ") and one not in said:
                 said.add(one)
                 note(one)
-    parents = _parents(tallies)
+    parents = _parents(folds)
     return [
-        tallies[facts.id].summary(_with_parent(facts, parents), path, partial=facts.id in partial)
-        for facts in sessions
+        folds[facts.id].summary(_with_parent(facts, parents), path, partial=facts.id in partial) for facts in sessions
     ]
 
 
-def _work(batch: Sequence[Facts], whole: bool) -> Callable[[apsw.Connection], tuple[dict[str, Tally], list[Any]]]:
-    def read(connection: apsw.Connection) -> tuple[dict[str, Tally], list[Any]]:
+def _work(
+    batch: Sequence[Facts], whole: bool
+) -> Callable[[apsw.Connection], tuple[dict[str, OpenCodeFold], list[Any]]]:
+    def read(connection: apsw.Connection) -> tuple[dict[str, OpenCodeFold], list[Any]]:
         rows = Rows(connection)
         units = rows.units(batch, parts=False)
-        found = {facts.id: Tally() for facts in batch}
+        found = {facts.id: OpenCodeFold() for facts in batch}
         if whole:
             for facts in batch:
-                fill_tally(found[facts.id], rows, units[facts.id], facts.id)
+                count_session(found[facts.id], rows, units[facts.id], facts.id)
         else:
             _glance(rows, units, found)
         return found, rows.lost
@@ -86,16 +87,16 @@ def _work(batch: Sequence[Facts], whole: bool) -> Callable[[apsw.Connection], tu
     return read
 
 
-def fill_tally(tally: Tally, rows: Rows, units: Sequence[Unit], owner: str) -> None:
+def count_session(fold: OpenCodeFold, rows: Rows, units: Sequence[Unit], owner: str) -> None:
     """Count a whole session, a page at a time."""
     for page in _batches(units, _PAGE):
         found = rows.contents(page, owner)
         for unit in page:
-            tally.add(marked(unit, found.get(unit.id, [])))
-    tally.warnings = sum(1 for of, _ in rows.lost if of == owner)
+            fold.add(marked(unit, found.get(unit.id, [])))
+    fold.warnings = sum(1 for of, _ in rows.lost if of == owner)
 
 
-def _glance(rows: Rows, units: dict[str, list[Unit]], found: dict[str, Tally]) -> None:
+def _glance(rows: Rows, units: dict[str, list[Unit]], found: dict[str, OpenCodeFold]) -> None:
     """Count messages without their parts; only the first prompt is read with them."""
     flat = [unit for some in units.values() for unit in some]
     light = rows.contents(flat, parts=False, limit=ROW_LIMIT)
@@ -111,18 +112,18 @@ def _glance(rows: Rows, units: dict[str, list[Unit]], found: dict[str, Tally]) -
 
 def tree_summary(reader: TreeReader, path: str, size: int, *, exact: bool) -> SessionSummary:
     """The session of a tree of files; without `exact` from its first and last messages."""
-    tally = Tally()
+    fold = OpenCodeFold()
     if exact:
         for page in _batches(reader.units(), _PAGE):
             for messages in reader.read(page):
-                tally.add(messages)
+                fold.add(messages)
     else:
-        _glance_at_files(reader, tally)
-    tally.warnings = len(reader.lost)
-    return tally.summary(reader.facts, path, size=size, partial=not exact)
+        _glance_at_files(reader, fold)
+    fold.warnings = len(reader.lost)
+    return fold.summary(reader.facts, path, size=size, partial=not exact)
 
 
-def _glance_at_files(reader: TreeReader, tally: Tally) -> None:
+def _glance_at_files(reader: TreeReader, fold: OpenCodeFold) -> None:
     names = reader.names()
     ends = names if len(names) <= FIRST_FILES + LAST_FILES else [*names[:FIRST_FILES], *names[-LAST_FILES:]]
     units = [unit for name in ends if (unit := reader.unit(name)) is not None]
@@ -131,26 +132,26 @@ def _glance_at_files(reader: TreeReader, tally: Tally) -> None:
         messages = reader.light(unit)
         if not asked and messages and messages[0].is_prompt:
             asked, messages = True, reader.read([unit])[0]
-        tally.add(messages)
-    tally.messages += len(names) - len(ends)
+        fold.add(messages)
+    fold.messages += len(names) - len(ends)
 
 
 # Forks -------------------------------------------------------------------------------------------------------
 
 
-def _parents(tallies: dict[str, Tally]) -> dict[str, str]:
+def _parents(folds: dict[str, OpenCodeFold]) -> dict[str, str]:
     """For each session with copied messages the one in which the last of them was said. A fork of 1.x keeps no
     other link (FACTS.md «Semantics»)."""
-    copies = {key: tally for key, tally in tallies.items() if tally.last_copied is not None}
+    copies = {key: fold for key, fold in folds.items() if fold.last_copied is not None}
     if not copies:
         return {}
-    firsts = {tally.first for tally in copies.values()}
+    firsts = {fold.first for fold in copies.values()}
     owners: dict[tuple[Any, int], str] = {}
-    for key, tally in tallies.items():
-        if tally.first in firsts:
-            for moment in tally.own_times:
-                owners.setdefault((tally.first, moment), key)
-    found = {key: owners.get((tally.first, tally.last_copied or 0)) for key, tally in copies.items()}
+    for key, fold in folds.items():
+        if fold.first in firsts:
+            for moment in fold.own_times:
+                owners.setdefault((fold.first, moment), key)
+    found = {key: owners.get((fold.first, fold.last_copied or 0)) for key, fold in copies.items()}
     return {key: parent for key, parent in found.items() if parent is not None and parent != key}
 
 

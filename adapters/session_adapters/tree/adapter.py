@@ -20,7 +20,7 @@ from session_adapters.searchable import Text
 from session_adapters.transcript import PAGE
 from session_adapters.tree.ends import gather, probe
 from session_adapters.tree.relations import relate_files
-from session_adapters.tree.tally import Tally
+from session_adapters.tree.summary import TreeCounts
 from session_adapters.tree.transcript import TreeTranscript, branched_texts
 from session_adapters.usage import Usage
 
@@ -164,18 +164,18 @@ class TreeAdapter(Adapter):
 
     def header_of(self, source: Source) -> tuple[str, str] | None:
         """(id, working directory) by the header of a session file."""
-        tally = probe(source.path) if source.layout != FOLDER else None
-        if tally is None or tally.header is None:
+        counts = probe(source.path) if source.layout != FOLDER else None
+        if counts is None or counts.header is None:
             return None
-        return tally.header.id or _stem_id(source.path), tally.header.cwd or ""
+        return counts.header.id or _stem_id(source.path), counts.header.cwd or ""
 
     @staticmethod
     def _header_id(path: str) -> str | None:
         """The id that a file's header gives; empty for a file of records without header, None for another."""
-        tally = probe(path)
-        if tally is not None and tally.header is not None:
-            return tally.header.id or _stem_id(path)
-        return "" if tally is not None and tally.is_document else None
+        counts = probe(path)
+        if counts is not None and counts.header is not None:
+            return counts.header.id or _stem_id(path)
+        return "" if counts is not None and counts.is_document else None
 
     # Summaries ---------------------------------------------------------------------------------------------
 
@@ -183,32 +183,32 @@ class TreeAdapter(Adapter):
         """See `Adapter.summaries`."""
         return [summary for summary, _ in self._counted(source, report, exact=exact)]
 
-    def _counted(self, source: Source, report: Report, *, exact: bool) -> list[tuple[SessionSummary, Tally]]:
+    def _counted(self, source: Source, report: Report, *, exact: bool) -> list[tuple[SessionSummary, TreeCounts]]:
         """The sessions in `source`, each with what was gathered of it."""
-        found: list[tuple[SessionSummary, Tally]] = []
-        document, parts, cut = Tally(), 0, False
+        found: list[tuple[SessionSummary, TreeCounts]] = []
+        document, parts, cut = TreeCounts(), 0, False
         session_id = source.session_id
         for path in self._paths(source):
-            tally = Tally()
+            counts = TreeCounts()
             try:
-                whole = gather(path, tally, exact=exact)
-                if tally.is_document:
+                whole = gather(path, counts, exact=exact)
+                if counts.is_document:
                     parts += 1
                     cut = cut or not whole
                     gather(path, document, exact=exact)
-                elif tally.is_session:
-                    found.append((self._summary(source, path, tally, partial=not whole), tally))
+                elif counts.is_session:
+                    found.append((self._summary(source, path, counts, partial=not whole), counts))
                     session_id = found[-1][0].session_id
-                elif tally.warnings:
+                elif counts.warnings:
                     self._report(report, path, "holds no session that can be read")
                     continue
-                for place, reason in tally.damage:
+                for place, reason in counts.damage:
                     self._report(report, path, reason, place, session_id)
             except OSError as error:
                 self._report(report, path, f"cannot be read: {error.strerror or error}")
         if parts:
             found.append((self._document(source, document, parts, partial=cut), document))
-        return [(self.placed(source, summary), tally) for summary, tally in found]
+        return [(self.placed(source, summary), counts) for summary, counts in found]
 
     def placed(self, source: Source, summary: SessionSummary) -> SessionSummary:
         """The summary with what the place of its file says; Pi's says nothing."""
@@ -217,14 +217,14 @@ class TreeAdapter(Adapter):
     def _report(self, report: Report, path: str, reason: str, place: str = "", session_id: str = "") -> None:
         report(Problem(agent=self.name, path=path, reason=reason, place=place, session_id=session_id))
 
-    def _summary(self, source: Source, path: str, tally: Tally, *, partial: bool) -> SessionSummary:
-        header = tally.header
+    def _summary(self, source: Source, path: str, counts: TreeCounts, *, partial: bool) -> SessionSummary:
+        header = counts.header
         raw: dict[str, object] = {"layout": "session"}
         if header is not None:
             raw["version"] = header.version if header.version is not None else 1
             if header.parent_session:
                 raw["parentSession"] = header.parent_session
-        return tally.summary(
+        return counts.summary(
             self.name,
             (header.id if header is not None else None) or _stem_id(path),
             profile=source.profile,
@@ -235,9 +235,9 @@ class TreeAdapter(Adapter):
             kind="fork" if header is not None and header.parent_session else "session",
         )
 
-    def _document(self, source: Source, tally: Tally, parts: int, *, partial: bool) -> SessionSummary:
+    def _document(self, source: Source, counts: TreeCounts, parts: int, *, partial: bool) -> SessionSummary:
         session_id = source.session_id if source.layout == FOLDER else Path(source.path).stem
-        return tally.summary(
+        return counts.summary(
             self.name,
             session_id,
             profile=source.profile,
@@ -253,10 +253,10 @@ class TreeAdapter(Adapter):
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: of all branches, and what entries that are no messages spent."""
-        for summary, tally in self._counted(source, lambda problem: None, exact=True):
+        for summary, counts in self._counted(source, lambda problem: None, exact=True):
             names = (summary.session_id, Path(summary.path).stem)
             if session_ids is None or any(name in session_ids for name in names):
-                yield from tally.usage(summary)
+                yield from counts.usage(summary)
 
     # Reading -----------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from session_adapters.ends import marked_lines, read_ends
 from session_adapters.files import Line, lines, open_file
 from session_adapters.tree.file import is_record
 from session_adapters.tree.records import ENTRIES, SHAPES
-from session_adapters.tree.tally import Tally
+from session_adapters.tree.summary import TreeCounts
 
 __all__ = ["HEAD", "REACH", "TAIL", "gather", "probe"]
 
@@ -27,22 +27,22 @@ _PROBE = 16 << 10
 """Bytes that tell whose file it is."""
 
 
-def gather(path: str, tally: Tally, *, exact: bool) -> bool:
-    """Feed a file, or its ends, to the tally; whether that was all of it. Raises `OSError`."""
+def gather(path: str, counts: TreeCounts, *, exact: bool) -> bool:
+    """Feed a file, or its ends, to the counts; whether that was all of it. Raises `OSError`."""
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
         if exact:
-            _feed(tally, lines(fd, 0, size))
+            _feed(counts, lines(fd, 0, size))
             return True
 
         def begun(new: Sequence[Line]) -> bool:
-            _feed(tally, new)
-            return bool(tally.first_prompt)
+            _feed(counts, new)
+            return bool(counts.first_prompt)
 
         ends = read_ends(fd, size, HEAD, TAIL, reach=REACH, begun=begun, ended=_has_message)
-        marks = _MARKS if tally.has_own_prompt else (*_MARKS, _PROMPT)
-        _feed(tally, marked_lines(fd, *ends.gap, marks))
-        _feed(tally, ends.tail)
+        marks = _MARKS if counts.has_own_prompt else (*_MARKS, _PROMPT)
+        _feed(counts, marked_lines(fd, *ends.gap, marks))
+        _feed(counts, ends.tail)
         return ends.whole
 
 
@@ -50,28 +50,28 @@ def _has_message(found: Iterable[Line]) -> bool:
     return any(shape.speaker for line in found if not line.too_long for shape in SHAPES.all(line.data)[0])
 
 
-def _feed(tally: Tally, found: Iterable[Line]) -> None:
+def _feed(counts: TreeCounts, found: Iterable[Line]) -> None:
     for line in found:
         if line.too_long:
-            tally.lose(f"byte {line.offset}", "the line is too long to be read")
+            counts.lose(f"byte {line.offset}", "the line is too long to be read")
             continue
         if not is_record(line):
             continue
         entries, lost = ENTRIES.all(line.data)
         if lost:
-            tally.lose(f"byte {line.offset}", "the line is damaged")
+            counts.lose(f"byte {line.offset}", "the line is damaged")
         for entry in entries:
-            tally.take(entry)
+            counts.take(entry)
 
 
-def probe(path: str) -> Tally | None:
+def probe(path: str) -> TreeCounts | None:
     """The first lines of a file; None when they cannot be read."""
-    tally = Tally()
+    counts = TreeCounts()
     try:
         with open_file(path) as fd:
-            _feed(tally, lines(fd, 0, _PROBE))
-            if tally.header is None and not tally.tree:  # the first line is longer
-                _feed(tally, islice(lines(fd), 2))
+            _feed(counts, lines(fd, 0, _PROBE))
+            if counts.header is None and not counts.tree:  # the first line is longer
+                _feed(counts, islice(lines(fd), 2))
     except OSError:
         return None
-    return tally
+    return counts

@@ -28,11 +28,12 @@ from session_adapters.claude.records import (
     user_said,
 )
 from session_adapters.files import Decoder, Line
-from session_adapters.model import EPOCH, Cost, MessageKind, SessionKind, SessionSummary, TokenUsage
+from session_adapters.fold import SessionFold
+from session_adapters.model import EPOCH, Cost, SessionKind, SessionSummary, TokenUsage
 from session_adapters.text import TITLE_LENGTH, one_line
 from session_adapters.times import parse_time
 
-__all__ = ["Tally", "timed"]
+__all__ = ["ClaudeCounts", "timed"]
 
 _PREVIEW_LENGTH = 200
 _TELLING = 12
@@ -41,12 +42,12 @@ _DECODER = Decoder(Brief)
 _PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
 
 
-class Tally:
+class ClaudeCounts:
     """Sums up lines given in file order. What it counts is what `ClaudeBuilder` makes of the same lines."""
 
     def __init__(self, session_id: str, *, subagent: bool = False, copies: Copies = NO_COPIES) -> None:
         self.session_id = session_id
-        self.helpers: dict[str, Tally] = {}
+        self.helpers: dict[str, ClaudeCounts] = {}
         """Those inside the file, by chain."""
         self._chains = Chains()
         self._copies = copies
@@ -71,8 +72,7 @@ class Tally:
         self._copied_messages: list[str] = []
         self._asked = False
         self._models: dict[str, int] = {}
-        self._messages = self._turns = self._calls = self._compactions = 0
-        self._unanswered = self._failed = False
+        self._fold = SessionFold()
         self._cost: Cost | None = None
         self._told = False
         """The last reply tells its own tokens."""
@@ -154,12 +154,12 @@ class Tally:
             if self._first_uuid is None:  # a fork that `claude -p` made starts with its own prompt
                 self._raw.setdefault("queuedAt", record.timestamp)
 
-    def _helper(self, record: Brief) -> Tally:
+    def _helper(self, record: Brief) -> ClaudeCounts:
         chain = self._chains.chain(record)
         helper = self.helpers.get(chain)
         if helper is None:
             name = helper_id(self.session_id, chain)
-            helper = self.helpers[chain] = Tally(name, subagent=True, copies=self._copies)
+            helper = self.helpers[chain] = ClaudeCounts(name, subagent=True, copies=self._copies)
         helper.records += 1
         return helper
 
@@ -219,17 +219,15 @@ class Tally:
             case "assistant":
                 self._assistant(record, place)
             case "system":
-                said = system_said(record)
-                self._messages += said is not None
-                self._compactions += said is not None and said.kind == "compaction"
-                self._note_command(said)
+                if (said := system_said(record)) is not None:
+                    self._fold.step("system", said.kind)
+                    self._note_command(said)
             case "tool_use":
-                self._messages += 1
-                self._calls += 1
+                self._fold.step("assistant")
+                self._fold.tool_calls += 1
                 self._told = False
-                self._answer("message")
             case "tool_result":
-                self._messages += 1
+                self._fold.step("tool")
             case "cost":
                 if cost := line_cost(record):
                     self._cost = add_costs(self._cost, cost)
@@ -243,18 +241,17 @@ class Tally:
             kind = block.type if isinstance(block, BriefBlock) else "text"
             results += kind == "tool_result"
             images += kind in ("image", "document")
-        self._messages += results
+        self._fold.step("tool", messages=results)
         if results == len(blocks):
             return
         said = user_said(record, block_text(blocks), results=results, images=images)
         if said is None:
             return
-        self._messages += 1
+        self._fold.step("user", said.kind)
         self._note_command(said)
         if said.kind == "message":
             self._replies.clear()
-            self._unanswered = self._asked = True
-            self._failed = False
+            self._asked = True
             if not self.first_prompt:
                 self.first_prompt = one_line(said.text, _PREVIEW_LENGTH)
             if not self._own_prompt and not self._copies.has(record):
@@ -271,7 +268,7 @@ class Tally:
         self._told = token_usage(usage) is not None
         for block in _blocks(record):
             if isinstance(block, BriefBlock) and is_call(block):
-                self._calls += 1
+                self._fold.tool_calls += 1
         if self._first_message is None and body:
             self._first_message = body.id
         if self._asked and body and body.id:
@@ -279,16 +276,9 @@ class Tally:
         if key in self._replies:
             return
         self._replies.add(key)
-        self._messages += 1
-        self._answer(assistant_kind(record, model))
+        self._fold.step("assistant", assistant_kind(record, model))
         if model and model != "<synthetic>":
             self._models[model] = self._models.pop(model, 0) + 1
-
-    def _answer(self, kind: MessageKind) -> None:
-        self._failed = kind == "error"
-        if kind == "message":
-            self._turns += self._unanswered
-            self._unanswered = False
 
     def _answered(self, message_id: str, *, copied: bool) -> None:
         """Note the first reply to a prompt. What a session added to the copy that it began with is known by the
@@ -299,8 +289,8 @@ class Tally:
         elif self._own_message is None:
             self._own_message = message_id[-_TELLING:]
 
-    def _note_command(self, said: Said | None) -> None:
-        if said is not None and said.kind == "command" and said.text.startswith("/") and not self._command:
+    def _note_command(self, said: Said) -> None:
+        if said.kind == "command" and said.text.startswith("/") and not self._command:
             self._command = one_line(said.text)
 
     def tokens(self) -> TokenUsage | None:
@@ -324,7 +314,7 @@ class Tally:
             "aiTitle": self._ai_title,
             "cwds": list(self._cwds),
             "branches": list(self._branches),
-            "compactions": self._compactions,
+            "compactions": self._fold.compactions,
             "ownReply": self._own_message if self._copied_messages else None,
             "copiedReplies": self._copied_messages,
             "inheritedTokens": copied.total if (copied := _total(self._copied_usage)) is not None else 0,
@@ -340,8 +330,8 @@ class Tally:
             "title": one_line(given or self.first_prompt or self._command, TITLE_LENGTH),
             "created_at": created,
             "updated_at": last_at or created,
-            "turn_count": self._turns,
-            "message_count": self._messages,
+            "turn_count": self._fold.turns,
+            "message_count": self._fold.messages,
             "model": models[0] if models else None,
             "cost": self._cost,
             "tags": (self._tag,) if self._tag else (),
@@ -351,11 +341,11 @@ class Tally:
             "parent_id": self._origin,
             "models": models,
             "tokens": self.tokens(),
-            "tool_call_count": self._calls,
+            "tool_call_count": self._fold.tool_calls,
             "git_branch": self._branch,
             "source": self._entrypoint,
             "preview": self._own_prompt or self.first_prompt,
-            "error": self._failed,
+            "error": self._fold.failed,
             "warnings": len(self.damaged),
             "raw": raw,
         }

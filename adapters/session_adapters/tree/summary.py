@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
+from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Cost, SessionSummary
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
@@ -18,14 +19,14 @@ from session_adapters.tree.messages import entry_seconds, entry_time, tokens, us
 from session_adapters.tree.records import Entry, UsageRecord
 from session_adapters.usage import Usage, call_of, summed
 
-__all__ = ["Tally"]
+__all__ = ["TreeCounts"]
 
 
 _REPORTED = 10
 """Damaged places of one file that are reported one by one."""
 
 
-class Tally(TreeShape):
+class TreeCounts(TreeShape):
     """Counts over all branches for tokens, cost and models (every call was paid for), over the active branch for
     messages and turns."""
 
@@ -211,7 +212,9 @@ class Tally(TreeShape):
         newest, own = from_epoch(self._any), self._own_prompts
         shown = own if more.get("partial") else path  # where the middle is missing no branch reaches its beginning
         created = started or self.first_time or newest or EPOCH
-        answers = [part for part in parts if part.role == "assistant"]
+        fold = SessionFold()
+        for part in parts:
+            fold.step(part.role, part.kind, messages=part.messages)
         return SessionSummary(
             agent=agent,
             session_id=session_id,
@@ -219,28 +222,17 @@ class Tally(TreeShape):
             preview=next((own[index] for index in shown if index in own), "") or one_line(self.first_prompt, 200),
             created_at=created,
             updated_at=from_epoch(self._newest) or newest or created,
-            turn_count=_turns(parts),
-            message_count=sum(part.messages for part in parts),
+            turn_count=fold.turns,
+            message_count=fold.messages,
             tool_call_count=sum(part.calls for part in parts),
             model=models[0] if models else None,
             models=tuple(models),
             tokens=used if used.total else None,
             cost=None if paid is None else Cost.of(used, paid),
             cwd=header.cwd if header is not None else None,
-            error=bool(answers) and answers[-1].kind == "error",
+            error=fold.failed,
             end_reason=self.exit_reason,
             warnings=self.warnings,
             raw=raw,
             **more,
         )
-
-
-def _turns(parts: list[Brief]) -> int:
-    """Prompts that got at least one answer before the next prompt (checklist L-15)."""
-    turns, waiting = 0, False
-    for part in parts:
-        if part.is_prompt:
-            waiting = True
-        elif waiting and part.role == "assistant":
-            turns, waiting = turns + 1, False
-    return turns

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
 from msgspec.structs import replace
 
+from session_adapters.fold import SessionFold
 from session_adapters.hector.detect import layout_of
 from session_adapters.hector.layout import Facts, Layout, Lost, Mark
 from session_adapters.hector.messages import role_of
@@ -17,7 +17,7 @@ from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.sqlite import DatabaseUnreadable
 from session_adapters.text import one_line
 
-__all__ = ["FULL_SIZE", "Tally", "database_summaries", "shown"]
+__all__ = ["FULL_SIZE", "HectorFold", "database_summaries", "shown"]
 
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once, of a larger one only what is no text, and the first prompts."""
@@ -27,93 +27,55 @@ _PROMPT = 4000
 _WAITS = "Waits for input"
 
 
-class Tally:
-    """Counts over a session's own messages. What is counted with another session of the same id only gives a title
-    here."""
+class HectorFold(SessionFold):
+    """Counts over the rows of a session. Those that are counted in another session of the same id too are copies."""
 
     def __init__(self) -> None:
-        self.messages = 0
-        self.turns = 0
-        self.calls = 0
-        self.checkpoints = 0
-        self.interrupted = 0
-        self.errors = 0
-        self.foreign = 0
+        super().__init__()
         self.rows = 0
+        self.errors = 0
+        self.interrupted = 0
         self.warnings = 0
-        self.failed = False
         self.waits = False
-        self.prompt = ""
-        self.first: datetime | None = None
-        self.newest: datetime | None = None
-        self._asked = False
+        """The last thing that Hector noted is that it waits for input."""
 
-    def add(self, messages: Iterable[Message], *, foreign: bool = False) -> None:
+    def add(self, messages: Iterable[Message]) -> None:
         """Take in the messages of the next row."""
+        some = list(messages)
+        super().add(some)
         self.rows += 1
-        for message in messages:
-            self._note_time(message.timestamp)
-            if message.is_prompt:
-                self.prompt = self.prompt or message.content[:_PROMPT]
-            if foreign:
-                self.foreign += 1
-            else:
-                self._own(message)
+        for message in some:
+            self.errors += message.kind == "error"
+            self.interrupted += message.kind == "notice" and message.content == "Interrupted"
+            self.waits = message.kind == "notice" and message.content.startswith(_WAITS)
 
-    def _own(self, message: Message) -> None:
-        self.messages += 1
-        self.calls += len(message.tool_calls)
-        self.checkpoints += message.kind == "compaction"
-        self.errors += message.kind == "error"
-        self.failed = message.kind == "error"
-        self.interrupted += message.kind == "notice" and message.content == "Interrupted"
-        self.waits = message.kind == "notice" and message.content.startswith(_WAITS)
-        if message.is_prompt:
-            self._asked = True
-        elif message.role == "assistant" and message.kind == "message":
-            self.turns += self._asked
-            self._asked = False
-
-    def glance(self, marks: Sequence[Mark], reader: Reader, *, foreign: bool) -> Mark | None:
+    def glance(self, marks: Sequence[Mark], reader: Reader, *, shared: bool) -> Mark | None:
         """Count rows by who speaks; the row of the first prompt."""
         prompt: Mark | None = None
         for mark in marks:
+            asks = is_prompt(mark)
+            role = role_of(mark.role)
             self.rows += 1
-            self.foreign += foreign
-            self.messages += not foreign
-            self._note_time(moment(mark.time, reader.zone))
-            if is_prompt(mark):
-                prompt = prompt or mark
-                self._asked = True
-            elif role_of(mark.role) == "assistant" and not foreign:
-                self.turns += self._asked
-                self._asked = False
+            self.inherited += shared
+            self.step(role, "message" if asks or role == "assistant" else "notice")
+            if (when := moment(mark.time, reader.zone)) is not None:
+                self.note_time(when)
+            prompt = prompt or (mark if asks else None)
         return prompt
-
-    def _note_time(self, moment: datetime | None) -> None:
-        if moment is None:
-            return
-        if self.first is None or moment < self.first:
-            self.first = moment
-        if self.newest is None or moment > self.newest:
-            self.newest = moment
 
     def summary(self, facts: Facts, path: str, session_id: str, *, partial: bool = False) -> SessionSummary:
         """The summary."""
-        created = facts.created or self.first or facts.updated or EPOCH
+        created = facts.created or self.oldest or facts.updated or EPOCH
         return SessionSummary(
+            **self.fields(),
             agent="hector",
             session_id=session_id,
-            title=one_line(self.prompt),
-            preview=one_line(self.prompt, 200),
+            title=one_line(self.first_prompt),
+            preview=one_line(self.first_prompt, 200),
             created_at=created,
             updated_at=max(created, self.newest or facts.updated or created),
-            turn_count=self.turns,
-            message_count=self.messages,
-            tool_call_count=self.calls,
             cwd=_working_directory(path),
             source=facts.source or None,
-            error=self.failed,
             partial=partial,
             path=path,
             warnings=self.warnings + bool(facts.damaged),
@@ -124,7 +86,7 @@ class Tally:
     def _notes(self, facts: Facts) -> Iterator[str]:
         others = ", ".join(name or "no agent" for name in facts.raw.get("sharedWith", ()))
         if others:
-            yield f"shared with {others}" + (", counted there" if facts.counted_elsewhere else "")
+            yield f"shared with {others}" + (", found there" if facts.counted_elsewhere else "")
         if facts.raw.get("orphaned"):
             yield "deleted, its messages remain"
         if tools := facts.raw.get("waitsForApproval"):
@@ -136,11 +98,11 @@ class Tally:
     def _raw(self, facts: Facts) -> dict[str, Any]:
         more = {
             "rows": self.rows,
-            "checkpoints": self.checkpoints,
+            "checkpoints": self.compactions,
             "errors": self.errors,
             "interrupted": self.interrupted,
             "waitsForInput": self.waits,
-            "sharedMessages": self.foreign,
+            "sharedMessages": self.inherited,
         }
         return {"layout": facts.layout, **facts.raw, **{name: value for name, value in more.items() if value}}
 
@@ -182,7 +144,7 @@ def database_summaries(
         note(one)
     full = exact or size <= FULL_SIZE or not has_roles
     said: set[Lost] = set()
-    tallies: dict[str, Tally] = {}
+    folds: dict[str, HectorFold] = {}
     partial: set[str] = set()
     for batch in _batches(sessions):
         complete = full
@@ -190,7 +152,7 @@ def database_summaries(
             found, lost = database.read(_work(batch, full=full))
         except DatabaseUnreadable as error:
             found, lost = (
-                {facts.id: Tally() for facts in batch},
+                {facts.id: HectorFold() for facts in batch},
                 [Lost("", f"sessions could not be counted: {error}")],
             )
         for one in lost:
@@ -198,10 +160,10 @@ def database_summaries(
             if one not in said:
                 said.add(one)
                 note(one)
-        tallies |= found
+        folds |= found
         partial |= set() if complete else {facts.id for facts in batch}
     return [
-        tallies[facts.id].summary(facts, database.path, named(facts.id), partial=facts.id in partial)
+        folds[facts.id].summary(facts, database.path, named(facts.id), partial=facts.id in partial)
         for facts in sessions
     ]
 
@@ -211,11 +173,11 @@ def _batches(sessions: Sequence[Facts]) -> Iterator[Sequence[Facts]]:
         yield sessions[at : at + _BATCH]
 
 
-def _work(batch: Sequence[Facts], *, full: bool) -> Callable[[Reader], tuple[dict[str, Tally], list[Lost]]]:
-    def read(reader: Reader) -> tuple[dict[str, Tally], list[Lost]]:
+def _work(batch: Sequence[Facts], *, full: bool) -> Callable[[Reader], tuple[dict[str, HectorFold], list[Lost]]]:
+    def read(reader: Reader) -> tuple[dict[str, HectorFold], list[Lost]]:
         layout = layout_of(reader)
         marks = layout.marks(list(dict.fromkeys(facts.owner for facts in batch)))
-        found = {facts.id: Tally() for facts in batch}
+        found = {facts.id: HectorFold() for facts in batch}
         for facts in batch:
             if full:
                 fill(found[facts.id], layout, facts, marks[facts.owner])
@@ -226,18 +188,18 @@ def _work(batch: Sequence[Facts], *, full: bool) -> Callable[[Reader], tuple[dic
     return read
 
 
-def fill(tally: Tally, layout: Layout, facts: Facts, marks: Sequence[Mark]) -> None:
+def fill(fold: HectorFold, layout: Layout, facts: Facts, marks: Sequence[Mark]) -> None:
     """Count a whole session."""
     for row in layout.read(facts.owner, marks):
         if row.lost:
-            tally.warnings += 1
+            fold.warnings += 1
         else:
-            tally.add(row.messages, foreign=facts.counted_elsewhere)
+            fold.add(shown(row.messages, facts))
 
 
-def _glance(tally: Tally, layout: Layout, facts: Facts, marks: Sequence[Mark]) -> None:
-    prompt = tally.glance(marks, layout.reader, foreign=facts.counted_elsewhere)
+def _glance(fold: HectorFold, layout: Layout, facts: Facts, marks: Sequence[Mark]) -> None:
+    prompt = fold.glance(marks, layout.reader, shared=facts.counted_elsewhere)
     if prompt is not None and prompt.size <= FULL_SIZE:
         for row in layout.read(facts.owner, [prompt]):
             said = [one for one in row.messages if one.is_prompt]
-            tally.prompt = said[0].content[:_PROMPT] if said else ""
+            fold.first_prompt = said[0].content[:_PROMPT] if said else ""

@@ -1,0 +1,161 @@
+"""What the messages of a session add up to, by one rule for every agent."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from session_adapters.model import Message, MessageKind, Role, TokenUsage, Visibility
+
+__all__ = ["SessionFold"]
+
+_START = 4000
+"""Characters of a prompt that are kept."""
+
+
+class SessionFold:
+    """Takes in messages in the order of the conversation and keeps counts alone.
+
+    - A *message* is whatever a transcript shows, copies from a parent and what was rewound included.
+    - A *prompt* is what the human said to the model (`Message.is_prompt`): no command, no notice.
+    - An *answer* is a message of the model, with or without text. An error is none.
+    - A *turn* is a prompt that got an answer before the next prompt (checklist L-15).
+    - A session *failed* if an error came after its last prompt and no answer after that error. Notices, commands and
+      results of tools change nothing.
+    - What was rewound makes no turn and no failure.
+    - Tokens and dollars count once for each call, by its key. Those that were copied from a parent are kept apart:
+      the parent has them too. For the same reason models of copies come last.
+    """
+
+    def __init__(self) -> None:
+        self.messages = 0
+        self.turns = 0
+        self.tool_calls = 0
+        self.compactions = 0
+        self.rewound = 0
+        self.inherited = 0
+        """Messages copied from a parent."""
+        self.failed = False
+        self.first_prompt = ""
+        """Its beginning."""
+        self.own_prompt = ""
+        """Beginning of the first prompt that was not copied from a parent."""
+        self.oldest: datetime | None = None
+        self.newest: datetime | None = None
+        self._unanswered = False
+        self._models: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
+        self._latest: dict[str, int] = {}
+        self._calls: tuple[dict[str, TokenUsage], dict[str, TokenUsage]] = ({}, {})
+        self._usd: tuple[dict[str, float], dict[str, float]] = ({}, {})
+        self._total = TokenUsage()
+
+    def step(
+        self, role: Role, kind: MessageKind = "message", *, visibility: Visibility = "live", messages: int = 1
+    ) -> None:
+        """Count what a reader of single columns knows of the next messages, of which there may be several alike."""
+        self.messages += messages
+        self.compactions += kind == "compaction"
+        if visibility == "rewound":
+            self.rewound += messages
+        elif kind == "error":
+            self.failed = True
+        elif kind == "message" and role == "user":
+            self._unanswered, self.failed = True, False
+        elif kind == "message" and role == "assistant":
+            self.turns += self._unanswered
+            self._unanswered = self.failed = False
+
+    def add(self, messages: Iterable[Message]) -> None:
+        """Take in the next messages."""
+        for message in messages:
+            self.step(message.role, message.kind, visibility=message.visibility)
+            self.inherited += message.inherited
+            self.tool_calls += len(message.tool_calls)
+            if message.is_prompt and message.visibility != "rewound":
+                self._note_prompt(message)
+            if message.timestamp is not None:
+                self.note_time(message.timestamp)
+            if message.model and message.role == "assistant":
+                self._models[message.inherited][message.model] += 1
+                self._latest[message.model] = self.messages
+            self._note_usage(message)
+
+    def gap(self) -> None:
+        """Messages are left out here: what comes next may answer another prompt."""
+        self._unanswered = False
+
+    def note_time(self, moment: datetime) -> None:
+        """Something was said then."""
+        self.oldest = moment if self.oldest is None else min(self.oldest, moment)
+        self.newest = moment if self.newest is None else max(self.newest, moment)
+
+    def _note_prompt(self, message: Message) -> None:
+        self.first_prompt = self.first_prompt or message.content[:_START]
+        if not message.inherited:
+            self.own_prompt = self.own_prompt or message.content[:_START]
+
+    def _note_usage(self, message: Message) -> None:
+        if message.token_usage is None and message.cost is None:
+            return
+        key = message.usage_key or f"#{self.messages}"
+        if message.token_usage is not None:
+            self._calls[message.inherited][key] = message.token_usage
+        if message.cost is not None:
+            self._usd[message.inherited][key] = message.cost.total_usd
+
+    def at_least(self, total: TokenUsage) -> None:
+        """The agent's own sum, which stands for calls that were not read."""
+        self._total = max(self._total, total, key=lambda tokens: tokens.total)
+
+    @property
+    def prompt(self) -> str:
+        """Beginning of the first prompt of the session's own, a parent's if there is no other."""
+        return self.own_prompt or self.first_prompt
+
+    @property
+    def tokens(self) -> TokenUsage:
+        """Of the session's own calls."""
+        return max(sum(self._calls[0].values(), TokenUsage()), self._total, key=lambda tokens: tokens.total)
+
+    @property
+    def usd(self) -> float:
+        """Dollars that were recorded with the session's own calls."""
+        return sum(self._usd[0].values())
+
+    @property
+    def inherited_tokens(self) -> TokenUsage:
+        """Of the calls that were copied from a parent."""
+        return sum(self._calls[1].values(), TokenUsage())
+
+    @property
+    def inherited_usd(self) -> float:
+        """Dollars that were recorded with the calls that were copied from a parent."""
+        return sum(self._usd[1].values())
+
+    @property
+    def own_models(self) -> tuple[str, ...]:
+        """Those of the session's own messages, most used first, ties by the latest."""
+        return self._ranked(self._models[0])
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """`own_models`, then those of copies."""
+        return tuple(dict.fromkeys((*self.own_models, *self._ranked(self._models[1]))))
+
+    def _ranked(self, used: Counter[str]) -> tuple[str, ...]:
+        return tuple(sorted(used, key=lambda name: (-used[name], -self._latest[name])))
+
+    def fields(self) -> dict[str, Any]:
+        """The fields of a `SessionSummary` that messages decide for every agent."""
+        models, tokens = self.models, self.tokens
+        return {
+            "turn_count": self.turns,
+            "message_count": self.messages,
+            "tool_call_count": self.tool_calls,
+            "model": models[0] if models else None,
+            "models": models,
+            "tokens": tokens if tokens.total else None,
+            "error": self.failed,
+        }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,8 @@ from hermes_tui.display import safe
 from hermes_tui.themes import NO_COLOUR_THEME, THEMES
 
 if TYPE_CHECKING:
+    from textual.screen import Screen
+
     from hermes_tui.clock import Clock
     from hermes_tui.config import Config
     from hermes_tui.lane_watch import LaneWatch
@@ -26,6 +27,7 @@ class AppActions:
 
     if TYPE_CHECKING:
         screen: Any
+        screen_stack: Any
         push_screen: Any
         notify: Any
         clear_notifications: Any
@@ -34,10 +36,8 @@ class AppActions:
         config: Config
         clock: Clock
         no_colour: bool
-        user_keymap: Mapping[str, str]
         watch_thread: Watch
         lane_watch: LaneWatch
-        _keymap_errors: list[str]
 
         @property
         def main(self) -> MainScreen:
@@ -47,20 +47,22 @@ class AppActions:
     def action_help(self) -> None:
         """The keys of where one is; once more, back there."""
         from hermes_tui.screens.help import HelpScreen
+        from hermes_tui.widgets.hints import keys_here
 
-        if self.screen is self.main:
-            labels = self.manager.saved_labels.values()
-            agents = [(safe(one.badge), safe(one.label)) for one in labels]
-            self.push_screen(HelpScreen(self.screen.contexts, self._used_keymap, agents))
-        elif isinstance(self.screen, HelpScreen):
+        if isinstance(self.screen, HelpScreen):
             self.screen.action_close()
-        else:
-            contexts = getattr(self.screen, "contexts", ("page", "app"))
-            self.push_screen(HelpScreen(contexts, self._used_keymap))
+            return
+        labels = self.manager.saved_labels.values() if self.screen is self.main else ()
+        self.push_screen(HelpScreen(keys_here(self.screen), [(safe(one.badge), safe(one.label)) for one in labels]))
 
-    @property
-    def _used_keymap(self) -> Mapping[str, str]:
-        return {} if self._keymap_errors else self.user_keymap
+    def _is_back_at(self, kind: type[Screen[Any]]) -> bool:
+        """Whether a screen of this kind was open already: what stands above it is left, so that going to and fro
+        piles up nothing."""
+        if not any(isinstance(one, kind) for one in self.screen_stack):
+            return False
+        while not isinstance(self.screen, kind):
+            self.screen.dismiss(None)
+        return True
 
     def action_command_palette(self) -> None:
         """Everything that can be done here, by name."""
@@ -78,7 +80,7 @@ class AppActions:
             self.notify("No problems: everything that was found could be read.", markup=False)
         elif isinstance(self.screen, ProblemsScreen):
             self.notify("These are the problems.", markup=False)
-        else:
+        elif not self._is_back_at(ProblemsScreen):
             labels = {name: label.label for name, label in self.manager.labels.items()}
             self.push_screen(ProblemsScreen(problems, labels))
 
@@ -92,6 +94,8 @@ class AppActions:
 
         if isinstance(self.screen, CostScreen):
             self.notify("These are the costs.", markup=False)
+            return
+        if self._is_back_at(CostScreen):
             return
         labels = {name: label.label for name, label in self.manager.saved_labels.items()}
 
@@ -116,6 +120,8 @@ class AppActions:
 
         if isinstance(self.screen, LanesScreen):
             self.notify("These are the lanes.", markup=False)
+            return
+        if self._is_back_at(LanesScreen):
             return
         screen = LanesScreen(self.clock, read_only=self.config.read_only)
         screen.news = self.main.lanes

@@ -30,7 +30,7 @@ _HEADINGS: Mapping[Kind, str] = {
     "agent": "By agent, all time",
     "model": "By model, all time",
     "project": "By project, all time",
-    "session": "Dearest sessions of all time, helpers included",
+    "session": "Dearest conversations of all time, helpers included",
 }
 
 
@@ -38,8 +38,6 @@ class CostScreen(DismissOnce[Rank | None]):
     """Dismissed with the rank whose sessions are wanted, or without one."""
 
     AUTO_FOCUS = "CostList"
-    contexts = ("cost", "app")
-    """Contexts of the keys that work here."""
     VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012  (as Screen declares it)
 
     def __init__(

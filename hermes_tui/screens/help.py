@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
-from hermes_tui.keymap import CONTEXTS, all_keys, key_label
+from hermes_tui.keymap import CONTEXTS, Key, key_label
 from hermes_tui.screens.page import PageScreen
 from hermes_tui.widgets.hints import Hints, hints_of
 from hermes_tui.widgets.page import Block
@@ -24,19 +25,12 @@ _WORDS = (
 """How a query is written, and what that asks for."""
 
 
-def help_blocks(contexts: tuple[str, ...], keymap: Mapping[str, str]) -> list[Block]:
-    """The keys of `contexts`, innermost first; `keymap` has the user's own."""
+def help_blocks(keys: Sequence[Key]) -> list[Block]:
+    """The keys of `keys_here`, under the names of their contexts."""
     blocks: list[Block] = []
-    keys = all_keys()
-    for context in contexts:
-        here = [key for key in keys if key.context == context]
-        if not here:
-            continue
+    for context, here in groupby(keys, key=lambda key: key.context):
         blocks += [Block(), Block(CONTEXTS[context], style="heading")]
-        blocks += [
-            Block(key.description, label=key_label(keymap.get(key.id, key.keys)), indent=1, column=_COLUMN)
-            for key in here
-        ]
+        blocks += [Block(key.description, label=key_label(key.keys), indent=1, column=_COLUMN) for key in here]
         if context == "search":
             blocks += search_language()
     return blocks
@@ -63,10 +57,8 @@ def legend(agents: Iterable[tuple[str, str]]) -> list[Block]:
 class HelpScreen(PageScreen):
     """The keys of the place that it was called from, and the marks of the list."""
 
-    def __init__(
-        self, contexts: tuple[str, ...], keymap: Mapping[str, str], agents: Iterable[tuple[str, str]] = ()
-    ) -> None:
-        super().__init__("Keys", [*help_blocks(contexts, keymap), *legend(agents)])
+    def __init__(self, keys: Sequence[Key], agents: Iterable[tuple[str, str]] = ()) -> None:
+        super().__init__("Keys", [*help_blocks(keys), *legend(agents)])
 
     def _show_hints(self) -> None:
         """Without the key that one has just pressed."""

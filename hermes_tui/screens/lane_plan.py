@@ -37,8 +37,6 @@ class PlanScreen(AgreementScreen["Plan"]):
     """Gives the plan that was agreed to; None when it was not."""
 
     BINDINGS = bindings("plan")
-    contexts = ("plan", "page")
-    """Contexts of the keys that work here."""
 
     def __init__(self, make: Callable[[bool], Plan], heading: str, home: Path | None = None) -> None:
         """`make` gives the plan, called in a thread; its argument: also against Hermes' own rules. It raises

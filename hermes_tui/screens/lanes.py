@@ -51,11 +51,6 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
         """What is shown; None before the first look."""
         self._doing: dict[tuple[str, str], Doing] = {}
 
-    @property
-    def contexts(self) -> tuple[str, ...]:
-        """Contexts of the keys that work here."""
-        return ("lanes", "app") if self._read_only else ("lanes", "operations", "app")
-
     def compose(self) -> ComposeResult:
         """Title, table, what is known of the lane, hints."""
         yield Line(id="title")
@@ -72,8 +67,13 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
 
     def _show_hints(self) -> None:
         many = self.news is None or len(self.news.board.profiles) > 1
-        needless = (*(_OPERATIONS if self._read_only else ()), *(() if many else _PROFILES))
+        needless = ("app.lanes", *self.unlisted, *(() if many else _PROFILES))
         self.query_one(Hints).show_hints(hints_of(self, without=needless))
+
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """Ids of keys that do nothing here but say so."""
+        return _OPERATIONS if self._read_only else ()
 
     def on_screen_resume(self) -> None:
         """The keys of the screen above were others."""

@@ -181,15 +181,6 @@ class MainScreen(
         return self.focused is not None and self.pane in self.focused.ancestors_with_self
 
     @property
-    def contexts(self) -> tuple[str, ...]:
-        """Contexts of the keys that work now, innermost first."""
-        if self.focused is self.box:
-            return ("search", "app")
-        if self.focused is self.empty:
-            return ("page", "main", "app")
-        return ("transcript" if self.is_reading else "list", "main", "app")
-
-    @property
     def can_go_back(self) -> bool:
         """The transcript has the keys, or not all sessions are listed."""
         return self.is_reading or self.sessions.is_filtered

@@ -64,7 +64,6 @@ class SearchMenu(MenuScreen):
     what was saved or removed by mistake is undone on the spot."""
 
     BINDINGS = bindings("searches")
-    contexts = ("searches", "menu")
 
     def __init__(self, offers: Offers, store: Saved) -> None:
         """There must be something to choose."""

@@ -120,7 +120,6 @@ class SessionPicker(Dialog["SessionSummary | None"]):
 
     AUTO_FOCUS = "Input"
     BINDINGS = bindings("picker")
-    contexts = ("picker",)
 
     def __init__(self, heading: str, candidates: Sequence[Candidate], now: datetime) -> None:
         super().__init__()

@@ -40,8 +40,6 @@ class StartScreen(AgreementScreen[Agreed]):
     """Gives what was agreed to; None when nothing was."""
 
     BINDINGS = bindings("start")
-    contexts = ("start", "page")
-    """Contexts of the keys that work here."""
 
     def __init__(
         self,

@@ -26,7 +26,6 @@ class WindowScreen(Dialog[Window | None]):
 
     AUTO_FOCUS = "Input"
     BINDINGS = bindings("menu")
-    contexts = ("menu",)
 
     def __init__(self, text: str) -> None:
         """`text` stands there at first."""

@@ -8,11 +8,11 @@ from typing import Any
 from textual.screen import Screen
 from textual.strip import Strip
 
-from hermes_tui.keymap import KEYS, key_label
+from hermes_tui.keymap import KEYS, Key, all_keys, key_label
 from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.line import Line, Part
 
-__all__ = ["OF_SEARCHES", "Hints", "hints_of"]
+__all__ = ["OF_SEARCHES", "Hints", "hints_of", "keys_here"]
 
 OF_SEARCHES = ("transcript.next_match",)
 """Ids of keys that are not worth a hint where nothing was searched for."""
@@ -38,6 +38,24 @@ def hints_of(screen: Screen[Any], *, without: Container[str] = ()) -> list[tuple
                 rank = (-1, _FIRST.index(binding.id))
             found[binding.action] = rank, key_label(binding.key), binding.description
     return [(key, word) for _, key, word in sorted(found.values())]
+
+
+def keys_here(screen: Screen[Any]) -> list[Key]:
+    """Every key that works on a screen now, with the keys that it has there: those of the innermost widget first.
+
+    One that another takes, or that is typed where one types, is none of them; nor are the ids that the screen names
+    as `unlisted`: what they say is that they do not work."""
+    unlisted: Container[str] = getattr(screen, "unlisted", ())
+    active = {key: one.binding.id for key, one in screen.active_bindings.items()}
+    found: list[Key] = []
+    for context in dict.fromkeys(id_.partition(".")[0] for id_ in active.values() if id_):
+        for key in [one for one in all_keys() if one.context == context and one.id not in unlisted]:
+            names = [name for name, id_ in active.items() if id_ == key.id]
+            # Textual's own ctrl+c copies what is selected, and where nothing is, lets ours have it.
+            names = names or [name for name in key.keys.split(",") if active.get(name, key.id) is None]
+            if names:
+                found.append(key._replace(keys=",".join(names)))
+    return found
 
 
 class Hints(Line):

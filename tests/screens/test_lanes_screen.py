@@ -10,6 +10,7 @@ from textual import events
 
 from hermes_tui.app import HermesApp
 from hermes_tui.screens.agreement import AgreementScreen
+from hermes_tui.screens.cost import CostScreen
 from hermes_tui.screens.help import HelpScreen
 from hermes_tui.screens.lane_plan import PlanScreen
 from hermes_tui.screens.lane_transcript import LaneTranscript
@@ -265,6 +266,26 @@ async def test_the_conversation_and_the_ones_before(demo: HermesDemo) -> None:
         await until(pilot, lambda: "Freed 77.4 GB" in screen_text(pilot))
         await pilot.press("escape")
         await until(pilot, lambda: isinstance(pilot.app.screen, LanesScreen))
+
+
+async def test_going_to_and_fro_between_costs_and_lanes_piles_up_nothing(demo: HermesDemo) -> None:
+    async with demo.program((100, 40)) as pilot:
+        app = pilot.app
+        await go(pilot, "agent:main:telegram:group:-1001234567:700001")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, LaneTranscript))
+        await pilot.press("L")
+        await until(pilot, lambda: isinstance(app.screen, LanesScreen))
+        for _ in range(3):
+            await pilot.press("C")
+            await until(pilot, lambda: isinstance(app.screen, CostScreen))
+            assert "L lanes" in screen_text(pilot).splitlines()[-1]
+            await pilot.press("L")
+            await until(pilot, lambda: isinstance(app.screen, LanesScreen))
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is app_of(pilot).main)
+        await pilot.press("C", "L", "C")
+        await until(pilot, lambda: isinstance(app.screen, CostScreen) and len(app.screen_stack) == 2)
 
 
 async def test_hostile_names_reach_nothing(demo: HermesDemo) -> None:

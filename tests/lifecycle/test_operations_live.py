@@ -184,6 +184,15 @@ def test_a_compression_in_between_loses_a_reset_and_says_so(world: World, kind: 
     assert "20260721_130000_child001" in outcome.text
 
 
+def test_a_turn_after_a_crash_is_said_where_there_would_be_one(world: World) -> None:
+    """A lane that was reset or suspended is dropped by the gateway that starts, which then has nothing to go on with."""
+    wanted = world.talk()
+    world.talk(force_new=True)
+    said = f"may run a turn by itself in {wanted} and write to the chat"
+    assert any(said in note for note in world.plan("resume", target=wanted).notes)
+    assert not [note for kind in ("reset", "suspend") for note in world.plan(kind).notes if "turn by itself" in note]
+
+
 def test_a_user_who_resumes_in_between_is_told(world: World) -> None:
     first = world.talk()
     world.talk(force_new=True)

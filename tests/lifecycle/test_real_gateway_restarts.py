@@ -169,6 +169,22 @@ def pending_resume(lane: RealLane) -> Row:
     lane.became(outcome, "done", old)
 
 
+def resume_before_a_crash(lane: RealLane) -> Row:
+    """It goes on with it in the session that the lane was led to, and writes to the user."""
+    old = lane.session_id
+    lane.apply("reset")
+    lane.say("W2")
+    plan = lane.plan("resume", target=old)
+    assert any(f"may run a turn by itself in {old} and write to the chat" in note for note in plan.notes), plan.notes
+    outcome = lane.world.operations.apply(plan)
+    yield
+    position = lane.world.gateway.position
+    yield
+    assert lane.world.gateway.reply(lane.chat, position).words == ["W1"]
+    assert lane.say("W3") == ["W1", "W3"]
+    lane.became(outcome, "done", old)
+
+
 def crash(lane: RealLane) -> Row:
     """Without us: the starting gateway takes the lane for interrupted, and goes on with it."""
     yield
@@ -210,7 +226,7 @@ STOPPED: tuple[Callable[[RealLane], Row], ...] = (
     *(pending_reset, pending_suspend, pending_resume),
 )
 KILLED: tuple[Callable[[RealLane], Row], ...] = (
-    *(crash, reset_after_a_crash, suspend_after_a_crash, pending_reset, pending_suspend, pending_resume),
+    *(crash, reset_after_a_crash, suspend_after_a_crash, pending_reset, pending_suspend, resume_before_a_crash),
 )
 
 

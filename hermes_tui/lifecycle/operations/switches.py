@@ -131,7 +131,12 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
     rows = (*closing(closed, now, END_REASONS["resume"]), _opened(facts, facts.target))
     changes = Changes() if live else entry_changes(facts, _renewed(facts.entry, target, local).to_dict())
     if live:
-        notes = [*_busy_notes(facts), *_settings_notes(facts)]
+        # The one that starts leads the lane there, counts that as activity, and so takes it for interrupted.
+        crash = (
+            "should the gateway crash before the lane's next message, the next one may run a turn by itself in"
+            f" {target} and write to the chat"
+        )
+        notes = [*_busy_notes(facts), *_settings_notes(facts), crash]
     else:
         notes = [*_shared_notes(facts, closed), *_start_notes(facts, target)]
     source = rows[-1].after_of("source")

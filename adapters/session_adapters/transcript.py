@@ -92,6 +92,10 @@ class Transcript(ABC):
         """All branches, the shown one included, oldest first; empty where the conversation is one line."""
         return ()
 
+    def every_branch(self) -> list[Message]:
+        """What was said on all branches, in the order of the store: each message once."""
+        return list(self.messages)
+
     def switch(self, leaf_id: str) -> Change:
         """Show another branch. Raises `LookupError` for one that is not there."""
         raise LookupError(f"{self.agent} session {self.session_id} has no branch {leaf_id}")

@@ -6,7 +6,7 @@ part upwards.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -298,12 +298,19 @@ class TreeTranscript(Transcript):
 
     def aside(self) -> list[Message]:
         """What was said on branches that are not shown, in the order of the file."""
-        tree, here = self.file.tree, set(self._path)
+        return self._said(set(self._path))
+
+    def every_branch(self) -> list[Message]:
+        """See `Transcript.every_branch`. Raises `OSError`."""
+        return self._said(frozenset())
+
+    def _said(self, left_out: Container[int]) -> list[Message]:
+        tree = self.file.tree
         builder = TreeBuilder()
         with self.file.reading() as shown:
             for index, node in enumerate(tree.nodes):
                 # Of a line that stands in the file twice the last one counts.
-                if node.spoken and index not in here and tree.find(node.id) == index:
+                if node.spoken and index not in left_out and tree.find(node.id) == index:
                     builder.take(*shown(index))
         return builder.messages
 

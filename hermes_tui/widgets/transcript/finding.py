@@ -18,6 +18,7 @@ from textual.strip import Strip
 
 from hermes_tui.aside import aside
 from hermes_tui.widgets.transcript.blocks import ALL, OPEN
+from hermes_tui.widgets.transcript.branches import branches_of
 from hermes_tui.widgets.transcript.loading import TranscriptLoading, may_part
 from hermes_tui.widgets.transcript.pieces import Rendered
 from hermes_tui.widgets.transcript.view import Row
@@ -105,6 +106,8 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
 
     async def _enter(self, transcript: Transcript, within: Within, step: int) -> None:
         try:
+            if await self._go_on_anywhere(transcript, within, step, None):
+                return
             at = -1 if step > 0 else len(self._view.column)
             found = await self._go_on(transcript, within, step, at)
         finally:
@@ -112,21 +115,35 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
         if found is False and step < 0 and not self._view.complete:
             self._wanted = _EDGES[step]
             self._settle()
-        elif found is False:
-            self._look_elsewhere()
-
-    def _look_elsewhere(self) -> None:
-        """Nothing on the shown branch matches: what does is on another."""
-        if self._missing and self._transcript is not None and may_part(self._transcript):
-            self.go_to(min(self._missing))
 
     async def _find_next(self, transcript: Transcript, within: Within, step: int) -> None:
+        if await self._go_on_anywhere(transcript, within, step, self._view.cursor.entry):
+            return
         found = await self._go_on(transcript, within, step, self._view.cursor.entry)
         if found is False and step < 0 and not self._view.complete and within.has_places:
             self._wanted = "match"
             self._settle()
         elif found is False:
             self._no_more(step)
+
+    async def _go_on_anywhere(self, transcript: Transcript, within: Within, step: int, at: int | None) -> bool:
+        """Where the conversation has several branches: go to the nearest match beyond the entry `at` (None: beyond
+        the edge), in the order in which all of it was said, on whichever branch it is. Whether that was for this to
+        do."""
+        if not may_part(transcript):
+            return False
+        entries = self._view.column.entries
+        above = [entry.message.id for entry in entries[: at + 1]] if at is not None else []
+        async with self._reading:
+            found = await aside(_next_anywhere, transcript, within, step, above)
+        if found is None or transcript is not self._transcript or within is not self._within:
+            return found is not None
+        if found:
+            self._sought = found
+            await self._go_to_branch_with(transcript, found)
+        elif at is not None:
+            self._no_more(step)
+        return True
 
     async def _go_on(self, transcript: Transcript, within: Within, step: int, at: int) -> bool | None:
         """Go to the nearest match beyond `at` among what is loaded; whether there is one. None where something else
@@ -175,8 +192,6 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
             self._show(found)
         elif wanted == "match":
             self._no_more(-1)
-        elif wanted == _EDGES[-1]:
-            self._look_elsewhere()
         elif wanted == "message":
             self._refuse("The message that was found is not in the conversation any more")
 
@@ -263,6 +278,22 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
             found.append(lit(strip, here, style))
             at += len(text) + 1
         return found
+
+
+def _next_anywhere(transcript: Transcript, within: Within, step: int, above: Sequence[str]) -> str | None:
+    """Id of the next match, empty where there is none; None where there is one branch. `above`: ids of the shown
+    messages down to the one that is left. Reads the store: not for the screen's thread."""
+    if not branches_of(transcript):
+        return None
+    try:
+        messages = transcript.every_branch()
+    except OSError:
+        return None  # `poll` says that the file is gone
+    place = {message.id: at for at, message in enumerate(messages)}
+    edge = -1 if step > 0 else len(messages)
+    at = next((place[id_] for id_ in reversed(above) if id_ in place), -1 if above else edge)
+    index = within.next(messages, at, step)
+    return messages[index].id if index is not None else ""
 
 
 def lit(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Strip:

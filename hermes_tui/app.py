@@ -276,7 +276,12 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
                 screen.apply(news)
 
     def _apply(self, pair: tuple[Snapshot, Forest]) -> None:
+        from hermes_tui.screens.lane_transcript import LaneTranscript
+
         self.main.apply(*pair)
+        for screen in self.screen_stack:
+            if isinstance(screen, LaneTranscript):
+                screen.sessions_changed()
         self.main.call_after_refresh(self._applied)
 
     def _applied(self) -> None:

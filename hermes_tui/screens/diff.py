@@ -17,8 +17,8 @@ from hermes_tui.sessions.diff.text import side_facts
 from hermes_tui.widgets.cells import width_of
 from hermes_tui.widgets.diff.view import DiffView
 from hermes_tui.widgets.hints import Hints, hints_of
-from hermes_tui.widgets.line import Line, Part
-from session_adapters.model import SessionSummary
+from hermes_tui.widgets.line import Line
+from hermes_tui.widgets.session_rows import Part
 
 __all__ = ["DiffScreen"]
 
@@ -28,9 +28,7 @@ class DiffScreen(DismissOnce[None]):
 
     AUTO_FOCUS = "DiffView"
 
-    def __init__(
-        self, a: SessionSummary, b: SessionSummary, compare: Callable[[tuple[str, str], tuple[str, str]], SessionDiff]
-    ) -> None:
+    def __init__(self, a: Part, b: Part, compare: Callable[[tuple[str, str], tuple[str, str]], SessionDiff]) -> None:
         """`compare` is `SessionManager.diff`."""
         super().__init__()
         self._a, self._b = a, b
@@ -41,11 +39,6 @@ class DiffScreen(DismissOnce[None]):
     def diff(self) -> SessionDiff | None:
         """The comparison, once it is there."""
         return self._diff
-
-    @property
-    def contexts(self) -> tuple[str, ...]:
-        """Contexts of the keys that work here."""
-        return ("diff", "app")
 
     def compose(self) -> ComposeResult:
         """What is compared, the comparison, hints."""
@@ -59,13 +52,13 @@ class DiffScreen(DismissOnce[None]):
         """Begin to compare."""
         self.query_one("#title", Line).show([(" Comparison", "bright")])
         for name, one in (("a", self._a), ("b", self._b)):
-            self.query_one(f"#side-{name}", Line).show([self._whose(name, one.unified_id, one.title)])
+            self.query_one(f"#side-{name}", Line).show([self._whose(name, one, one.summary.title)])
         self.query_one(DiffView).say("Comparing …")
         self.run_worker(self._run(), group="diff", exit_on_error=True)
         self.call_after_refresh(self._show_hints)
 
     async def _run(self) -> None:
-        a, b = ((one.agent, one.session_id) for one in (self._a, self._b))
+        a, b = ((one.summary.agent, one.summary.session_id) for one in (self._a, self._b))
         try:
             found = await aside(self._compare, a, b)
         except HermesTuiError as error:
@@ -89,19 +82,20 @@ class DiffScreen(DismissOnce[None]):
             return
         view = self.query_one(DiffView)
         at, total = view.place
-        right: list[Part] = [] if view.shows_uses or not total else [(f"change {at} of {total} ", "faint")]
-        left: list[Part] = [(" Comparison", "bright"), ("  ", "")]
+        right: list[tuple[str, str]] = [] if view.shows_uses or not total else [(f"change {at} of {total} ", "faint")]
+        left: list[tuple[str, str]] = [(" Comparison", "bright"), ("  ", "")]
         room = self.size.width - sum(width_of(text) for text, _ in (*left, *right)) - 1
         self.query_one("#title", Line).show([*left, (_counts(found, room), "")], right)
-        for name, side in (("a", found.a), ("b", found.b)):
-            whose = self._whose(name, side.unified_id, side.title)
+        for name, part, side in (("a", self._a, found.a), ("b", self._b, found.b)):
+            whose = self._whose(name, part, side.title)
             room = self.size.width - min(width_of(whose[0]), self.size.width // 2) - 2
             self.query_one(f"#side-{name}", Line).show([whose], [(f"{_fitting(side, room)} ", "faint")])
 
     @staticmethod
-    def _whose(side: str, unified: str, title: str) -> Part:
+    def _whose(side: str, part: Part, title: str) -> tuple[str, str]:
         mark = "−" if side == "a" else "+"
-        return f" {mark} {compact(title, 100) or 'untitled'}  {safe(unified.partition(':')[0])}", ""
+        said = " · ".join(one for one in (safe(part.summary.agent), str(part)) if one)
+        return f" {mark} {compact(title, 100) or 'untitled'}  {said}", ""
 
     def on_resize(self) -> None:
         """Say as much as there is room for."""

@@ -17,6 +17,7 @@ from hermes_tui.screens.dismissal import DismissOnce
 from hermes_tui.watch import Slot
 from hermes_tui.widgets.hints import OF_SEARCHES, Hints, hints_of
 from hermes_tui.widgets.line import Line
+from hermes_tui.widgets.session_rows import Part
 from hermes_tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
@@ -29,8 +30,6 @@ class LaneTranscript(DismissOnce[None]):
 
     AUTO_FOCUS = "TranscriptPane"
     BINDINGS = bindings("lane")
-    contexts = ("transcript", "lane", "app")
-    """Contexts of the keys that work here."""
 
     def __init__(
         self,
@@ -38,16 +37,19 @@ class LaneTranscript(DismissOnce[None]):
         title: str,
         sessions: Sequence[tuple[str, str]],
         summary_of: Callable[[str], SessionSummary],
+        part_of: Callable[[str], Part | None],
         open_session: Callable[[str, str], Transcript],
         schedule: Callable[[Callable[[], None]], object],
     ) -> None:
         """`title` names the lane, safe for a terminal. `sessions`: id and what is to be said of it, the current one
-        first. `summary_of` and `open_session` are called in threads; `schedule` runs a function in the screen's."""
+        first. `summary_of` and `open_session` are called in threads; `schedule` runs a function in the screen's.
+        `part_of`: what the list knows of a session by its unified id."""
         super().__init__()
         self._clock = clock
         self._lane = title
         self._sessions = tuple(sessions)
         self._summary_of = summary_of
+        self._part_of = part_of
         self._at = 0
         self._transcript: Transcript | None = None
         self._asking = False
@@ -109,6 +111,14 @@ class LaneTranscript(DismissOnce[None]):
             self.pane.clear(f"Cannot be shown: {safe(opened.reason)}")
         else:
             self.pane.show(opened.summary, opened.transcript)
+            self.sessions_changed()
+
+    def sessions_changed(self) -> None:
+        """Show what the list knows of the session by now."""
+        shown = self.pane.summary if self._transcript is not None else None
+        part = self._part_of(shown.unified_id) if shown is not None else None
+        if part is not None:
+            self.pane.show_part(part)
 
     def _grown(self, transcript: Transcript) -> None:
         if self.is_attached and transcript is self._transcript and not self._asking:

@@ -231,6 +231,7 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
                 title,
                 [(id_, note) for at, (id_, note) in enumerate(sessions) if id_ not in dict(sessions[:at])],
                 lambda id_: manager.summary("hermes", id_),
+                lambda unified: self.program.main.sessions.forest.part(unified),
                 manager.open,
                 self.program.in_loop,
             )

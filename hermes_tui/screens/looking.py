@@ -8,7 +8,7 @@ from textual.screen import Screen
 
 from hermes_tui.previewer import Seen, Wish
 from hermes_tui.widgets.results import finder, snippet_of
-from hermes_tui.widgets.session_rows import Snippet
+from hermes_tui.widgets.session_rows import Part, Snippet
 
 if TYPE_CHECKING:
     from hermes_tui.screens.main import MainScreen
@@ -96,14 +96,12 @@ class Looking(Screen[None]):
         seen = self.seen_of(query, summary.unified_id)
         if seen is not None and not seen.whole:
             seen = None
-        home = main.sessions.forest.by_session.get(summary.unified_id)
-        if home is not None:  # with its cost as the list has it
-            summary = next(one for one in home.parts if one.unified_id == summary.unified_id)
+        part = main.sessions.forest.part(summary.unified_id) or Part(summary)  # with its cost as the list has it
         shown = main.preview.summary
         if seen is None and shown is not None and shown.unified_id == summary.unified_id:
             return  # until it was looked at for this question, what is there will do
         note = "Reading …" if seen is None else seen.reason
-        main.preview.show(summary, seen.result if seen is not None else None, note, finder(query))
+        main.preview.show(part, seen.result if seen is not None else None, note, finder(query))
 
     def look_closer(self) -> None:
         """The cursor rests on a row: have it looked at, and show what is known."""

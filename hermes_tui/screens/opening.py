@@ -48,14 +48,9 @@ class Opening(Screen[None]):
     def _update_pane(self) -> None:
         """Tell the transcript what is new about the session that it shows."""
         shown = self.pane.summary
-        home = self.sessions.forest.by_session.get(shown.unified_id) if shown is not None else None
-        if shown is None or home is None:
-            return
-        summary = next(part for part in home.parts if part.unified_id == shown.unified_id)
-        if summary != shown:
-            self.pane.update_summary(summary)
-            if summary.gone:
-                self.pane.mark_gone()
+        part = self.sessions.forest.part(shown.unified_id) if shown is not None else None
+        if part is not None:
+            self.pane.show_part(part)
 
     def opened(self, opened: Opened) -> None:
         """A session was opened, or could not be."""

@@ -16,7 +16,7 @@ from hermes_tui.aside import aside
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.widgets.session_list import SessionList
-from hermes_tui.widgets.session_rows import Conversation
+from hermes_tui.widgets.session_rows import Conversation, Part
 from hermes_tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import SessionSummary, unified_id
 
@@ -65,22 +65,18 @@ class SessionActions(Screen[None]):
 
     # Compare -----------------------------------------------------------------------------------------------
 
-    def _pair(self) -> tuple[SessionSummary, SessionSummary] | None:
+    def _pair(self) -> tuple[Part, Part] | None:
         """The two marked ones; one marked and this one; a fork and what it came from."""
-        marked = [conversation.tip for conversation in self.sessions.marked]
+        part = self.sessions.forest.part
+        marked = [part(conversation.tip.unified_id) for conversation in self.sessions.marked]
+        found = [one for one in marked if one is not None]
         subject = self.subject
-        if len(marked) == 2:
-            return marked[0], marked[1]
-        if subject is None:
-            return None
-        if marked and marked[0].unified_id != subject.unified_id:
-            return marked[0], subject
-        if subject.kind == "fork" and subject.parent_id:
-            home = self.sessions.forest.by_session.get(unified_id(subject.agent, subject.parent_id))
-            if home is not None:
-                parent = unified_id(subject.agent, subject.parent_id)
-                return next(part for part in home.parts if part.unified_id == parent), subject
-        return None
+        if len(found) < 2 and subject is not None:
+            found = [one for one in found if one.summary.unified_id != subject.unified_id]
+            if not found and subject.kind == "fork" and subject.parent_id:
+                found = [one for one in [part(unified_id(subject.agent, subject.parent_id))] if one is not None]
+            found.append(part(subject.unified_id) or Part(subject))
+        return (found[0], found[1]) if len(found) == 2 else None
 
     def action_diff(self) -> None:
         """Show two sessions side by side."""

@@ -17,6 +17,7 @@ from textual.strip import Strip
 from hermes_tui.clock import Clock
 from hermes_tui.display import APART, safe
 from hermes_tui.widgets.session_line import lit_parts
+from hermes_tui.widgets.session_rows import Part
 from hermes_tui.widgets.transcript.border import title
 from session_adapters.model import SessionSummary
 
@@ -46,24 +47,24 @@ class MatchPreview(ScrollView):
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._clock = clock
-        self._shown: tuple[SessionSummary | None, Result | None, str, Find] = (None, None, "", lambda text: ())
+        self._shown: tuple[Part | None, Result | None, str, Find] = (None, None, "", lambda text: ())
         self._lines: list[Parts] = []
 
     @property
     def summary(self) -> SessionSummary | None:
         """The session that is shown."""
-        return self._shown[0]
+        return self._shown[0].summary if self._shown[0] is not None else None
 
     @property
     def text(self) -> str:
         """All lines."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
 
-    def show(self, summary: SessionSummary | None, result: Result | None, note: str, find: Find) -> None:
+    def show(self, part: Part | None, result: Result | None, note: str, find: Find) -> None:
         """Show what there is to see of a session; `note` where there is nothing yet, or never will be."""
-        if (summary, result, note) == self._shown[:3]:
+        if (part, result, note) == self._shown[:3]:
             return
-        self._shown = summary, result, note, find
+        self._shown = part, result, note, find
         self._make()
 
     def on_resize(self) -> None:
@@ -71,12 +72,12 @@ class MatchPreview(ScrollView):
         self._make()
 
     def _make(self) -> None:
-        summary, result, note, _ = self._shown
+        part, result, note, _ = self._shown
         width = self.size.width
         if width <= 0:
             return
         room = max(self.outer_size.width - 6, 4)
-        self.border_title = Content(title(summary, room, gone=summary.gone) if summary is not None else "")
+        self.border_title = Content(title(part, room, gone=part.summary.gone) if part is not None else "")
         lines: list[Parts] = self._result_lines(result, width) if result is not None else [[(f" {note}", "faint")]]
         before, self._lines = self._lines, lines
         height = self.size.height
@@ -126,7 +127,7 @@ class MatchPreview(ScrollView):
             lines += self._wrapped(one, width, snippet)
 
     def _who(self, line: Line) -> str:
-        summary = self._shown[0]
+        summary = self.summary
         names = {"user": "you", "assistant": safe(summary.agent) if summary is not None else "assistant"}
         return names.get(line.role, safe(line.role))
 

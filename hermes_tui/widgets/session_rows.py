@@ -15,7 +15,7 @@ from typing import NamedTuple
 from hermes_tui.clock import Clock
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
 
-__all__ = ["Conversation", "Forest", "Headings", "Row", "Snippet", "day_heading", "project_of"]
+__all__ = ["Conversation", "Forest", "Headings", "Part", "Row", "Snippet", "day_heading", "project_of"]
 
 
 class Conversation:
@@ -82,6 +82,19 @@ class Conversation:
         self._haystack = "\n".join(text for part in self.parts for text in _searched(part)).lower()
 
 
+class Part(NamedTuple):
+    """A session as a part of its conversation, which the list shows as a whole."""
+
+    summary: SessionSummary
+    number: int = 1
+    of: int = 1
+    whole: Cost | None = None
+    """What all parts cost."""
+
+    def __str__(self) -> str:
+        return f"part {self.number} of {self.of}" if self.of > 1 else ""
+
+
 class Snippet(NamedTuple):
     """What stands below a conversation that a search has found."""
 
@@ -136,6 +149,14 @@ class Forest:
 
     def __len__(self) -> int:
         return len(self.by_session)
+
+    def part(self, unified: str) -> Part | None:
+        """The session of this unified id, if there is one."""
+        home = self.by_session.get(unified)
+        if home is None:
+            return None
+        at, summary = next((at, one) for at, one in enumerate(home.parts, 1) if one.unified_id == unified)
+        return Part(summary, at, len(home.parts), home.cost)
 
     def prepare(self) -> Forest:
         """Work out what a search looks in: in the thread that reads, not at the search's first key. Itself."""

@@ -67,7 +67,7 @@ async def test_figures_rankings_and_what_has_no_price(spender: Spender) -> None:
         screen = await open_costs(pilot)
         text = screen_text(pilot)
         assert "this month ~5.00+ · last ~3.00 · all ~18.00+" in text
-        for heading in ("By agent", "By model", "By project", "Dearest sessions"):
+        for heading in ("By agent", "By model", "By project", "Dearest conversations"):
             assert heading in text
         lines = [line.split() for line in text.splitlines()]
         assert ["/srv/attic", "████████████████████████", "~10.00"] in lines
@@ -334,5 +334,7 @@ async def test_what_was_spent_when_is_labelled(spender: Spender) -> None:
         await open_costs(pilot)
         text = screen_text(pilot)
         assert (
-            text.index("Last 30 days") < text.index("By agent, all time") < text.index("Dearest sessions of all time")
+            text.index("Last 30 days")
+            < text.index("By agent, all time")
+            < text.index("Dearest conversations of all time")
         )

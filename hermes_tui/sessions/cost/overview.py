@@ -36,9 +36,9 @@ class Rank(NamedTuple):
 
     kind: Kind
     key: str
-    """Agent, model, directory or unified id."""
+    """Agent, model, directory or the unified id of a conversation's first part."""
     label: str
-    """The same, or a session's title."""
+    """The same, or the conversation's title."""
     figure: Figure
     sessions: tuple[str, ...]
     """Unified ids of the sessions behind it."""
@@ -110,7 +110,7 @@ def _month(by_day: Mapping[str, CostBreakdown], day: date) -> Figure:
 
 
 def _dearest(groups: Mapping[str, CostBreakdown], by_id: Mapping[str, SessionSummary]) -> tuple[Rank, ...]:
-    """The dearest sessions, each with what its helpers spent."""
+    """The dearest conversations, all parts of each, with what their helpers spent."""
     families: dict[str, list[CostBreakdown]] = {}
     for key, one in groups.items():
         if one.sessions and (one.total_usd or one.unpriced_tokens):
@@ -119,7 +119,7 @@ def _dearest(groups: Mapping[str, CostBreakdown], by_id: Mapping[str, SessionSum
         Rank(
             "session",
             head,
-            (by_id[head].title if head in by_id else "") or head,
+            _title([by_id[key] for key in (head, *(one.key for one in some)) if key in by_id]) or head,
             _sum(map(_figure, some)),
             tuple(
                 dict.fromkeys((*([head] if head in by_id else ()), *(name for one in some for name in one.sessions)))
@@ -131,10 +131,16 @@ def _dearest(groups: Mapping[str, CostBreakdown], by_id: Mapping[str, SessionSum
     return tuple(found[:_DEAREST])
 
 
+def _title(family: Sequence[SessionSummary]) -> str:
+    """As the list has it: of the latest part that has one; a helper's is not asked for."""
+    parts = sorted((one for one in family if one.kind != "subagent"), key=lambda one: one.updated_at, reverse=True)
+    return next((one.title for one in parts if one.title), "")
+
+
 def _head(session: SessionSummary, by_id: Mapping[str, SessionSummary]) -> str:
-    """Unified id of the session that a helper worked for, of the session itself where it is none."""
+    """Unified id of the first part of the conversation that a session is a part of or a helper of."""
     seen = {session.unified_id}
-    while session.kind == "subagent" and session.parent_id:
+    while session.kind in ("subagent", "continuation") and session.parent_id:
         above = by_id.get(f"{session.agent}:{session.parent_id}")
         if above is None or above.unified_id in seen:
             break

@@ -13,6 +13,7 @@ from textual.content import Content
 from hermes_tui.aside import aside
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
+from hermes_tui.widgets.session_rows import Part
 from hermes_tui.widgets.transcript.border import subtitle, title
 from hermes_tui.widgets.transcript.branches import branches_of, partings, place, switch, switch_to
 from hermes_tui.widgets.transcript.canvas import TranscriptCanvas
@@ -78,7 +79,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(clock, id=id)
-        self._summary: SessionSummary | None = None
+        self._shown: Part | None = None
         self._transcript: Transcript | None = None
         self._reading = asyncio.Lock()
         self._loading = False
@@ -100,7 +101,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
     @property
     def summary(self) -> SessionSummary | None:
         """The session that is shown."""
-        return self._summary
+        return self._shown.summary if self._shown is not None else None
 
     @property
     def following(self) -> bool:
@@ -124,9 +125,9 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         One that is shown already stays as it is.
         """
         if transcript is self._transcript:
-            self.update_summary(summary)
+            self.show_part(Part(summary))
             return
-        self._summary, self._transcript = summary, transcript
+        self._shown, self._transcript = Part(summary), transcript
         self._reading = asyncio.Lock()
         self._loading = self._stuck = False
         self._gone = summary.gone
@@ -142,7 +143,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
 
     def keep(self) -> Kept:
         """What is shown and where in it one is. Whatever is shown next, this stays as it is."""
-        return Kept(self._summary, self._transcript, self._view, self._branches, self._gone, self._agent, self._note)
+        return Kept(self.summary, self._transcript, self._view, self._branches, self._gone, self._agent, self._note)
 
     def bring_back(self, kept: Kept) -> None:
         """Show what was kept, where one was in it."""
@@ -156,14 +157,14 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._agent, self._note = kept.agent, kept.note
         self._laid_for = None
         if kept.summary is None or kept.transcript is None:
-            self._summary = None
+            self._shown = None
         else:
             self.show(kept.summary, kept.transcript)
         self._settle()
 
     def clear(self, note: str = "") -> None:
         """Show no session, only one line of text."""
-        self._summary = self._transcript = None
+        self._shown = self._transcript = None
         self._note = note
         self._another_view()
         self._settle()
@@ -176,14 +177,11 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._view.load([], complete=True)
         self._laid_for = None
 
-    def update_summary(self, summary: SessionSummary) -> None:
-        """Show the session's changed facts in the border."""
-        self._summary = summary
-        self._label()
-
-    def mark_gone(self) -> None:
-        """Say that the store no longer has the session; its messages stay."""
-        self._gone = True
+    def show_part(self, part: Part) -> None:
+        """Show the session's changed facts in the border, and which part of its conversation it is; also that the
+        store no longer has it: its messages stay."""
+        self._shown = part
+        self._gone = self._gone or part.summary.gone
         self._label()
 
     async def poll(self) -> Change:
@@ -310,11 +308,11 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
 
     def _title(self) -> str:
         room = max(self.outer_size.width - 6, 4)
-        return title(self._summary, room, gone=self._gone) if self._summary is not None else ""
+        return title(self._shown, room, gone=self._gone) if self._shown is not None else ""
 
     def _subtitle(self) -> str:
         view = self._view
-        if self._summary is None or not view.column.total:
+        if self._shown is None or not view.column.total:
             return ""
         states = {
             "gone": self._gone,

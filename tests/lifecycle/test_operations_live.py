@@ -185,7 +185,7 @@ def test_a_compression_in_between_loses_a_reset_and_says_so(world: World, kind: 
 
 
 def test_a_turn_after_a_crash_is_said_where_there_would_be_one(world: World) -> None:
-    """A lane that was reset or suspended is dropped by the gateway that starts, which then has nothing to go on with."""
+    """A lane that was reset or suspended is dropped by the gateway that starts, which has nothing to go on with."""
     wanted = world.talk()
     world.talk(force_new=True)
     said = f"may run a turn by itself in {wanted} and write to the chat"

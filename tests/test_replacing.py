@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import errno
 import os
+import signal
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from hermes_tui.replacing import replacing
+from hermes_tui.replacing import replacing, sweep
 
 
 @pytest.fixture
@@ -76,3 +79,34 @@ def test_without_hard_links_it_is_a_rename(folder: Path, monkeypatch: pytest.Mon
     with replacing(folder / "file", over=False) as file:
         file.write(b"ours")
     assert _names(folder) == ["file"]
+
+
+def test_what_a_killed_process_left_is_swept_and_nothing_else(folder: Path) -> None:
+    """One that still writes keeps its file; so does whatever only looks like one."""
+    path = folder / "file"
+    code = (
+        "import os, sys; from pathlib import Path; from hermes_tui.replacing import replacing\n"
+        "with replacing(Path(sys.argv[1])) as file:\n"
+        "    file.write(b'half'); file.flush(); print(flush=True); sys.stdin.read()\n"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    others = [".file.abcdefgh.par", ".file.abcdefg.part", ".other.abcdefgh.part", "file.abcdefgh.part"]
+    for name in others:
+        (folder / name).write_bytes(b"theirs")
+    os.mkfifo(folder / ".file.abcdefgh.part")
+    with (
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as dies,
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as lives,
+    ):
+        for one in (dies, lives):
+            assert one.stdout is not None
+            one.stdout.readline()
+        assert len(_names(folder)) == len(others) + 3
+        dies.send_signal(signal.SIGKILL)
+        dies.wait()
+        sweep(path)
+        assert len(_names(folder)) == len(others) + 2
+        lives.communicate()
+        assert lives.returncode == 0
+    assert path.read_bytes() == b"half"
+    assert _names(folder) == sorted([*others, ".file.abcdefgh.part", "file"])

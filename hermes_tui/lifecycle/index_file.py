@@ -6,7 +6,9 @@ Layout"; facts on Hermes, section 3.1). What is not understood is kept; what can
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,7 +18,7 @@ import msgspec
 
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.fields import decode_object
-from hermes_tui.replacing import replacing
+from hermes_tui.replacing import owner_kept, replacing
 from session_adapters.files import read_small
 
 __all__ = ["README", "IndexFile", "encode_index", "read_index", "write_index"]
@@ -87,12 +89,16 @@ def encode_index(members: Mapping[str, Any]) -> bytes:
 
 
 def write_index(path: Path, members: Mapping[str, Any]) -> None:
-    """Replace the file at once, keeping its mode (0600 where there was none) and a link that leads to it. Whoever
-    reads it meanwhile sees all of the old or all of the new one. Raises `OSError`; the old one is untouched then."""
+    """Replace the file at once, keeping its mode (0600 where there was none), its owner (its directory's) and a link
+    that leads to it. Whoever reads it meanwhile sees all of the old or all of the new one. Raises `OSError`, also
+    where it would not be its owner's any more; the old one is untouched then."""
     target = path.resolve()
     try:
-        mode = stat.S_IMODE(target.stat().st_mode)
+        status = target.stat()
+        mode = stat.S_IMODE(status.st_mode)
+        if os.geteuid() not in (0, status.st_uid):
+            raise PermissionError(errno.EPERM, "it belongs to another user, and would be ours afterwards", str(path))
     except FileNotFoundError:
-        mode = 0o600
-    with replacing(target, mode=mode, lasting=True) as file:
+        status, mode = target.parent.stat(), 0o600
+    with replacing(target, mode=mode, owner=owner_kept(status), lasting=True) as file:
         file.write(encode_index(members))

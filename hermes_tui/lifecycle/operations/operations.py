@@ -28,6 +28,7 @@ from hermes_tui.lifecycle.state_db.access import examine
 from hermes_tui.lifecycle.state_db.contention import PATIENCE
 from hermes_tui.lifecycle.state_db.migrations import needs_work
 from hermes_tui.lifecycle.state_db.store import Store
+from hermes_tui.replacing import sweep
 from session_adapters.base import Environment
 from session_adapters.hermes.adapter import HermesAdapter
 
@@ -226,6 +227,7 @@ class Operations(Ledger):
 
     def _finish_interrupted(self, home: HermesHome) -> None:
         """What an earlier process left half done: its index written and its rows not, or its mirror not."""
+        sweep(_placed(home).index_file.resolve())
         for operation in self.history().operations:
             if (
                 operation.applied is not None

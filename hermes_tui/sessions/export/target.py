@@ -1,18 +1,20 @@
 """Where an export goes: into a file that is there whole or not at all, or into a pipe.
 
 The file is readable by its owner alone, whatever the umask: a transcript holds whatever the agent was shown, and the
-stores themselves are private. Whoever wants to share it says so with `chmod`. A file that is replaced keeps its mode.
+stores themselves are private. Whoever wants to share it says so with `chmod`. A file that is replaced keeps its mode,
+and for root its owner.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 from hermes_tui.errors import ValidationError
-from hermes_tui.replacing import replacing
+from hermes_tui.replacing import owner_kept, replacing
 from hermes_tui.sessions.export import SUFFIXES
 from session_adapters.model import SessionSummary
 
@@ -35,8 +37,9 @@ def write_file(path: Path, parts: Iterable[bytes], *, replace: bool = False) -> 
     path = path.expanduser()
     written = 0
     try:
-        mode = _mode_of(path, replace=replace)
-        with replacing(path.resolve(), mode=mode, lasting=True, over=replace) as file:
+        there = _status_of(path, replace=replace)
+        mode, owner = (stat.S_IMODE(there.st_mode), owner_kept(there)) if there else (0o600, None)
+        with replacing(path.resolve(), mode=mode, owner=owner, lasting=True, over=replace) as file:
             for part in parts:
                 file.write(part)
                 written += len(part)
@@ -64,15 +67,16 @@ def _there_already(path: Path) -> ValidationError:
     return ValidationError(f"{str(path)!r} is there already; --force replaces it")
 
 
-def _mode_of(path: Path, *, replace: bool) -> int:
+def _status_of(path: Path, *, replace: bool) -> os.stat_result | None:
+    """Of the file that is to be replaced; None where there is none."""
     try:
         status = path.stat()
     except FileNotFoundError:
-        return 0o600
+        return None
     if stat.S_ISDIR(status.st_mode):
         raise ValidationError(f"{str(path)!r} is a directory; give the name of a file in it")
     if not stat.S_ISREG(status.st_mode):
         raise ValidationError(f"cannot write {str(path)!r}: it is there and is no file")
     if not replace:
         raise _there_already(path)
-    return stat.S_IMODE(status.st_mode)
+    return status

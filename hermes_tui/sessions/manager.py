@@ -19,6 +19,7 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters, Label
 from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.catalogue import Catalogue
 from hermes_tui.sessions.exact import Row, exact
+from hermes_tui.sessions.latest import Latest
 from hermes_tui.sessions.machine import this_machine
 from hermes_tui.sessions.options import ListOptions, select
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
@@ -74,12 +75,12 @@ class SessionManager:
         given = environment
         self._adapters = Adapters(lambda: given or this_machine(), agents)
         self._cache_dir = cache_dir
-        self._catalogue: tuple[str, Catalogue] | None = None
+        self._catalogue = Latest[str, Catalogue]()
         self._prices = prices
         self._indexed = indexed
-        self._index: IndexService | None = None
-        self._costs: tuple[Catalogue, CostDesk] | None = None
-        self._searches: tuple[Catalogue, SearchDesk] | None = None
+        self._index = Latest[Path, "IndexService"]()
+        self._costs = Latest[Catalogue, "CostDesk"]()
+        self._searches = Latest[Catalogue, "SearchDesk"]()
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -106,11 +107,8 @@ class SessionManager:
     def catalogue(self) -> Catalogue:
         """The list behind `list`, for faces that follow it."""
         name = cache_name(self._adapters.environment)
-        current = self._catalogue
-        if current is None or current[0] != name:
-            directory = self._cache_dir or paths.cache_dir()
-            current = self._catalogue = (name, Catalogue(self._adapters, directory / name))
-        return current[1]
+        directory = self._cache_dir or paths.cache_dir()
+        return self._catalogue.get(name, lambda: Catalogue(self._adapters, directory / name))
 
     @property
     def index(self) -> IndexService:
@@ -119,10 +117,7 @@ class SessionManager:
 
         environment = self._adapters.environment
         path = index_file(environment, self._cache_dir or paths.cache_dir())
-        current = self._index
-        if current is None or current.path != path:
-            current = self._index = IndexService(path, environment, on=self._indexed, sources=self._sources)
-        return current
+        return self._index.get(path, lambda: IndexService(path, environment, on=self._indexed, sources=self._sources))
 
     def _sources(self) -> list[Source]:
         return [entry.source for entry in self.catalogue.entries()]
@@ -209,13 +204,15 @@ class SessionManager:
         """What sessions cost, for faces that follow it. Raises `ValidationError` where the prices are to come from
         settings that are wrong."""
         catalogue = self.catalogue
-        if self._costs is None or self._costs[0] is not catalogue:
+
+        def make() -> CostDesk:
             from hermes_tui.sessions.cost.desk import CostDesk, cost_file
 
             prices = config.load().prices if self._prices is None else self._prices
             file = cost_file(self._cache_dir or paths.cache_dir(), self.environment)
-            self._costs = (catalogue, CostDesk(catalogue, self._adapters, file, prices))
-        return self._costs[1]
+            return CostDesk(catalogue, self._adapters, file, prices)
+
+        return self._costs.get(catalogue, make)
 
     def total_cost(self, options: CostOptions | None = None, **changes: Any) -> CostSummary:
         """What the sessions that match cost in all and by group (spec 004 §6.4); zeros where there are none. Raises
@@ -294,15 +291,14 @@ class SessionManager:
     def searches(self) -> SearchDesk:
         """Every way of searching, for faces that follow it."""
         catalogue = self.catalogue
-        if self._searches is None or self._searches[0] is not catalogue:
+
+        def make() -> SearchDesk:
             from hermes_tui.sessions.search.desk import SearchDesk
 
             home = str(self.environment.home)
-            self._searches = (
-                catalogue,
-                SearchDesk(catalogue, self._adapters, home, self._asked_index, self._dressed),
-            )
-        return self._searches[1]
+            return SearchDesk(catalogue, self._adapters, home, self._asked_index, self._dressed)
+
+        return self._searches.get(catalogue, make)
 
     def search(self, text: str, options: SearchOptions | None = None, **changes: Any) -> Sequence[Result]:
         """The conversations that a query finds, the best first (spec 004 §6.3); none for an unknown agent or an empty
@@ -369,7 +365,8 @@ class SessionManager:
         return (costs.all_priced(tagged) if wanted == "exact" else tagged), 0
 
     def _known(self, agent: str, session_id: str) -> SessionSummary | None:
-        return self._catalogue[1].summary(agent, session_id) if self._catalogue else None
+        current = self._catalogue.current
+        return None if current is None else current.summary(agent, session_id)
 
     def _read(self, agent: str, session_id: str, how: Callable[[Adapter, Source], T]) -> T:
         """Find the session and read it with `how`; whatever goes wrong becomes one of our errors."""

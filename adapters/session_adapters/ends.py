@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from session_adapters.files import BLOCK, LINE_LIMIT, METER, Line, lines, read_at, scan_at
+from session_adapters.bounds import data_from
+from session_adapters.files import BLOCK, LINE_LIMIT, METER, Line, line_start, lines, read_at, scan_at
 
 __all__ = ["SCANNED", "Ends", "marked_lines", "read_ends", "spans"]
 
@@ -71,7 +72,7 @@ def read_ends(
             continue
         stop, start = start, _line_start(fd, max(position, size - span), position)
         known = first[-1] if first and first[-1].too_long else None
-        new = [line for line in lines(fd, start, stop) if known is None or line.offset != known.offset]
+        new = [_vague(line) for line in lines(fd, start, stop) if known is None or line.offset != known.offset]
         last[:0] = new
         if enough := ended(new) or start <= position:
             break
@@ -93,7 +94,7 @@ def _up_to(fd: int, start: int, stop: int, size: int) -> tuple[list[Line], int]:
     end = _line_end(fd, stop, size)
     found = list(lines(fd, start, end))
     if found and found[-1].too_long and end < size:
-        found[-1] = Line(found[-1].offset, b"", too_long=True)
+        found[-1] = Line(found[-1].offset, b"", too_long=1)
         return found, found[-1].offset
     return found, end
 
@@ -102,8 +103,9 @@ def _line_end(fd: int, at: int, size: int) -> int:
     """Behind the line that the byte before `at` is in. Of one that is too long to be read, any place that leaves it
     so."""
     position, ceiling = at - 1, min(size, at + LINE_LIMIT + BLOCK)
-    while position < ceiling and (part := read_at(fd, position, min(_STEP, ceiling - position))):
-        if (found := part.find(b"\n")) >= 0:
+    while (position := data_from(fd, position, ceiling)) < ceiling:
+        part = read_at(fd, position, min(_STEP, ceiling - position))
+        if (found := part.find(b"\n")) >= 0 or not part:
             return position + found + 1
         position += len(part)
     return ceiling
@@ -112,14 +114,12 @@ def _line_end(fd: int, at: int, size: int) -> int:
 def _line_start(fd: int, at: int, floor: int) -> int:
     """Where the line begins that the byte `at` is in; `floor` is the beginning of a line. Of one that is too long
     to be read, any place that leaves it so."""
-    floor = max(floor, at - LINE_LIMIT - BLOCK)
-    while at > floor:
-        low = max(floor, at - _STEP)
-        found = read_at(fd, low, at - low).rfind(b"\n")
-        if found >= 0:
-            return low + found + 1
-        at = low
-    return at
+    return line_start(fd, at, max(floor, at - LINE_LIMIT - BLOCK))
+
+
+def _vague(line: Line) -> Line:
+    """A line whose beginning may not have been looked for."""
+    return Line(line.offset, b"", line.complete, too_long=1) if line.too_long else line
 
 
 def marked_lines(fd: int, start: int, stop: int, marks: Sequence[bytes]) -> Iterator[Line]:
@@ -128,6 +128,7 @@ def marked_lines(fd: int, start: int, stop: int, marks: Sequence[bytes]) -> Iter
     position = start if stop - start <= SCANNED else _line_start(fd, stop - SCANNED, start)
     span, inside = BLOCK, False
     while position < stop:
+        position = data_from(fd, position, stop)
         block = scan_at(fd, position, min(span, stop - position))
         if not block:
             return

@@ -1,7 +1,7 @@
 """Reading files without touching them: opened for reading only, in bounded memory, lines split on `\\n` alone.
 
-Nothing of a store is trusted: a path may have become a pipe, a line may be 200 MB long, hold NULs, half a
-record, or two records glued together.
+Nothing of a store is trusted: a path may have become a pipe, a line may be 100 GB long (of which a sparse file keeps
+nothing), hold NULs, half a record, two records glued together, or ten million values.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import msgspec
 
+from session_adapters.bounds import CROWDED, data_from, is_crowded
 from session_adapters.text import scrub_json
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
     "has_text_keys",
     "is_unfinished",
     "is_whole",
+    "line_start",
     "lines",
     "names_in",
     "open_file",
@@ -45,8 +48,12 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 BLOCK = 1 << 20
+_AT_ONCE = 1 << 30
 LINE_LIMIT = 32 << 20
-"""Bytes. A longer line is passed over and reported; it is never held in memory as a whole."""
+"""Bytes. A longer line is passed over and reported; it is never held in memory as a whole. Requests to models, with
+all their images, are not larger."""
+_PASSED_OVER = 1 << 30
+"""Bytes of one line that are passed over. What stands behind so many is not looked at, and belongs to the line."""
 
 PATIENCE = 60.0
 """Seconds after which a last line without newline waits for its writer no longer."""
@@ -83,7 +90,13 @@ class Line(NamedTuple):
     complete: bool = True
     """It ends with a newline. Only the last one may not: a writer is in the middle of it. Half a record at the end of
     a file that nobody has written to for `PATIENCE` counts as complete: it is damaged."""
-    too_long: bool = False
+    too_long: int = 0
+    """Where it is over `LINE_LIMIT`: how many bytes it has; 1 where its ends were not looked for."""
+
+    @property
+    def excess(self) -> str:
+        """Why a line that is `too_long` is not read."""
+        return "the line is too long to be read" + (f" ({self.too_long:,} bytes)" if self.too_long > 1 else "")
 
 
 class _Anything(msgspec.Struct):
@@ -121,7 +134,8 @@ def open_file(path: str | Path) -> Iterator[int]:
     except PermissionError:  # O_NOATIME is for the owner only
         fd = os.open(path, flags)
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_dev == _proc():
             raise OSError(f"not a regular file: {path}")
         METER.opened += 1
         yield fd
@@ -129,10 +143,19 @@ def open_file(path: str | Path) -> Iterator[int]:
         os.close(fd)
 
 
+@cache
+def _proc() -> int | None:
+    """The device of `/proc`, whose files look regular: some have no end, and memory in them."""
+    try:
+        return os.stat("/proc").st_dev if os.path.ismount("/proc") else None  # noqa: PTH116 - a system's own
+    except OSError:
+        return None
+
+
 def read_at(fd: int, offset: int, size: int) -> bytes:
     """Up to `size` bytes at `offset`; fewer only at the end of the file."""
     parts: list[bytes] = []
-    while size > 0 and (part := os.pread(fd, min(size, BLOCK), offset)):
+    while size > 0 and (part := os.pread(fd, min(size, _AT_ONCE), offset)):  # one part, as a rule: no second copy
         parts.append(part)
         offset += len(part)
         size -= len(part)
@@ -166,6 +189,9 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
     skipping = False
     position = start
     while stop is None or position < stop:
+        stored = data_from(fd, position, stop)
+        if skipping or stored - position > LINE_LIMIT - held:
+            position, pending, skipping = stored, [], True
         part = read_at(fd, position, BLOCK if stop is None else min(BLOCK, stop - position))
         if not part:
             break
@@ -173,26 +199,50 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         rest = pieces.pop()
         if pieces:  # a line ends in this block
             if skipping:
-                yield Line(offset, b"", too_long=True)
-                offset = position + len(pieces.pop(0)) + 1
+                end = position + len(pieces.pop(0))
+                yield Line(offset, b"", too_long=end - offset)
+                offset = end + 1
             elif pending:
                 pieces[0] = b"".join((*pending, pieces[0]))
             pending, held, skipping = [], 0, False
         for data in pieces:
             if data[:1] == b"{" or data.strip(_JUNK):
                 # Millions of them: without the call of a constructor.
-                yield tuple.__new__(Line, (offset, data, True, False))
+                yield tuple.__new__(Line, (offset, data, True, 0))
             offset += len(data) + 1
         position += len(part)
         held += len(rest)
         if held > LINE_LIMIT:
             pending, skipping = [], True
+            if held > _PASSED_OVER:
+                position = os.fstat(fd).st_size if stop is None else stop
+                break
         elif not skipping and rest:
             pending.append(rest)
     if skipping:
-        yield Line(offset, b"", complete=_is_left(fd, position), too_long=True)
+        complete = held > _PASSED_OVER or _is_left(fd, position)
+        yield Line(offset, b"", complete=complete, too_long=position - offset)
     elif (data := b"".join(pending)).strip(_JUNK):
         yield Line(offset, data, complete=_is_left(fd, position) and not is_whole(data))
+
+
+def line_start(fd: int, at: int, floor: int = 0) -> int:
+    """Where the line begins that the byte before `at` is in; `floor`, where one begins, if none does behind it. Holes
+    are not read, and of one line no more than `lines` passes over: it is said to begin at `floor` then."""
+    span, passed = 4 << 10, 0
+    while at > floor and passed <= _PASSED_OVER:
+        low = max(floor, at - span)
+        if data_from(fd, low, at) >= at:
+            at, span = low, span * 2
+        elif span > BLOCK:
+            span = BLOCK
+        else:
+            found = read_at(fd, low, at - low).rfind(b"\n")
+            if found >= 0:
+                return low + found + 1
+            passed += at - low
+            at, span = low, min(span * 2, BLOCK)
+    return floor
 
 
 def _is_left(fd: int, end: int) -> bool:
@@ -236,7 +286,9 @@ class Decoder(Generic[T]):
         self._decode = msgspec.json.Decoder(record).decode
 
     def one(self, data: bytes) -> T:
-        """The record in `data`. Raises `ValueError` when there is none, or more than one."""
+        """The record in `data`. Raises `ValueError` when there is none, or more than one, or too many values."""
+        if is_crowded(data):
+            raise ValueError(CROWDED)
         try:
             return self._decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -244,6 +296,8 @@ class Decoder(Generic[T]):
 
     def all(self, data: bytes) -> tuple[list[T], bool]:
         """Every record that can be had from a line, and whether something in it was lost."""
+        if is_crowded(data):
+            return [], True
         try:
             record = self._decode(data)
             if has_text_keys(data):
@@ -281,6 +335,8 @@ class QuickDecoder(Generic[T]):
 
     def all(self, data: bytes) -> tuple[Sequence[T], bool]:
         """See `Decoder.all`."""
+        if is_crowded(data):
+            return (), True
         try:
             record = self._decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -300,7 +356,7 @@ def has_text_keys(data: bytes) -> bool:
     return True
 
 
-_BROKEN_KEY = re.compile(r'[{,]\s*"(?:[^"\\]|\\.)*\ufffd(?:[^"\\]|\\.)*"\s*:')
+_BROKEN_KEY = re.compile(r'[{,]\s*"[^"\\\ufffd]*+(?:\\.[^"\\\ufffd]*+)*+\ufffd[^"\\]*+(?:\\.[^"\\]*+)*+"\s*:')
 
 
 def _text(data: bytes) -> str:

@@ -57,10 +57,7 @@ class LinesReader(TextReader):
                     stop = line.offset  # a writer is in the middle of it
                     break
                 self._unterminated = line.offset + len(line.data) == stop
-                if line.too_long:
-                    self.builder.skip(line)
-                else:
-                    self.builder.feed(line)
+                self.builder.give(line)
                 if len(self.builder.messages) >= _RUN:
                     yield from self._take_settled()
             self._end = stop

@@ -14,6 +14,7 @@ from collections.abc import Collection
 
 import msgspec
 
+from session_adapters.bounds import data_from
 from session_adapters.files import open_file, read_at
 
 __all__ = ["Verbatim", "may_hold"]
@@ -65,7 +66,7 @@ def may_hold(path: str, needles: Collection[bytes], promise: Verbatim) -> bool:
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
         at = 0
-        while at < size:
+        while (at := data_from(fd, at, size)) < size:
             block = read_at(fd, at, _BLOCK + _OVERLAP)
             if not block:
                 break

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.files import Line, is_whole, lines, open_file, read_at
+from session_adapters.files import Line, is_whole, line_start, lines, open_file, read_at
 from session_adapters.model import Message, Problem, ToolResult
 
 __all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "along", "first_difference"]
@@ -137,7 +137,14 @@ class Builder(ABC):
 
     def skip(self, line: Line) -> None:
         """Take note of a line that is too long to be read."""
-        self.damaged.append((line.offset, "the line is too long to be read"))
+        self.damaged.append((line.offset, line.excess))
+
+    def give(self, line: Line) -> None:
+        """Take in one line, or take note of one that is too long."""
+        if line.too_long:
+            self.skip(line)
+        else:
+            self.feed(line)
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -309,14 +316,7 @@ class JsonlTranscript(Transcript):
                 return line.offset
         if first is not None:
             return first
-        # One line fills the page: go back to where it begins.
-        while start > 0:
-            low = max(0, start - self._page)
-            at = read_at(fd, low, start - low).rfind(b"\n")
-            if at >= 0:
-                return low + at + 1
-            start = low
-        return 0
+        return line_start(fd, start)  # one line fills the page
 
     def _feed(self, fd: int, stop: int) -> None:
         """Give the lines from the known end to the builder, and remember how far it got."""
@@ -324,7 +324,7 @@ class JsonlTranscript(Transcript):
         self.size = stop
         for line in lines(fd, self._end, stop):
             if line.complete:
-                _give(self._builder, line)
+                self._builder.give(line)
                 self._unterminated = line.offset + len(line.data) == stop
             elif not line.too_long and is_whole(line.data):
                 self._builder.feed(line)
@@ -359,7 +359,7 @@ class JsonlTranscript(Transcript):
                     front = self._new_builder()
                     start = self._cut(fd, self._start)
                     for line in lines(fd, start, self._start):
-                        _give(front, line)
+                        front.give(line)
             except OSError:
                 return 0
             self._builder.prepend(front)
@@ -400,10 +400,3 @@ class JsonlTranscript(Transcript):
             return False
         # A last line that was taken without its newline must now get one.
         return not (self._unterminated and status.st_size > self._end and read_at(fd, self._end, 1) != b"\n")
-
-
-def _give(builder: Builder, line: Line) -> None:
-    if line.too_long:
-        builder.skip(line)
-    else:
-        builder.feed(line)

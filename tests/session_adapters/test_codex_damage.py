@@ -215,7 +215,7 @@ def test_a_long_line_is_passed_over_in_bounded_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert peak < 80 << 20
     assert summary.message_count == 3 and summary.warnings == 1
-    assert [problem.reason for problem in problems] == ["the line is too long to be read"]
+    assert [problem.reason.partition(" (")[0] for problem in problems] == ["the line is too long to be read"]
 
 
 def test_a_long_session_is_counted_in_bounded_memory(tmp_path: Path) -> None:

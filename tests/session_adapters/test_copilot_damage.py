@@ -314,7 +314,7 @@ def test_a_long_line_is_passed_over_in_bounded_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert peak < 80 << 20
     assert summary.message_count == 4
-    assert [one.reason for one in problems] == ["the line is too long to be read"]
+    assert [one.reason.partition(" (")[0] for one in problems] == ["the line is too long to be read"]
     assert len(reader.session(source, uuid(1)).messages) == 4
 
 

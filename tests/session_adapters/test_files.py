@@ -80,12 +80,14 @@ def test_a_line_over_the_limit_is_passed_over_in_bounded_memory(tmp_path: Path) 
     got = found(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert [(line.data, line.too_long, line.complete) for line in got] == [
+    assert [(line.data, bool(line.too_long), line.complete) for line in got] == [
         (b'{"n":1}', False, True),
         (b"", True, True),
         (b'{"n":2}', False, True),
     ]
     assert got[1].offset == 8
+    assert got[1].too_long == (200 << 20) + 8
+    assert got[1].excess == "the line is too long to be read (209,715,208 bytes)"
     assert peak < 2 * files.LINE_LIMIT
 
 
@@ -94,8 +96,8 @@ def test_a_line_over_the_limit_at_the_end_is_unfinished(tmp_path: Path, monkeypa
     monkeypatch.setattr(files, "BLOCK", 32)
     (tmp_path / "f").write_bytes(b"short\n" + b"x" * 500)
     assert [(line.offset, line.too_long, line.complete) for line in found(tmp_path / "f")] == [
-        (0, False, True),
-        (6, True, False),
+        (0, 0, True),
+        (6, 500, False),
     ]
 
 

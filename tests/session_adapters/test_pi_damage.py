@@ -156,7 +156,7 @@ def test_a_line_too_long_to_hold(tmp_path: Path) -> None:
     session = adapter.session(source, "long")
     assert [message.content for message in session.messages] == ["before", "after"]
     assert session.warnings == 1
-    assert [problem.reason for problem in adapter.open(source, "long").problems] == [
+    assert [problem.reason.partition(" (")[0] for problem in adapter.open(source, "long").problems] == [
         "the line is too long to be read"
     ]
 

@@ -119,7 +119,7 @@ class ClaudeCounts:
     def feed(self, line: Line) -> None:
         """Take in one line."""
         if line.too_long:
-            self.damaged.append((line.offset, "the line is too long to be read"))
+            self.damaged.append((line.offset, line.excess))
             return
         found, lost = _DECODER.all(line.data)
         if lost and (reason := damage(line.data)):

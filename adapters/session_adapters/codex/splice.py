@@ -11,13 +11,11 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from session_adapters.codex.messages import CodexBuilder
-from session_adapters.files import Line, lines, open_file
+from session_adapters.files import lines, open_file
 from session_adapters.model import Message, Problem
 from session_adapters.transcript import PAGE, Builder, JsonlTranscript
 
-__all__ = ["TOO_LONG", "Base", "CodexTranscript"]
-
-TOO_LONG = "the line is too long to be read"
+__all__ = ["Base", "CodexTranscript"]
 
 
 class Base(Struct, frozen=True, kw_only=True):
@@ -115,7 +113,7 @@ class CodexTranscript(JsonlTranscript):
             with open_file(self._base.path) as fd:
                 start = self._cut(fd, self._left)
                 for line in lines(fd, start, self._left):
-                    _give(front, line)
+                    front.give(line)
         except OSError as error:
             reason = error.strerror or str(error)
             self._lost = f"What was said before this is in {self._base.path}, which cannot be read: {reason}"
@@ -134,10 +132,3 @@ class CodexTranscript(JsonlTranscript):
             )
         front.damaged = []
         self._note_damage()
-
-
-def _give(builder: CodexBuilder, line: Line) -> None:
-    if line.too_long:
-        builder.damaged.append((line.offset, TOO_LONG))
-    else:
-        builder.feed(line)

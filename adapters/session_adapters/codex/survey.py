@@ -13,7 +13,6 @@ from session_adapters.codex.document import document_lines
 from session_adapters.codex.messages import CodexBuilder
 from session_adapters.codex.records import Payload
 from session_adapters.codex.rollout import Head, identify, own_start
-from session_adapters.codex.splice import TOO_LONG
 from session_adapters.codex.summary import spent
 from session_adapters.ends import marked_lines, read_ends
 from session_adapters.files import Line, is_whole, lines, open_file
@@ -92,10 +91,8 @@ class Survey:
 
 def _take(builder: CodexBuilder, line: Line) -> None:
     """A torn last line waits to be finished."""
-    if line.too_long:
-        builder.damaged.append((line.offset, TOO_LONG))
-    elif line.complete or is_whole(line.data):
-        builder.feed(line)
+    if line.too_long or line.complete or is_whole(line.data):
+        builder.give(line)
 
 
 def survey_document(path: str) -> Survey:

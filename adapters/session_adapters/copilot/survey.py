@@ -32,7 +32,6 @@ _PROMPT = b'"user.message"'
 _REPLY = b'"assistant.message"'
 _FORKED = re.compile(r'Forked from ".*?" \(([0-9A-Za-z._-]+)\) as "', re.DOTALL)
 _UUID = re.compile(r"\(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)")
-TOO_LONG = "the line is too long to be read"
 
 
 class Part:
@@ -89,7 +88,7 @@ class Survey:
         """Count the next lines."""
         for number, line in enumerate(run):
             if line.too_long:
-                self._reader.damaged.append((line.offset, TOO_LONG))
+                self._reader.damaged.append((line.offset, line.excess))
             elif line.complete or is_whole(line.data):
                 for found in self._reader.feed(line):
                     self._take(found)

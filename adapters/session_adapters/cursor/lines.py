@@ -151,9 +151,6 @@ def _add(fold: CursorFold, line: Line, damaged: list[tuple[int, str]]) -> None:
     if not line.complete and not is_whole(line.data):
         return  # still being written
     builder = LineBuilder()
-    if line.too_long:
-        builder.skip(line)
-    else:
-        builder.feed(line)
+    builder.give(line)
     fold.add(builder.messages)
     damaged += builder.damaged

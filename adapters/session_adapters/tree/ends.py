@@ -53,7 +53,7 @@ def _has_message(found: Iterable[Line]) -> bool:
 def _feed(counts: TreeCounts, found: Iterable[Line]) -> None:
     for line in found:
         if line.too_long:
-            counts.lose(f"byte {line.offset}", "the line is too long to be read")
+            counts.lose(f"byte {line.offset}", line.excess)
             continue
         if not is_record(line):
             continue

@@ -216,7 +216,7 @@ class TreeFile(TreeStore):
 
     def _feed(self, number: int, line: Line) -> None:
         if line.too_long:
-            self.damaged[self.paths[number], line.offset] = "the line is too long to be read"
+            self.damaged[self.paths[number], line.offset] = line.excess
             return
         records, lost = SHAPES.all(line.data)
         if lost:

@@ -77,6 +77,14 @@ KEYS = {
     "Supabase token": f"sbp_{some(40, HEX)}",
     "Postman key": f"PMAK-{some(24, HEX)}-{some(34, HEX)}",
     "New Relic key": f"NRAK-{some(27, string.ascii_uppercase + string.digits)}",
+    "ClickHouse key": f"4b1d{some(38)}",
+    "Defined Networking key": f"dnkey-{some(26, HEX)}-{some(52, HEX)}",
+    "Octopus Deploy key": f"API-{some(26, string.ascii_uppercase + string.digits)}",
+    "Yandex token": f"AQVN{some(34)}7",
+    "1Password key": "-".join(["A3", *(some(length, CAPITALS) for length in (6, 11, 5, 5, 5))]),
+    "GoCardless token": f"live_{some(39)}7",
+    "Lob key": f"live_{some(35, HEX)}",
+    "Twitter token": f"{'A' * 22}{some(85)}",
     "minisign key": f"RWRTY0Iy{some(120)}",
     "Bitbucket token": f"ATBB{some(32)}",
     "Brevo key": f"xkeysib-{some(64, HEX)}-{some(16)}",
@@ -152,17 +160,42 @@ def test_addresses_and_headers_keep_everything_but_the_secret(text: str, masked:
     assert Redactor().text(text) == masked
 
 
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{} = "{}"', "{}={}", "{} := `{}`", "{} ?= {}", "{} ::= {}", "{} .= '{}'", "{} => '{}'", "{}: {}",
+        "{}: '{}'", '"{}": "{}"',
+        'var {} string = "{}"', '{}: str = "{}"', "<{}>{}</x>", "<{}>\n    {}\n</x>", '<add name="{}" value="{}" />',
+        'put("{}", "{}")', "{}: >-\n  {}", "- name: {}\n  value: {}", 'headers["{}"] = "{}"',
+        "{} for the staging server: {}",
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["shopToken", "SHOP_TOKEN", "shop_api_key", "DB_PASSWORD"])
+def test_a_secret_with_a_name_is_masked_however_it_is_set(form: str, name: str) -> None:
+    for secret in ("k7Qx0Lm2Rt9Vz4Ws8Yb3Nc", "0b1c2d3e4f5061728394a5b6c7d8e9f0"):
+        assert Redactor().text(form.format(name, secret)) == form.format(name, "[masked: named secret]")
+
+
 VARIANTS = {
-    "AWS key": [f"{name}{some(16, CAPITALS)}" for name in ("ASIA", "ABIA", "ACCA")],
+    "AWS key": [
+        *(f"{name}{some(16, CAPITALS)}" for name in ("ASIA", "ABIA", "ACCA")),
+        f"ABSK{some(120)}",
+        f"bedrock-api-key-{some(40)}",
+    ],
+    "Hugging Face token": [f"api_org_{some(34)}"],
+    "New Relic key": [f"NRJS-{some(19, HEX)}", f"NRII-{some(32)}"],
+    "Yandex token": [f"AQVN{some(34)}7", f"YC{some(37)}7", f"t1.{some(9)}7.{some(86)}"],
+    "Lob key": [f"test_{some(35, HEX)}"],
     "GitHub token": [*(f"gh{kind}_{some(36)}" for kind in "ousr"), f"github_pat_{some(22)}_{some(59)}"],
-    "GitLab token": [f"gl{kind}-{some(20)}" for kind in ("ptt", "dt", "rt", "soat", "cbt", "imt", "agent")],
+    "GitLab token": [f"gl{kind}-{some(20)}" for kind in ("ptt", "dt", "rt", "soat", "cbt", "imt", "agent", "ft")]
+    + [f"GR1348941{some(20)}"],
     "Slack token": [*(f"xox{kind}-{some(24)}" for kind in "aeoprs"), f"xapp-1-{some(24)}"],
     "OpenAI key": [*(f"sk-{kind}-{some(60)}" for kind in ("svcacct", "admin", "None")), f"sk-{some(48)}"],
-    "Stripe key": [f"{kind}_{some(24)}" for kind in ("sk_test", "rk_live", "rk_test")],
+    "Stripe key": [f"{kind}_{some(24)}" for kind in ("sk_test", "rk_live", "rk_test", "sk_prod")],
     "DigitalOcean token": [f"do{kind}_v1_{some(64, HEX)}" for kind in "or"],
     "Databricks token": [f"dapi{some(32, HEX)}-3"],
     "Shopify token": [f"shp{kind}_{some(32, HEX)}" for kind in ("ca", "pa", "ss")],
-    "Vault token": [f"hv{kind}.{some(30)}" for kind in "br"],
+    "Vault token": [*(f"hv{kind}.{some(30)}" for kind in "br"), f"s.{some(21)}a1B"],
     "Linear key": [f"lin_oauth_{some(64)}"],
     "LangSmith key": [f"lsv2_sk_{some(32, HEX)}_{some(10, HEX)}"],
     "Docker token": [f"dckr_oat_{some(32)}"],

@@ -37,6 +37,12 @@ def _has_digit(found: re.Match[str]) -> bool:
     return any(letter.isdigit() for letter in found[0][4:])
 
 
+def _is_mixed_case(found: re.Match[str]) -> bool:
+    """Whether it has a digit, a capital and a small letter, as no attribute of an object has."""
+    text = found[0][2:]
+    return all(re.search(one, text) for one in ("[0-9]", "[A-Z]", "[a-z]"))
+
+
 def _begins_with_a_number(found: re.Match[str]) -> bool:
     """Whether the first part of a Discord token is the base64 of a user's number; of an identifier it is not."""
     part = found[0].partition(".")[0]
@@ -93,7 +99,7 @@ KEYS = (
     key("Google key", "aiza", r"AIza[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),
     key("Google token", "ya29.", r"ya29\.[A-Za-z0-9_-]{20,2000}"),
     key("Google client secret", "gocspx-", r"GOCSPX-[A-Za-z0-9_-]{20,60}"),
-    key("Stripe key", "_live_ _test_", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,255}"),
+    key("Stripe key", "_live_ _test_ _prod_", r"(?:sk|rk)_(?:live|test|prod)_[A-Za-z0-9]{16,255}"),
     key("webhook secret", "whsec_", r"whsec_[A-Za-z0-9+/=]{24,100}"),
     key("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,60}"),
     key("npm token", "npm_", rf"npm_[A-Za-z0-9]{{36}}{_END}"),
@@ -202,4 +208,27 @@ KEYS = (
     key("RunPod key", "rpa_", rf"rpa_[A-Z0-9]{{40,50}}{_END}"),
     key("Grafana key", "eyjrijoi", r"eyJrIjoi[A-Za-z0-9]{70,400}={0,3}"),
     key("WakaTime key", "waka_", rf"waka_{_UUID}"),
+    key("AWS key", "absk", r"ABSK[A-Za-z0-9+/]{60,270}={0,2}"),
+    key("AWS key", "bedrock-api-key-", r"bedrock-api-key-[A-Za-z0-9+/]{20,4000}={0,2}"),
+    key("ClickHouse key", "4b1d", rf"4b1d[A-Za-z0-9]{{38}}{_END}"),
+    key("Defined Networking key", "dnkey-", r"dnkey-[a-z0-9=_-]{26}-[a-z0-9=_-]{52}"),
+    key("Hugging Face token", "api_org_", rf"api_org_[A-Za-z0-9]{{34}}{_END}"),
+    key("GitLab token", "glft- gr1348941", rf"(?:glft-|GR1348941){_URL}{{20}}"),
+    key("New Relic key", "nrjs- nrii-", rf"(?:NRJS-[a-f0-9]{{19}}|NRII-[A-Za-z0-9-]{{32}}){_END}"),
+    key("Octopus Deploy key", "api-", rf"API-[A-Z0-9]{{26}}{_END}"),
+    key(
+        "Yandex token",
+        "t1. aqvn yc",
+        rf"t1\.[A-Za-z0-9=_-]{{1,100}}\.{_URL}{{86}}={{0,2}}|(?:AQVN{_URL}{{35,38}}|YC{_URL}{{38}})(?!{_URL})",
+        accepts=_has_digit,
+    ),
+    key(
+        "1Password key",
+        "a3-",
+        rf"A3-[A-Z0-9]{{6}}-(?:[A-Z0-9]{{11}}|[A-Z0-9]{{6}}-[A-Z0-9]{{5}})(?:-[A-Z0-9]{{5}}){{3}}{_END}",
+    ),
+    key("GoCardless token", "live_", r"live_[A-Za-z0-9=_-]{40}(?![A-Za-z0-9=_-])", accepts=_has_digit),
+    key("Lob key", "live_ test_", rf"(?:live|test)_[a-f0-9]{{35}}{_END}"),
+    key("Vault token", "s.", rf"s\.[A-Za-z0-9]{{24}}{_END}", accepts=_is_mixed_case),
+    key("Twitter token", "aaaaaaaaaaaaaaaaaaaaaa", rf"A{{22}}[A-Za-z0-9%]{{80,100}}{_END}"),
 )

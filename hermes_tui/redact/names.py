@@ -45,11 +45,14 @@ def is_secret_name(name: str) -> bool:
 _BLANK = r"[ \t\xa0]{0,8}+"
 _SET_TO = (
     rf"(?:[\"']?,?\s{{0,40}}+[\"']?value[\"']?{_BLANK}[:=]{_BLANK}"
-    rf"|[\"'`\\]{{0,3}}\]?{_BLANK}(?::=|=>|=|:)(?!=){_BLANK}(?:[>|][+-]?[ \t]{{0,4}}\n[ \t]{{1,16}})?"
+    rf"|[\"'`\\]{{0,3}}\]?(?:{_BLANK}:?[ \t]{{0,2}}[A-Za-z][\w.]{{0,30}}+(?=[ \t]{{0,8}}=))?{_BLANK}"
+    rf"(?:[:.?+|]{{0,3}}+=>?|:)(?!=){_BLANK}(?:[>|][+-]?[ \t]{{0,4}}\n[ \t]{{1,16}})?"
+    r"|>\s{0,40}+(?=[^<>\s]{4,4000}+\s{0,40}+</)"
     rf"|[\"'],{_BLANK}(?=[\"'])"
     rf"|[ \t](?:for|of|on|to)(?:[ \t][\w.-]{{1,20}}+){{1,3}}+:{_BLANK})"
 )
-"""`=`, `: `, `"] = `, `: >-`; two arguments of a call; `name: X, value: …`; `token for staging: …`."""
+"""`=`, `:=`, `?=`, `: `, `: str = `, `"] = `, `: >-`; the tag of an element; two arguments of a call; `name: X,
+value: …`; `token for staging: …`."""
 _BARE = r"[^\s\"'`,;<>()\[\]{}|\\"
 NAMED = (
     rf"(?P<name>{_NAMES})(?:{_SET_TO}"
@@ -67,6 +70,7 @@ _MARK = re.compile(r"[^\w\s]|_")
 _CODE = re.compile(r"\A[./~][^+=]{0,119}\Z|\A[A-Za-z_]+\Z|://|::|->|\w\(")
 """A path, one word without a digit, an address, a call."""
 _DOTTED = re.compile(r"\A[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z", re.ASCII)
+_NAME_IN_CODE = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 _OF_CODE = re.compile(
     r"arg|cfg|conf|cred|data|env|form|get|key|opt|param|pass|props|pwd|req|secret|self|setting|this|token|user|var"
 )
@@ -99,6 +103,8 @@ def is_named(found: re.Match[str]) -> bool:
     value = secret_of(found)
     if is_placeholder(value.rstrip("0123456789") or value) or " " in value:
         return False
+    if found.string.startswith(("(", "["), found.end()) and _NAME_IN_CODE.match(value):
+        return False  # it is called, or a part of it is taken
     quoted, chosen = found["quoted"] is not None, _CHOSEN.search(found["name"]) is not None
     if _is_code(value) and not (quoted and re.search(r"[^\w.]", value)):
         return False

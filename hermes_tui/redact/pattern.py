@@ -29,7 +29,7 @@ class Pattern(NamedTuple):
 
 
 _PLACEHOLDER = re.compile(
-    r"\A(?:[<\[{]|[$%&]?[({]|\$[A-Za-z_]|%\w+%\Z|[!@&*][A-Za-z_.]+\Z|[$%<{&*•.#?!-]+\Z|--?[a-z][a-z-]*(?:=|\Z))"
+    r"\A(?:[<\[{]|[$%&]?[({]|\$[A-Za-z_]|%\w+%\Z|[!@&*][A-Za-z_.]+\Z|[$%<{&*•.:#?!-]+\Z|--?[a-z][a-z-]*(?:=|\Z))"
     r"|\$[({]|\{\{|[Xx*•]{5}|\.\.\.\Z|…|(?i:example|placeholder|changeme|change[_-]me|redacted"
     r"|dummy|insert[_-]|<[a-z]|(?:\A|[_-])(?:your|my)[_-])"
 )

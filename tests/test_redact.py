@@ -306,6 +306,8 @@ def test_ids_titles_and_paths_are_masked_like_texts() -> None:
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n-----BEGIN PUBLIC KEY-----",
         "task-force-one-and-risk-0123456789abcdef0123456789abcdef, my_hf_model_of_the_day, disk-lf-1",
         "the token is in the vault; password: see the wiki; Bearer of bad news",
+        '"session_key": "agent:main:telegram:group:-1001234567:5", session_key=agent:main:slack:dm:D0700001',
+        "password = base64.b16encode(data); api_key = keys1[0]; password = ':****'",
         "commit 0a098b0 touched 12:30:45 and 10.0.0.1:5432/AAA",
     ],
 )

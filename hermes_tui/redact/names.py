@@ -69,6 +69,8 @@ _DIGIT, _LETTER, _UPPER, _LOWER = (re.compile(one) for one in (r"\d", r"[A-Za-z]
 _MARK = re.compile(r"[^\w\s]|_")
 _CODE = re.compile(r"\A[./~][^+=]{0,119}\Z|\A[A-Za-z_]+\Z|://|::|->|\w\(")
 """A path, one word without a digit, an address, a call."""
+_PARTED = re.compile(r"[a-z]+:[a-z]+:[\w@+-]", re.ASCII)
+"""Names parted by colons, as those of lanes: `agent:main:telegram:…`."""
 _DOTTED = re.compile(r"\A[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+\Z", re.ASCII)
 _NAME_IN_CODE = re.compile(r"[A-Za-z_][\w.]*\Z", re.ASCII)
 _OF_CODE = re.compile(
@@ -101,7 +103,7 @@ def is_random(found: re.Match[str]) -> bool:
 def is_named(found: re.Match[str]) -> bool:
     """Whether what stands after a name is a secret, and not code, a placeholder, a word or a number."""
     value = secret_of(found)
-    if is_placeholder(value.rstrip("0123456789") or value) or " " in value:
+    if is_placeholder(value.rstrip("0123456789") or value) or " " in value or _PARTED.match(value):
         return False
     if found.string.startswith(("(", "["), found.end()) and _NAME_IN_CODE.match(value):
         return False  # it is called, or a part of it is taken

@@ -47,7 +47,7 @@ snapshots: $(STAMP)  ## the pictures that tests/snapshots compares with, anew: l
 	$(BIN)/python -m pytest -q -n 0 tests/snapshots --snapshot-update
 
 screenshots: $(STAMP)  ## make screenshots/*.svg anew from the static demo
-	$(BIN)/python -m hermes_tui.demo.screenshots screenshots
+	PYTHONPATH=tests/helpers $(BIN)/python tests/screen_pictures.py screenshots
 
 page: $(STAMP)  ## screenshots/export.png anew: an HTML export in a browser without a window (chromium-headless-shell)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/page_picture.py screenshots/export.png

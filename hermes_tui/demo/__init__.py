@@ -62,7 +62,7 @@ def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
         return 0
     from hermes_tui.running import run_app
 
-    writers = () if static else (LiveWriter(home, now), DemoGateway(home))
+    writers = () if static else (LiveWriter(home), DemoGateway(home))
     with only_home(home):
         for writer in writers:
             writer.start()

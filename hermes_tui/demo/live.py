@@ -1,4 +1,7 @@
-"""What makes the demo move: one Claude Code session that goes on, line by line, as the real program writes it."""
+"""Makes the demo move: a session goes on line by line, as `data/<agent>/live.jsonl` says, over and over.
+
+Each line of it says how many seconds to wait, which record to append and what changes in the process's own note.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,12 @@ import json
 import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import cycle
+from itertools import count
 from pathlib import Path
+from typing import Any
 
-from hermes_tui.demo.claude import LIVE_PID, live_session, session_path
-from hermes_tui.demo.claude_records import Record, encode
-from hermes_tui.demo.main_tale import LIVE_TURNS
-from hermes_tui.demo.story import stamp
+from hermes_tui.demo.home import DATA, manifest_of
+from hermes_tui.demo.template import Template
 
 __all__ = ["LiveWriter"]
 
@@ -21,14 +23,15 @@ _PATIENCE = 300
 
 
 class LiveWriter(threading.Thread):
-    """Appends to the open session in `home` every `interval` seconds until `stop` is called. A daemon."""
+    """Appends to the open session of `agent` in `home` until `stop` is called. A daemon."""
 
-    def __init__(self, home: Path, now: datetime, interval: float = 2.5) -> None:
+    def __init__(self, home: Path, *, agent: str = "claude", pace: float = 1.0) -> None:
+        """`pace` multiplies the waits."""
         super().__init__(name="demo-writer", daemon=True)
-        self._scribe = live_session(now)
-        self._path = session_path(home, self._scribe)
-        self._process = home / ".claude" / "sessions" / f"{LIVE_PID}.json"
-        self._interval = interval
+        live = manifest_of(agent)["live"]
+        self._session, self._note = home / live["session"], home / live["note"]
+        self._script = DATA / agent / live["script"]
+        self._pace = pace
         self._stopped = threading.Event()
         self.failure: OSError | None = None
         """Why it ended by itself."""
@@ -36,10 +39,13 @@ class LiveWriter(threading.Thread):
     def run(self) -> None:
         """Write until stopped, or until the home is gone."""
         try:
-            for count, record in enumerate(self._records()):
-                if self._stopped.wait(self._interval if count < _PATIENCE else 30):
+            for written, (line, names) in enumerate(self._lines()):
+                after = json.loads(line)["after"] if written < _PATIENCE else 30.0
+                if self._stopped.wait(after * self._pace):
                     return
-                self._append(record)
+                step = json.loads(Template(datetime.now(UTC), self._script.parent).fill(line, names))
+                names["above"] = step["append"].get("uuid", names["above"])
+                self._append(step["append"], step["note"])
         except OSError as error:  # the home was removed, or the disk is full: the rest of the demo goes on
             self.failure = error
 
@@ -47,23 +53,20 @@ class LiveWriter(threading.Thread):
         """End soon; may be called more than once."""
         self._stopped.set()
 
-    def _records(self) -> Iterator[Record]:
-        """The conversation's further lines, without end."""
-        for turn in cycle(LIVE_TURNS):
-            del self._scribe.records[:]
-            self._scribe.turn(turn)
-            yield from list(self._scribe.records)
+    def _lines(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """The script's lines without end, with what has a name in them: the round, and the record above."""
+        records = map(json.loads, self._session.read_bytes().splitlines())
+        names: dict[str, Any] = {"above": [record["uuid"] for record in records if "uuid" in record][-1]}
+        script = self._script.read_text(encoding="utf-8").splitlines()
+        for number in count():
+            names["round"] = number
+            for line in script:
+                yield line, names
 
-    def _append(self, record: Record) -> None:
-        """One line as of now, in one write, and the process's own note of what it does."""
-        now = datetime.now(UTC)
-        if "timestamp" in record:
-            record["timestamp"] = stamp(now)
-        with self._path.open("ab") as file:
-            file.write(encode(record))
-        note = json.loads(self._process.read_bytes())
-        note["status"] = "idle" if record["type"] == "last-prompt" else "busy"
-        note["updatedAt"] = int(now.timestamp() * 1000)
-        draft = self._process.with_suffix(".tmp")
-        draft.write_text(json.dumps(note))
-        draft.replace(self._process)
+    def _append(self, record: dict[str, Any], note: dict[str, Any]) -> None:
+        """One line in one write, and the process's own note of what it does."""
+        with self._session.open("ab") as file:
+            file.write(json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
+        draft = self._note.with_suffix(".tmp")
+        draft.write_text(json.dumps(json.loads(self._note.read_bytes()) | note))
+        draft.replace(self._note)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
+from uuid import UUID
 
 from corpus.make_corpus import make_corpus
-from hermes_tui.demo.claude_records import Scribe, encode
-from hermes_tui.demo.story import Call, Reply, Turn, uuid
 
 __all__ = ["Corpora"]
 
 _BIG = 400 * 1000 * 1000
+_BIG_SESSION = "2a3d5a4e-6c3b-4d51-9d0a-6f1f6f4b7c11"
+_LONG_AGO = datetime(2026, 1, 1, 1, tzinfo=UTC)
 
 
 class Corpora:
@@ -34,23 +37,50 @@ class Corpora:
     def big(self) -> Path:
         """A home with one Claude Code session of 400 MB whose last words are `the very last line`."""
         home = self.folder / "big"
-        scribe = Scribe(uuid("big"), cwd="/home/dev/big", branch="main", model="claude-sonnet-4-6", at=_long_ago())
-        path = home / ".claude" / "projects" / "-home-dev-big" / f"{scribe.session_id}.jsonl"
+        path = home / ".claude" / "projects" / "-home-dev-big" / f"{_BIG_SESSION}.jsonl"
         if path.is_file():
             return home
         path.parent.mkdir(parents=True)
         print("making a session of 400 MB …", file=sys.stderr)
         output = "\n".join(f"{line:06} the quick brown fox jumps over the lazy dog" for line in range(400))
-        step = Reply(text="Next part.", calls=(Call(kind="shell", target="make part", output=output),))
         with path.open("wb") as file:
+            turn = 0
             while file.tell() < _BIG:
-                scribe.turn(Turn(prompt=f"Go on, part {scribe.prompts}.", replies=(step, Reply(text="Done."))))
-                file.writelines(map(encode, scribe.records))
-                scribe.records.clear()
-            scribe.turn(Turn(prompt="Last one.", replies=(Reply(text="This is the very last line."),)))
-            file.writelines(map(encode, scribe.records))
+                file.write(_turn(turn, f"Go on, part {turn}.", output, "Done."))
+                turn += 1
+            file.write(_turn(turn, "Last one.", "made", "This is the very last line."))
         return home
 
 
-def _long_ago() -> datetime:
-    return datetime(2026, 1, 1, tzinfo=UTC) + timedelta(hours=1)
+def _turn(turn: int, prompt: str, output: str, answer: str) -> bytes:
+    """The lines of a turn in which a command is run."""
+    call = {"type": "tool_use", "id": f"toolu_{turn:022}", "name": "Bash", "input": {"command": "make part"}}
+    result = {"type": "tool_result", "tool_use_id": call["id"], "content": output}
+    usage = {"input_tokens": 9, "cache_read_input_tokens": 900, "output_tokens": 60}
+    contents: list[tuple[str, Any, dict[str, Any]]] = [
+        ("user", prompt, {}),
+        ("assistant", [{"type": "text", "text": "Next part."}], {"id": f"msg_{turn}_1", "usage": usage}),
+        ("assistant", [call], {"id": f"msg_{turn}_1", "usage": usage}),
+        ("user", [result], {}),
+        ("assistant", [{"type": "text", "text": answer}], {"id": f"msg_{turn}_2", "usage": usage}),
+    ]
+    lines = []
+    for place, (role, content, more) in enumerate(contents, len(contents) * turn + 1):
+        message = {"role": role, "content": content, **more}
+        if more:
+            message |= {"type": "message", "model": "claude-sonnet-4-6"}
+        record: dict[str, Any] = {
+            "parentUuid": str(UUID(int=place - 1)) if place > 1 else None,
+            "isSidechain": False,
+            "type": role,
+        }
+        record |= {
+            "message": message,
+            "uuid": str(UUID(int=place)),
+            "sessionId": _BIG_SESSION,
+            "cwd": "/home/dev/big",
+        }
+        record |= {"timestamp": (_LONG_AGO + timedelta(seconds=place)).isoformat().replace("+00:00", ".000Z")}
+        record |= {"version": "2.1.329", "gitBranch": "main", "userType": "external"}
+        lines.append(json.dumps(record) + "\n")
+    return "".join(lines).encode()

@@ -10,19 +10,21 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.demo.claude import LIVE_PID, LIVE_START, write
 from hermes_tui.demo.home import MARKER, prepare, write_home
 from hermes_tui.demo.live import LiveWriter
 from support import STORES
 
 NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
 REAL = STORES / "claude" / "home" / ".claude"
+LIVE_PID = 4127
+LIVE_START = 126968
+"""In clock ticks, as in the 22nd field of its `/proc` stat."""
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("demo")
-    write(home, NOW)
+    write_home(home, NOW, ["claude"])
     return home / ".claude"
 
 
@@ -109,7 +111,7 @@ def test_the_main_session_shows_what_there_is_to_show(root: Path) -> None:
 
 
 def test_the_same_moment_gives_the_same_bytes(root: Path, tmp_path: Path) -> None:
-    write(tmp_path, NOW)
+    write_home(tmp_path, NOW, ["claude"])
     first = {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
     again = tmp_path / ".claude"
     second = {path.relative_to(again): path.read_bytes() for path in again.rglob("*") if path.is_file()}
@@ -131,7 +133,7 @@ def test_the_writer_adds_whole_turns_and_stops(tmp_path: Path) -> None:
     note = home / ".claude" / "sessions" / f"{LIVE_PID}.json"
     (path,) = home.glob(f".claude/projects/*/{json.loads(note.read_text())['sessionId']}.jsonl")
     before = path.read_bytes()
-    writer = LiveWriter(home, NOW, interval=0.001)
+    writer = LiveWriter(home, pace=0.0004)
     writer.start()
     while path.read_bytes().count(b'"last-prompt"') < 6 and writer.is_alive():
         writer.join(0.01)
@@ -155,7 +157,7 @@ def test_the_writer_adds_whole_turns_and_stops(tmp_path: Path) -> None:
 
 def test_the_writer_ends_when_its_home_is_removed(tmp_path: Path) -> None:
     write_home(tmp_path, NOW)
-    writer = LiveWriter(tmp_path, NOW, interval=0.001)
+    writer = LiveWriter(tmp_path, pace=0.0004)
     (tmp_path / ".claude").rename(tmp_path / "moved")
     writer.start()
     writer.join(10)

@@ -12,13 +12,14 @@ import apsw
 import pytest
 
 from hermes_tui.demo.gateway import DemoGateway
-from hermes_tui.demo.hermes import GATEWAY_PID, GATEWAY_START
 from hermes_tui.demo.home import environment_of, write_home
 from hermes_tui.lifecycle.gateway import gateway_of
 from hermes_tui.lifecycle.lanes import board
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
 
 NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
+GATEWAY_PID = 4100
+GATEWAY_START = 124242
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Every agent's room in the demo home: read by its adapter, and held against what the real programs wrote."""
+"""Every agent's store in the demo home: read by its adapter, and held against what the real programs wrote."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WRITTEN = {
     "opencode": 10,
     "pi": 8,
 }
-"""Sessions, helpers and forks with them; counted in the tales."""
+"""Sessions, helpers and forks with them; counted in the data."""
 WITH_TOKENS = set(WRITTEN) - {"cursor", "hector"}
 WITH_COST = {"hermes", "omp", "openclaw", "opencode", "pi"}
 NEW = sorted(set(WRITTEN) - {"claude", "hermes"})

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from hermes_tui.demo import screenshots
+import screen_pictures
 from support import REPOSITORY
 
 
 def test_two_runs_give_the_same_bytes(tmp_path: Path) -> None:
-    first = screenshots.make(tmp_path / "first")
-    second = screenshots.make(tmp_path / "second")
-    assert {path.name for path in first} == {f"{scene.name}.svg" for scene in screenshots.SCENES}
+    first = screen_pictures.make(tmp_path / "first")
+    second = screen_pictures.make(tmp_path / "second")
+    assert {path.name for path in first} == {f"{scene.name}.svg" for scene in screen_pictures.SCENES}
     for one, other in zip(first, second, strict=True):
         assert one.read_bytes() == other.read_bytes(), one.name
 
 
 def test_the_pictures_in_the_repository_fetch_nothing() -> None:
     pictures = sorted((REPOSITORY / "screenshots").glob("*.svg"))
-    assert {path.stem for path in pictures} == {scene.name for scene in screenshots.SCENES}
+    assert {path.stem for path in pictures} == {scene.name for scene in screen_pictures.SCENES}
     for path in pictures:
         text = path.read_text()
         assert "@font-face" not in text

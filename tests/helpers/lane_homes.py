@@ -7,7 +7,7 @@ import os
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from textual.pilot import Pilot
 from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
-from hermes_tui.demo import hermes
+from hermes_tui.demo.home import write_home
 from hermes_tui.screens.lane_plan import PlanScreen
 from hermes_tui.screens.lanes import LanesScreen
 from hermes_tui.sessions.manager import SessionManager
@@ -52,14 +52,7 @@ class HermesDemo:
     def __init__(self, home: Path) -> None:
         self.home = home
         self.root = home / ".hermes"
-        hermes.write(home, NOW)
-        proc = home / "proc" / str(hermes.GATEWAY_PID)
-        proc.mkdir(parents=True)
-        fields = ["S", "1", *["0"] * 17, str(hermes.GATEWAY_START), *["0"] * 30]
-        (proc / "stat").write_text(f"{hermes.GATEWAY_PID} (hermes) {' '.join(fields)}\n")
-        (proc / "cmdline").write_text("\0".join(hermes.gateway_command(home, NOW)))
-        boot = int((NOW - timedelta(days=3, hours=4)).timestamp() - hermes.GATEWAY_START / os.sysconf("SC_CLK_TCK"))
-        (home / "proc" / "stat").write_text(f"cpu  0 0 0 0\nbtime {boot}\n")
+        write_home(home, NOW, ["hermes"])
         self.run_gateway()
 
     @property
@@ -71,7 +64,7 @@ class HermesDemo:
         """The lock is held."""
         lock = (self.root / "gateway.lock").stat()
         place = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}:{lock.st_ino}"
-        locks = f"1: FLOCK  ADVISORY  WRITE {hermes.GATEWAY_PID} {place} 0 EOF\n"
+        locks = f"1: FLOCK  ADVISORY  WRITE 4100 {place} 0 EOF\n"
         (self.home / "proc" / "locks").write_text(locks)
 
     def end_gateway(self) -> None:

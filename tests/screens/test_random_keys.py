@@ -96,7 +96,7 @@ async def test_no_keys_end_the_program(demo_app: HermesApp, tmp_path: Path) -> N
     print(f"HERMES_TUI_KEYS={KEYS}, seed {SEED}")
     chance = random.Random(SEED)
     pressed: list[list[str]] = []
-    writer = LiveWriter(demo_app.manager.environment.home, STATIC_NOW, interval=0.3)
+    writer = LiveWriter(demo_app.manager.environment.home, pace=0.12)
     async with demo_app.run_test(size=(120, 40), notifications=True) as pilot:
         await looked(pilot, demo_app)
         writer.start()

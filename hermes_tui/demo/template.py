@@ -62,7 +62,7 @@ FORMS: dict[str, Callable[[datetime], str | int | float]] = {
     "down": lambda at: f"{~(_milliseconds(at) << 12) & 0xFFFFFFFFFFFF:012x}"[:9],
 }
 """How a time is written: in UTC to the millisecond with Z, unless a word says otherwise. `ms`, `s` and `seconds`
-count from the epoch (the last with a fraction), `iso` has the offset and `local` none, `go` is as Go prints it, `file`
+count from the epoch (the last with a fraction), `iso` has the offset, `local` none, `go` is as Go prints it, `file`
 as some agents put it into names, `uuid7` what stands of it in such an id, `up` and `down` what is in OpenCode's."""
 
 

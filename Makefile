@@ -9,9 +9,11 @@ PYTEST_ARGS ?=
 CORPUS ?=
 EXAMPLES ?=
 BENCH_ARGS ?=
+MINUTES ?=
+SOAK_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check format docs snapshots screenshots page bench queries ccusage differential writers kills test-gateway build clean
+.PHONY: help demo run test lint types check format docs snapshots screenshots page bench queries soak ccusage differential writers kills test-gateway build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -58,6 +60,9 @@ bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated ses
 queries: $(STAMP)  ## type ten thousand random and hostile queries, on the corpus and on a store that is read beside
 	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) --only queries
 	HERMES_TUI_QUERIES=10000 $(BIN)/python -m pytest -q -n 0 tests/sessions/test_search_live.py -k whatever_is_typed
+
+soak: $(STAMP)  ## run the program beside ten agents that write, with random keys, and count its memory (MINUTES=60)
+	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks.soak $(if $(MINUTES),--minutes $(MINUTES)) $(SOAK_ARGS)
 
 ccusage: $(STAMP)  ## what ccusage says of the sample stores, for the tests of costs (needs npm)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/record_ccusage.py

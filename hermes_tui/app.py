@@ -26,7 +26,7 @@ from hermes_tui.index_watch import IndexWatch
 from hermes_tui.keymap import bindings, validate_keymap
 from hermes_tui.lane_watch import LaneNews, LaneWatch
 from hermes_tui.log import write_failure
-from hermes_tui.memory import give_back
+from hermes_tui.memory import give_back, stay_small
 from hermes_tui.reader import Opened, Reader
 from hermes_tui.screens.main import MainScreen
 from hermes_tui.sessions.manager import SessionManager
@@ -146,6 +146,7 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
     def _begin(self, event: MainScreen.Painted) -> None:
         if self._painted is not None:
             self._painted()
+        stay_small()
         self._keep_frame(event.frame)
         self.watch_thread.start()
         if self.main.snapshot.sessions:

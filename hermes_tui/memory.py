@@ -1,15 +1,30 @@
-"""Memory that is free, given back to the system."""
+"""How glibc's allocator keeps memory: as little as a program that runs for weeks needs. Elsewhere nothing happens."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 
-__all__ = ["give_back"]
+__all__ = ["give_back", "stay_small"]
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _ARENA_MAX = -1, -3, -8
+"""Names of `mallopt`'s settings, from malloc.h."""
+_LARGE = 128 << 10
+"""glibc's own first threshold. It would grow with the first large block that is freed, and what files are read into
+would come from the heap: the next small object above it keeps megabytes, for ever more of them."""
+
+
+def stay_small() -> None:
+    """Give large blocks back when they are freed, and let all threads share one heap; call it before they start."""
+    from ctypes import CDLL
+
+    with suppress(OSError, AttributeError):
+        set_option = CDLL(None).mallopt
+        for option, value in ((_MMAP_THRESHOLD, _LARGE), (_TRIM_THRESHOLD, _LARGE), (_ARENA_MAX, 1)):
+            set_option(option, value)
 
 
 def give_back() -> None:
-    """What reading needed and needs no more: the allocator keeps megabytes of it for each thread that read.
-    Only glibc has to be asked, and can be; elsewhere nothing happens."""
+    """What reading needed and needs no more: the allocator keeps megabytes of it."""
     from ctypes import CDLL
 
     with suppress(OSError, AttributeError):

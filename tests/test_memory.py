@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-PROGRAM = """
+GIVE_BACK = """
 import os
 from hermes_tui.memory import give_back
 
@@ -22,5 +22,41 @@ print(before - resident())
 
 
 def test_what_lies_below_something_that_is_used_is_given_back() -> None:
-    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=True)
+    ran = subprocess.run([sys.executable, "-c", GIVE_BACK], capture_output=True, text=True, timeout=60, check=True)
     assert int(ran.stdout) > 50_000_000
+
+
+STAY_SMALL = """
+import os, sys, threading
+from hermes_tui.memory import stay_small
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+def work():
+    kept = []
+    for size in range(40):
+        large = bytes(1_000_000 + size * 50_000)  # a part of a file, each time a little more
+        kept.append(bytes(2_000))
+        del large
+    keeps.append(kept)
+
+stay_small() if sys.argv[1] == "small" else None
+keeps = []
+before = resident()
+for _ in range(8):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+print(resident() - before)
+"""
+
+
+def test_what_was_read_is_not_kept_beside_what_is() -> None:
+    command = [sys.executable, "-c", STAY_SMALL]
+    small, usual = (
+        int(subprocess.run([*command, how], capture_output=True, text=True, timeout=60, check=True).stdout)
+        for how in ("small", "usual")
+    )
+    assert small < 4_000_000, (small, usual)

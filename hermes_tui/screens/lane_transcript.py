@@ -106,6 +106,9 @@ class LaneTranscript(DismissOnce[None]):
     def _opened(self, opened: Opened) -> None:
         if not self.is_attached or opened.summary.session_id != self.session_id:
             return
+        if self._transcript is not None and not (opened.transcript and self.pane.following):
+            self._reader.watch(self._transcript)  # opened again, for nothing: what is shown stays
+            return
         self._transcript = opened.transcript
         if opened.transcript is None:
             self.pane.clear(f"Cannot be shown: {safe(opened.reason)}")
@@ -130,6 +133,8 @@ class LaneTranscript(DismissOnce[None]):
             await self.pane.poll()
         finally:
             self._asking = False
+        if self._transcript is not None and self.pane.is_heavy and self.pane.summary is not None:
+            self._reader.request(self.pane.summary)
 
     @on(TranscriptPane.Refused)
     def _refused(self, event: TranscriptPane.Refused) -> None:

@@ -56,6 +56,9 @@ class Opening(Screen[None]):
         """A session was opened, or could not be."""
         if opened.summary.unified_id != self._wanted:
             return
+        if self._transcript is not None and not (opened.transcript and self.pane.following):
+            self._reader.watch(self._transcript)  # opened again, for nothing: what is shown stays
+            return
         self._transcript = opened.transcript
         if opened.transcript is None:
             self._wanted = ""
@@ -74,6 +77,8 @@ class Opening(Screen[None]):
     async def _poll(self) -> None:
         await self.pane.poll()
         self._asking = False
+        if self._transcript is not None and self.pane.is_heavy and self.pane.summary is not None:
+            self._reader.request(self.pane.summary)
 
     def _open(self, conversation: Conversation) -> None:
         """Have the newest part of a conversation shown, unless it is."""

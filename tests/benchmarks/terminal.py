@@ -51,8 +51,14 @@ class Terminal:
     """Runs `command` on a screen of `columns` × `rows`; ended when the block is left."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], columns: int = 160, rows: int = 45
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        columns: int = 160,
+        rows: int = 45,
+        directory: Path | None = None,
     ) -> None:
+        """`directory`: where it is started; None: where we are."""
         self._screen = pyte.Screen(columns, rows)
         self._stream = pyte.ByteStream(self._screen)
         self._chunks: deque[tuple[float, bytes]] = deque()
@@ -70,6 +76,8 @@ class Terminal:
         if self.pid == 0:
             fcntl.ioctl(0, termios.TIOCSWINSZ, size)
             terminal = {"TERM": "xterm-256color", "COLORTERM": "truecolor"}
+            if directory is not None:
+                os.chdir(directory)
             os.execvpe(command[0], list(command), {**environment, **terminal})
         self._thread = threading.Thread(target=self._take, name="terminal", daemon=True)
         self._thread.start()
@@ -80,7 +88,7 @@ class Terminal:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        family = self._family()
+        family = self.family()
         with suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGTERM)
         end = time.perf_counter() + 5
@@ -136,6 +144,16 @@ class Terminal:
         """Type."""
         os.write(self._fd, keys)
 
+    def resize(self, columns: int, rows: int) -> None:
+        """Make the screen another size, and have the program told."""
+        fcntl.ioctl(self._fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, columns * 8, rows * 16))
+
+    def pass_over(self) -> None:
+        """Never look at what came so far: over an hour it would be gigabytes."""
+        with self._news:
+            self._chunks.clear()
+            self._taken.clear()
+
     def press(self, keys: bytes, seconds: float = 0.6) -> tuple[float, int, list[float]]:
         """Type, and wait for so long a silence: when that was, how many bytes had come by then, and the moments at
         which more came."""
@@ -189,7 +207,7 @@ class Terminal:
     def processor_seconds(self) -> float:
         """CPU time of the program and its children so far."""
         total = 0
-        for pid in self._family():
+        for pid in self.family():
             try:
                 fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
             except FileNotFoundError:
@@ -200,7 +218,7 @@ class Terminal:
     def resident_megabytes(self) -> float:
         """Memory of the program and its children now."""
         total = 0
-        for pid in self._family():
+        for pid in self.family():
             try:
                 status = Path(f"/proc/{pid}/status").read_text()
             except FileNotFoundError:
@@ -208,7 +226,8 @@ class Terminal:
             total += sum(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmRSS"))
         return total / 1024
 
-    def _family(self) -> list[int]:
+    def family(self) -> list[int]:
+        """Process ids of the program and its children."""
         found, waiting = [], [self.pid]
         while waiting:
             pid = waiting.pop()

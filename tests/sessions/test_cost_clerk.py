@@ -44,6 +44,27 @@ def test_another_process_adds_up(spender: Spender) -> None:
     assert done.stdout.splitlines() == ["None", "Figure(usd=1.0, estimated=True, unpriced=False)", "1.0", "set()"]
 
 
+def test_prices_that_another_process_looked_up_are_not_looked_up_again(spender: Spender) -> None:
+    """A face that goes on after its first addition adds up itself what little comes."""
+    code = (
+        "import sys; from pathlib import Path; from hermes_tui.sessions.manager import SessionManager\n"
+        "from session_adapters.base import Environment\n"
+        "manager = SessionManager(Environment(home=Path(sys.argv[1])), cache_dir=Path(sys.argv[2]),"
+        " agents=('claude',), prices={})\n"
+        "manager.catalogue.refresh()\n"
+        "manager.costs.book()\n"
+        "path = next(Path(sys.argv[1]).rglob('*.jsonl'))\n"
+        "path.write_bytes(path.read_bytes() + b'\\n')\n"
+        "manager.catalogue.refresh()\n"
+        "print(sum(row.usd for row in manager.costs.book().rows))\n"
+        "print({'genai_prices', 'pydantic'} & set(sys.modules))\n"
+    )
+    spender.session("two", {"input": MILLION})
+    command = [sys.executable, "-c", code, str(spender.home), str(spender.home.parent / "cache")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["2.0", "set()"]
+
+
 def test_nothing_in_the_directory_we_were_started_in_is_run(
     spender: Spender, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,9 +92,10 @@ class Ledger:
             return self._known()
 
     def reload(self) -> Sheet:
-        """The sheet that another process has made."""
+        """The sheet that another process has made, and the prices that it looked up: to import their list takes 15 MB
+        that a face would keep for weeks."""
         with self._work:
-            self._sheet = None
+            self._sheet = self._prices = None
             return self._known()
 
     def kept(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:

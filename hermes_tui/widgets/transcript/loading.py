@@ -5,7 +5,7 @@ what they bring is put in without moving what is being read.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from textual.content import Content
@@ -23,6 +23,11 @@ from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Branch, Change, Transcript
 
 __all__ = ["Kept", "TranscriptLoading", "may_part"]
+
+_MOST = 2_000_000
+"""Characters, roughly, that are kept of what came after a session was opened and of what was read above its end."""
+_EACH = 500
+"""Characters that a message or a call takes besides its texts."""
 
 
 class Kept(NamedTuple):
@@ -45,6 +50,22 @@ class _Read(NamedTuple):
     branches: Sequence[Branch]
     added: int = 0
     change: Change = Change()
+
+
+def _weight(messages: Iterable[Message]) -> int:
+    """Characters that they take, roughly."""
+    total = 0
+    for one in messages:
+        total += _EACH + len(one.content) + len(one.thinking or "")
+        for call in one.tool_calls:
+            total += _EACH + _length(call.input) + _length(call.output)
+    return total
+
+
+def _length(value: object) -> int:
+    if isinstance(value, Mapping):
+        return sum(_length(one) for one in value.values())
+    return sum(map(_length, value)) if isinstance(value, list) else len(value) if isinstance(value, str) else 8
 
 
 def may_part(transcript: Transcript) -> bool:
@@ -85,6 +106,8 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._loading = False
         self._stuck = False
         self._gone = False
+        self._behind = False
+        self._weight = 0
         self._wanted: str = ""
         """What is looked for in what is earlier: `first`, or what `_arrived` knows."""
         self._branches: Sequence[Branch] = ()
@@ -119,14 +142,24 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         entries = self._view.column.entries
         return entries[self._view.cursor.entry].message if self._strips and entries else None
 
+    @property
+    def is_heavy(self) -> bool:
+        """Whether so much was read since the session was opened that it should be opened again from its end: that is
+        all that is on the screen."""
+        at_end = self._view.following and not self._wanted and not self._loading
+        return at_end and self._weight > _MOST and all(one.active == one.shown for one in self._branches)
+
     def show(self, summary: SessionSummary, transcript: Transcript) -> None:
         """Show a session from its end. The transcript belongs to the pane from now on: nobody else calls it.
 
-        One that is shown already stays as it is.
+        One that is shown already stays as it is. Of a session that was opened again, what is open stays open.
         """
         if transcript is self._transcript:
             self.show_part(Part(summary))
             return
+        before = self.summary
+        opened = self._levels() if before and before.unified_id == summary.unified_id else {}
+        self._behind, self._weight = False, 0
         self._shown, self._transcript = Part(summary), transcript
         self._reading = asyncio.Lock()
         self._loading = self._stuck = False
@@ -137,9 +170,16 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._another_view()
         self._lay_out()
         self._view.load(list(transcript.messages), complete=transcript.complete)
+        for index, entry in enumerate(self._view.column.entries if opened else ()):
+            if entry.message.id in opened:
+                self._view.set_levels(index, opened[entry.message.id])
         self._settle()
         if may_part(transcript):
             self.run_worker(self._look_for_branches(transcript), group="transcript.branches")
+
+    def _levels(self) -> dict[str, dict[str, int]]:
+        """Id of a message → what was opened and closed in it."""
+        return {one.message.id: one.levels for one in self._view.column.entries if one.levels}
 
     def keep(self) -> Kept:
         """What is shown and where in it one is. Whatever is shown next, this stays as it is."""
@@ -185,9 +225,14 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._label()
 
     async def poll(self) -> Change:
-        """Read what came since, in a thread, and show it. Changes nothing on the screen where nothing changed."""
+        """Read what came since, in a thread, and show it. Changes nothing on the screen where nothing changed. Who
+        reads far above the end is left alone, once much has come: it is read when the end comes near."""
         transcript = self._transcript
         if transcript is None:
+            return Change()
+        self._behind = self._weight > _MOST and not self._is_near_end
+        if self._behind:
+            self._label()
             return Change()
         async with self._reading:
             read = await aside(_refresh, transcript)
@@ -201,6 +246,8 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._gone = change.gone
         self._stuck = False
         if change.first is not None:
+            # What was read anew is as after opening.
+            self._weight = 0 if change.rewritten else self._weight + _weight(read.messages[change.first :])
             self._view.change(change.first, read.messages, complete=read.complete)
         self._part(read.branches)
         if change.first is not None:
@@ -272,6 +319,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
                     return
                 if transcript is not self._transcript:
                     return
+                self._weight += _weight(read.messages[: read.added])
                 self._view.put_in_front(read.messages, read.added, complete=read.complete)
                 self._part(read.branches)
         finally:
@@ -294,6 +342,14 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
     def _settled(self) -> None:
         self._label()
         self._read_ahead()
+        if self._behind and self._is_near_end:
+            self._behind = False
+            self.run_worker(self.poll(), group="transcript.behind")
+
+    @property
+    def _is_near_end(self) -> bool:
+        view, tops = self._view, self._view.column.tops
+        return view.following or tops[view.top.entry] + view.top.line + 3 * view.height > tops[-1]
 
     # The border
 
@@ -316,6 +372,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
             return ""
         states = {
             "gone": self._gone,
+            "more came below": self._behind,
             "following": view.following,
             "reading what is earlier": bool(self._wanted),
             "what is earlier cannot be read": self._stuck,

@@ -1,0 +1,84 @@
+"""What a session that grows for weeks takes in memory: what is on the screen, not what was ever written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from claude_lines import ClaudeHome
+from hermes_tui.widgets.transcript.blocks import OPEN
+from pilots import main_of, screen_text, until
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+WIDE = (160, 48)
+LONG = 60_000
+ROUNDS, EACH = 10, 10
+"""Six megabytes in all."""
+BOUND = 4_000_000
+
+
+def kept(pilot: Pilot[None]) -> int:
+    """Characters of all messages that the transcript has."""
+    return sum(len(one.content) for one in main_of(pilot).pane.messages)
+
+
+async def write(pilot: Pilot[None], home: ClaudeHome, path: Path, number: int) -> None:
+    """Six hundred kilobytes, and what the reader tells when it sees them."""
+    for _ in range(EACH - 1):
+        home.say(path, "assistant", "word " * (LONG // 5))
+    home.say(path, "user", f"Prompt number {number}")
+    main = main_of(pilot)
+    assert main._transcript is not None
+    main.grown(main._transcript)
+
+
+async def test_what_is_above_the_end_is_let_go_and_read_again(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("First things first")
+    async with program(claude_home.home, size=WIDE) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
+        for number in range(ROUNDS):
+            await until(pilot, lambda: main._transcript is not None and not main._asking)
+            await write(pilot, claude_home, path, number)
+            await until(pilot, lambda: f"Prompt number {number}" in screen_text(pilot))  # noqa: B023
+        await until(pilot, lambda: kept(pilot) < BOUND)
+        assert main.pane.following and not main.pane.view.complete
+        await pilot.press("enter", "g")
+        await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
+        assert kept(pilot) > ROUNDS * (EACH - 1) * LONG
+
+
+async def test_who_reads_above_the_end_keeps_what_is_read_alone(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("First things first", turns=80)
+    async with program(claude_home.home, size=WIDE) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "Answer 79 to First things" in screen_text(pilot))
+        await pilot.press("enter", "g")
+        await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
+        seen = main.pane.message
+        for number in range(ROUNDS):
+            await write(pilot, claude_home, path, number)
+            await until(pilot, lambda: not main._asking)
+        assert kept(pilot) < BOUND
+        assert main.pane.message == seen
+        assert "more came below" in str(main.pane.border_subtitle)
+        await pilot.press("G")
+        await until(pilot, lambda: f"Prompt number {ROUNDS - 1}" in screen_text(pilot))
+        assert "more came below" not in str(main.pane.border_subtitle)
+
+
+async def test_what_was_opened_stays_open(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("First things first")
+    async with program(claude_home.home, size=WIDE) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
+        view, summary = main.pane.view, main.pane.summary
+        assert summary is not None
+        view.set_levels(1, {"think": OPEN})
+        main.pane.show(summary, main_of(pilot).app.manager.open("claude", path.stem))
+        assert main.pane.view is not view
+        assert main.pane.view.column.entries[1].levels == {"think": OPEN}

@@ -56,6 +56,7 @@ class Opening(Screen[None]):
         """A session was opened, or could not be."""
         if opened.summary.unified_id != self._wanted:
             return
+        again = self._transcript is not None
         if self._transcript is not None and not (opened.transcript and self.pane.following):
             self._reader.watch(self._transcript)  # opened again, for nothing: what is shown stays
             return
@@ -66,7 +67,8 @@ class Opening(Screen[None]):
         else:
             self.pane.show(opened.summary, opened.transcript)
             self._update_pane()  # the list may know more by now than when the session was asked for
-            self.take_aim()
+            if not again:
+                self.take_aim()
 
     def grown(self, transcript: Transcript) -> None:
         """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""

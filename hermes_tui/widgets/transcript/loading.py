@@ -191,6 +191,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
             return
         self._view, self._transcript = kept.view, kept.transcript
         self._branches, self._gone = kept.branches, kept.gone
+        self._behind, self._weight = False, 0
         self._reading = asyncio.Lock()
         self._loading = self._stuck = False
         self._wanted = ""

@@ -349,10 +349,16 @@ async def test_no_terminal_to_hand_over_is_said(
         await until(pilot, lambda: any("no-such-editor" in one for one in toasts(pilot)))
 
 
-def test_which_pager_and_editor() -> None:
+def test_which_pager_and_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("cat", "head", "more"):
+        (tmp_path / name).touch(mode=0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
     assert external.pager({"PAGER": "cat -A 'x y'"}) == ["cat", "-A", "x y"]
     assert external.editor({"EDITOR": "cat", "VISUAL": "head -1"}) == ["head", "-1"]
     for value in ("no-such-program", "'unclosed"):
         with pytest.raises(ValidationError, match=r"\$PAGER"):
             external.pager({"PAGER": value})
-    assert external.pager({"PAGER": "  "})[0] in ("less", "more")
+    assert external.pager({"PAGER": "  "}) == ["more"]
+    (tmp_path / "more").unlink()
+    with pytest.raises(ValidationError, match=r"set \$PAGER"):
+        external.pager({})

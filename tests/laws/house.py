@@ -1,0 +1,166 @@
+"""Figures of the house: names that stand for several things, large modules and folders, circles of imports.
+
+`python tests/laws/house.py` prints them; `test_house.py` keeps them from growing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+PLACES = ("hermes_tui", "adapters/session_adapters")
+
+__all__ = ["circles", "comments", "folders", "homonyms", "lines", "modules", "once"]
+
+
+def modules() -> dict[str, Path]:
+    """Every module of the product by its dotted name."""
+    found = {}
+    for place in PLACES:
+        base = (ROOT / place).parent
+        for path in sorted((ROOT / place).rglob("*.py")):
+            parts = path.relative_to(base).with_suffix("").parts
+            found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def _trees() -> dict[str, ast.Module]:
+    return {name: ast.parse(path.read_bytes()) for name, path in modules().items()}
+
+
+def homonyms() -> tuple[Counter[str], int]:
+    """Public class names that several modules have, with how many, and the number of all public classes."""
+    names = Counter(
+        node.name
+        for tree in _trees().values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    return Counter({name: count for name, count in names.items() if count > 1}), names.total()
+
+
+def lines() -> dict[str, int]:
+    """Physical lines of each module."""
+    return {name: path.read_bytes().count(b"\n") for name, path in modules().items()}
+
+
+def folders(place: Path = ROOT / "hermes_tui") -> dict[str, int]:
+    """Modules in each folder below `place`, `__init__.py` left out."""
+    found = Counter(
+        str(path.parent.relative_to(place.parent)) for path in place.rglob("*.py") if path.name != "__init__.py"
+    )
+    return dict(found)
+
+
+def once() -> tuple[int, int]:
+    """Private functions and methods whose name is used once after the definition, and all functions."""
+    every, private = 0, list[tuple[str, str]]()
+    uses: dict[str, Counter[str]] = {}
+    for module, tree in _trees().items():
+        text = modules()[module].read_text()
+        uses[module] = Counter(re.findall(r"\b_\w+", text))
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                every += 1
+                if node.name.startswith("_") and not node.name.startswith("__"):
+                    private.append((module, node.name))
+    return sum(uses[module][name] == 2 for module, name in private), every
+
+
+def comments() -> tuple[int, int]:
+    """Lines with a comment that is no order to a tool, and all lines."""
+    said = total = 0
+    for path in modules().values():
+        total += path.read_bytes().count(b"\n")
+        with tokenize.open(path) as file:
+            said += sum(
+                token.type == tokenize.COMMENT and not re.match(r"# (noqa|type:|fmt:|pragma)|#!", token.string)
+                for token in tokenize.generate_tokens(file.readline)
+            )
+    return said, total
+
+
+def circles() -> list[list[str]]:
+    """Groups of modules that import each other, for types or late too, largest first: the strongly connected parts
+    of the graph. A package that imports its own modules is no circle."""
+    known = modules()
+    graph = {
+        name: {other for other in _imports(tree, known) if other != name and not name.startswith(f"{other}.")}
+        for name, tree in _trees().items()
+    }
+    return sorted((part for part in _parts(graph) if len(part) > 1), key=len, reverse=True)
+
+
+def _imports(tree: ast.Module, known: Mapping[str, Path]) -> Iterator[str]:
+    """Modules of the product that this one names in an import."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                below = f"{node.module}.{alias.name}"
+                if below in known:
+                    yield below
+                elif node.module in known:
+                    yield node.module
+
+
+def _parts(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Tarjan's algorithm."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(name: str) -> None:
+        order[name] = low[name] = len(order)
+        stack.append(name)
+        for other in sorted(graph.get(name, ())):
+            if other not in order:
+                visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in stack:
+                low[name] = min(low[name], order[other])
+        if low[name] == order[name]:
+            part = list[str]()
+            while not part or part[-1] != name:
+                part.append(stack.pop())
+            found.append(part)
+
+    sys.setrecursionlimit(10_000)
+    for name in graph:
+        if name not in order:
+            visit(name)
+    return found
+
+
+def main() -> None:
+    """Print all of it."""
+    same, classes = homonyms()
+    print(f"public classes that share a name: {same.total()} of {classes} ({same.total() / classes:.0%})")
+    print("  " + ", ".join(f"{name} {count}" for name, count in same.most_common(12)))
+    long = Counter(lines())
+    print(f"modules over 350 lines: {sum(count > 350 for count in long.values())} of {len(long)}")
+    print("  " + ", ".join(f"{name} {count}" for name, count in long.most_common(6)))
+    for place in (*PLACES, "tests"):
+        full = Counter(folders(ROOT / place))
+        print(f"folders of {place} over 16 modules: {sum(count > 16 for count in full.values())} of {len(full)}")
+        print("  " + ", ".join(f"{name} {count}" for name, count in full.most_common(6)))
+    single, every = once()
+    print(f"private functions used once: {single} of {every} functions ({single / every:.0%})")
+    said, total = comments()
+    print(f"comments: {said} of {total} lines ({said / total:.1%})")
+    found = circles()
+    print(f"circles of imports: {len(found)}")
+    for part in found:
+        print("  " + " ".join(sorted(part)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,43 @@
+"""The figures of the house only get better: lower a limit when its figure falls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from laws import house
+
+FULL = 16
+"""Modules in a folder."""
+LONG = 350
+"""Lines of a module."""
+
+
+def test_names_stand_for_one_thing() -> None:
+    same, classes = house.homonyms()
+    assert same.total() / classes <= 0.28, same.most_common()
+
+
+def test_modules_are_short() -> None:
+    assert sum(count > LONG for count in house.lines().values()) <= 15
+    assert max(house.lines().values()) <= 410
+
+
+def test_folders_are_small() -> None:
+    full = {
+        name
+        for place in (*house.PLACES, "tests")
+        for name, count in house.folders(Path(house.ROOT, place)).items()
+        if count > FULL
+    }
+    assert len(full) <= 18, sorted(full)
+
+
+def test_functions_are_called_twice_or_hide_a_decision() -> None:
+    single, every = house.once()
+    assert single / every <= 0.235
+
+
+def test_modules_import_each_other_in_few_circles() -> None:
+    found = house.circles()
+    assert len(found) <= 6
+    assert max(map(len, found), default=0) <= 16

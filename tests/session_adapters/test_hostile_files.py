@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,8 +15,16 @@ from session_adapters.base import Adapter, Environment, Source
 from session_adapters.bounds import VALUES_LIMIT, is_crowded
 from session_adapters.files import METER, Decoder, line_start, lines, open_file
 from session_adapters.model import Problem
+from session_adapters.openclaw.events import Archive
+from session_adapters.openclaw.shelves import ARCHIVE_LIMIT, unpacked_archive, unpacked_event
+from session_adapters.openclaw.zstd import ZstdError, decompress
 from session_adapters.raw import may_hold
 from session_adapters.registry import adapter_class
+
+if sys.version_info >= (3, 14):
+    from compression import zstd as codec
+else:
+    from backports import zstd as codec
 
 HOLE = 16 << 30
 READ = 300 << 20
@@ -138,3 +149,76 @@ def test_values_are_counted_and_what_texts_hold_is_not(data: bytes, crowded: boo
     if crowded:
         with pytest.raises(ValueError, match="more than 2,000,000 values"):
             decoder.one(data)
+
+
+# Packed --------------------------------------------------------------------------------------------------------
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    bomb = codec.compress(bytes(1 << 30))
+    assert len(bomb) < 1 << 20
+    tracemalloc.start()
+    with pytest.raises(ZstdError, match="larger than expected"):
+        decompress(bomb, 16 << 20)
+    streamed = codec.ZstdCompressor(options={codec.CompressionParameter.window_log: 27})
+    wide = streamed.compress(b"a") + streamed.flush()
+    with pytest.raises(ZstdError, match="damaged"):
+        decompress(wide, 16 << 20)
+    with pytest.raises(ZstdError, match="more than 1,000 pieces"):
+        decompress(codec.compress(b"") * 100_000, 16 << 20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 << 20
+
+
+def test_an_archive_is_as_large_as_it_is_and_not_as_the_database_says(tmp_path: Path) -> None:
+    bomb = codec.compress(bytes(ARCHIVE_LIMIT + 1))
+    with pytest.raises(OSError, match="larger than expected"):
+        unpacked_archive(Archive("zstd", 1 << 40, "", bomb), str(tmp_path / "x"))
+    assert "larger than expected" in unpacked_event(1, None, bomb, 1 << 40).reason
+    with pytest.raises(OSError, match="more than 500,000 lines"):
+        unpacked_archive(Archive("zstd", 0, "", codec.compress(b"{}\n" * 600_000)), str(tmp_path / "x"))
+
+
+# Documents -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "junk", [b'{"id":' * 400_000, b'{"id":"x' * 400_000, b'{"id":[' * 400_000], ids=["deep", "texts", "lists"]
+)
+def test_what_is_whole_is_not_looked_for_without_end(junk: bytes, store: Callable[..., Path], tmp_path: Path) -> None:
+    """A megabyte of beginnings in a damaged document kept a list busy for minutes."""
+    home = store("gemini", "older", "home")
+    (path, *_) = sorted((home / ".gemini").rglob("chats/*.json"))
+    adapter = adapter_class("gemini")(Environment(home=home, proc=tmp_path))
+    _, said = contents(adapter, source_of(adapter, path))
+    path.write_bytes(path.read_bytes().rstrip().removesuffix(b"}").rstrip().removesuffix(b"]") + b"," + junk)
+    began = time.thread_time()
+    session_id, still = contents(adapter, source_of(adapter, path))
+    assert still == said
+    assert "the document breaks off, or a message in it is damaged" in {
+        one.reason for one in adapter.open(source_of(adapter, path), session_id).problems
+    }
+    assert time.thread_time() - began < 5
+
+
+def test_a_document_of_millions_of_values_is_named(store: Callable[..., Path], tmp_path: Path) -> None:
+    for agent, parts, pattern in (
+        ("gemini", ("older", "home"), ".gemini/**/chats/*.json"),
+        ("copilot", ("spec-layout", "home"), ".config/github-copilot/sessions/*.json"),
+        ("openclaw", ("home-files-2026.3",), ".openclaw/agents/main/sessions/sessions.json"),
+    ):
+        home = store(agent, *parts)
+        path = sorted(home.glob(pattern))[0]
+        adapter = adapter_class(agent)(Environment(home=home, proc=tmp_path))
+        listed = len(list(adapter.sources(lambda problem: None)))
+        path.write_bytes(path.read_bytes().rstrip()[:-1] + b',"zz":[' + b"0," * VALUES_LIMIT + b"0]}")
+        problems: list[Problem] = []
+        summaries = [
+            summary
+            for source in adapter.sources(problems.append)
+            for summary in adapter.summaries(source, problems.append, exact=True)
+        ]
+        assert summaries
+        assert len(list(adapter.sources(lambda problem: None))) == listed
+        assert any("more than 2,000,000 values" in one.reason for one in problems), agent

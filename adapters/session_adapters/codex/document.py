@@ -10,14 +10,13 @@ import msgspec
 from msgspec import Struct
 
 from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.bounds import DOCUMENT_LIMIT
 from session_adapters.codex.messages import CodexBuilder
 from session_adapters.files import Decoder, Line, file_stamp, read_small
 from session_adapters.model import Problem
 from session_adapters.transcript import Change, Transcript
 
 __all__ = ["DocumentTranscript", "document_lines", "is_document"]
-
-_LIMIT = 64 << 20
 
 
 class _Document(Struct):
@@ -35,7 +34,7 @@ def is_document(path: str) -> bool:
 
 def document_lines(path: str) -> list[Line]:
     """The header and the items, as lines of the generation after it. Raises `OSError`, `ValueError`."""
-    document = _DECODER.one(read_small(path, _LIMIT))
+    document = _DECODER.one(read_small(path, DOCUMENT_LIMIT))
     records = (document.session, *document.items)
     return [Line(number, msgspec.json.encode(record)) for number, record in enumerate(records)]
 

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
+from session_adapters.bounds import DOCUMENT_LIMIT
 from session_adapters.copilot.records import Count, whole
 from session_adapters.files import Decoder, Line, read_small
 from session_adapters.model import Attachment, Message, Role, TokenUsage, ToolCall, ToolResult
@@ -25,7 +26,6 @@ from session_adapters.whole import WholeTranscript
 
 __all__ = ["Document", "DocumentTranscript", "read_document"]
 
-_LIMIT = 64 << 20
 _PADDING = re.compile(r"\s*<current_datetime>[^<]{0,80}</current_datetime>\s*")
 _ROLES: dict[str, Role] = {
     "user": "user",
@@ -159,7 +159,7 @@ class Document:
 
 def read_document(path: str) -> Document:
     """Everything in it. Raises `OSError`, and `ValueError` when it is no JSON or holds no messages."""
-    data = read_small(path, _LIMIT)
+    data = read_small(path, DOCUMENT_LIMIT)
     try:
         whole = _WHOLE.one(data)
     except ValueError:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from session_adapters.bounds import CROWDED, is_crowded
 from session_adapters.ends import spans
 from session_adapters.files import Line, read_at
 from session_adapters.gemini.builder import GeminiBuilder
@@ -20,6 +21,10 @@ _MESSAGES = re.compile(r'"messages"\s*:\s*\[')
 _BEGINS = re.compile(r'\{\s*"id"\s*:')
 """How a message begins; calls and their results within one do too."""
 _BROKEN = "the document breaks off, or a message in it is damaged"
+_EFFORT = 32 << 20
+"""Characters that are looked at, at most, to find one message behind what is damaged."""
+_DEEP = 20_000
+"""As many count for values that nest too deeply."""
 _DECODE = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -37,6 +42,9 @@ def is_document(head: bytes) -> bool:
 
 def feed_document(data: bytes, builder: GeminiBuilder) -> None:
     """Everything. What can be read of a damaged document is; the place of the damage is noted in bytes."""
+    if is_crowded(data):
+        builder.damaged.append((0, CROWDED))
+        return
     try:
         builder.take(DECODER.one(data), "@0")
         return
@@ -134,12 +142,21 @@ def _objects(text: str, at: int) -> Iterator[_Found]:
 
 
 def _next(text: str, at: int) -> int | None:
-    """Where the next whole message begins."""
+    """Where the next whole message begins, as far as that can be found out with some effort."""
+    effort = _EFFORT
     for found in _BEGINS.finditer(text, at):
+        if effort < 0:
+            break
         try:
-            value, _ = _DECODE(text, found.start())
-        except (ValueError, RecursionError):
+            value, end = _DECODE(text, found.start())
+        except RecursionError:
+            effort -= _DEEP
             continue
+        except json.JSONDecodeError as error:
+            effort -= (len(text) if error.msg.startswith("Unterminated") else error.pos) - found.start()
+            effort -= error.pos // 16  # it has counted the lines before it
+            continue
+        effort -= end - found.start()
         if isinstance(value.get("type"), str) and "timestamp" in value:
             return found.start()
     return None

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from session_adapters.base import Source
+from session_adapters.bounds import DOCUMENT_LIMIT
 from session_adapters.ends import marked_lines, read_ends
 from session_adapters.files import Line, is_whole, lines, open_file, read_at
 from session_adapters.fold import SessionFold
@@ -24,8 +25,6 @@ PROBE = 4 << 10
 """Bytes that tell a document from lines."""
 _REACH = 1 << 20
 """Bytes at each end beyond which an unusual log is not searched for its first prompt or newest message."""
-_LIMIT = 512 << 20
-"""Bytes of a document beyond which it is read by its ends alone."""
 _MARKS = (b'"summary"', b'"directories"')
 """Lines between the ends that tell of the session itself."""
 _WORKSPACE = re.compile(r"Workspace Directories:\**\s*\n\s*-\s*(/[^\n]*)")
@@ -55,7 +54,7 @@ def survey(path: str, *, head: int, tail: int, exact: bool) -> Survey:
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
         if is_document(read_at(fd, 0, min(size, PROBE))):
-            if (exact and size <= _LIMIT) or size <= head + tail:
+            if (exact and size <= DOCUMENT_LIMIT) or size <= head + tail:
                 feed_document(read_at(fd, 0, size), builder)
                 return Survey(builder, size)
             feed_document_ends(fd, size, builder, head=head, tail=tail, reach=_REACH)

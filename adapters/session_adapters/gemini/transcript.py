@@ -6,6 +6,7 @@ import os
 import sys
 from typing import cast
 
+from session_adapters.bounds import DOCUMENT_LIMIT
 from session_adapters.files import open_file, read_small
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.document import feed_document
@@ -14,8 +15,6 @@ from session_adapters.transcript import Change, JsonlTranscript
 from session_adapters.whole import WholeTranscript
 
 __all__ = ["DocumentTranscript", "LogTranscript"]
-
-_LIMIT = 512 << 20
 
 
 class LogTranscript(JsonlTranscript):
@@ -96,7 +95,7 @@ class DocumentTranscript(WholeTranscript):
 
     def read(self) -> tuple[list[Message], list[tuple[str, str]]]:
         """See `WholeTranscript.read`."""
-        data = read_small(self.path, _LIMIT)
+        data = read_small(self.path, DOCUMENT_LIMIT)
         builder = GeminiBuilder()
         feed_document(data, builder)
         self.builder, self.size = builder, len(data)

@@ -15,6 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from session_adapters.base import Source
+from session_adapters.bounds import CROWDED, DOCUMENT_LIMIT, is_crowded
 from session_adapters.files import Decoder, read_small
 from session_adapters.model import SessionKind, SessionSummary
 from session_adapters.openclaw.keys import Key
@@ -24,8 +25,6 @@ from session_adapters.text import one_line
 
 __all__ = ["described", "index_summaries", "read_index", "transcript_names"]
 
-LIMIT = 256 << 20
-"""Bytes."""
 _RAW_ENTRIES = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """Entries repeat megabytes of skills (FACTS.md «Traps»): most of each is passed over."""
 _ANY_ENTRIES = Decoder(dict)
@@ -37,7 +36,9 @@ Note = Callable[[str, str], None]
 
 def read_index(path: str, note: Note, wanted: str | None = None) -> dict[str, IndexEntry]:
     """Key → entry, of all keys or of one. Raises `OSError`, and `ValueError` where it is no JSON object."""
-    data = read_small(path, LIMIT)
+    data = read_small(path, DOCUMENT_LIMIT)
+    if is_crowded(data):
+        raise OSError(CROWDED)
     found: dict[str, IndexEntry] = {}
     for key, raw in _entries(data):
         if wanted not in (None, key):

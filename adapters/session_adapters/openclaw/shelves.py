@@ -13,9 +13,10 @@ from typing import Any, NamedTuple, TypeVar
 import apsw
 import msgspec
 
+from session_adapters.bounds import DOCUMENT_LIMIT
 from session_adapters.files import file_stamp, read_small
 from session_adapters.openclaw.database import Facts, sessions_of
-from session_adapters.openclaw.events import Archive, Mark, Schema, archive_of, marks_of, read_events
+from session_adapters.openclaw.events import EVENT_LIMIT, Archive, Mark, Schema, archive_of, marks_of, read_events
 from session_adapters.openclaw.records import DOCUMENT, Document
 from session_adapters.openclaw.rules import ClawShape
 from session_adapters.openclaw.zstd import ZstdError, decompress
@@ -36,8 +37,9 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-ARCHIVE_LIMIT = 256 << 20
-"""Bytes of an unpacked transcript that are held in memory."""
+ARCHIVE_LIMIT = 128 << 20
+"""Bytes of an unpacked transcript that are held in memory, whatever the database says of its size."""
+_MOST_LINES = 500_000
 _CHUNK = 256
 """Events that are gone through at a time."""
 _AHEAD = 64
@@ -224,7 +226,7 @@ def unpacked_event(number: int, text: bytes | None, packed: bytes | None, size: 
     if packed is None:
         return Row(number, reason="the event is too long to be read, empty or damaged")
     try:
-        return Row(number, decompress(packed, max(size or 0, 4 << 20)))
+        return Row(number, decompress(packed, EVENT_LIMIT))
     except ZstdError as error:
         return Row(number, reason=f"the event cannot be read: {error}")
 
@@ -239,7 +241,7 @@ def unpacked_archive(archive: Archive, database: str) -> list[bytes]:
         data = read_small(Path(database).parent.parent / "sessions" / "cold" / name, ARCHIVE_LIMIT)
     if archive.encoding == "zstd":
         try:
-            data = decompress(data, max(archive.size, ARCHIVE_LIMIT) if archive.size else ARCHIVE_LIMIT)
+            data = decompress(data, ARCHIVE_LIMIT)
         except ZstdError as error:
             raise OSError(f"its transcript was put away and cannot be read: {error}") from error
     return _lines(data)
@@ -301,7 +303,7 @@ class DocumentShelf(_FileShelf):
 
     def _load(self) -> list[bytes]:
         try:
-            self.document = DOCUMENT.one(read_small(self.path, ARCHIVE_LIMIT))
+            self.document = DOCUMENT.one(read_small(self.path, DOCUMENT_LIMIT))
         except ValueError as error:
             raise OSError("it is not valid JSON of the expected kind") from error
         return list(_events_of(self.document.messages or []))
@@ -323,6 +325,8 @@ def _events_of(messages: list[Any]) -> Iterator[bytes]:
 
 
 def _lines(data: bytes) -> list[bytes]:
+    if data.count(b"\n") > _MOST_LINES:
+        raise OSError(f"it has more than {_MOST_LINES:,} lines")
     return [line for line in data.split(b"\n") if line.strip()]
 
 

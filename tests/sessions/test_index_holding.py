@@ -10,7 +10,7 @@ import pytest
 
 from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.reader import Coverage, Index
+from hermes_tui.sessions.index.reader import Coverage, Hit, Index
 from hermes_tui.sessions.index.standing import Level, key_of
 from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Not, Tree, Unit, Word, holds
 from hermes_tui.sessions.words import tokens
@@ -89,20 +89,25 @@ def test_sessions_that_hold_something(held: Held) -> None:
             assert found is not None and set(found) == held.holding(tree, rewound=rewound), (tree, rewound)
 
 
+def _group(hit: Hit) -> tuple[str, bool, str, bool]:
+    """What the newest message of tells about the others."""
+    return hit.session_id, hit.visibility == "rewound", f"{hit.field}", hit.role == "user"
+
+
 def test_some_sessions_are_asked_about_alone(held: Held) -> None:
     """What they hold is told as it is without: which messages are the newest, and how many there are in all."""
     dice = random.Random(4)
     for tree in trees(held):
         among = dice.sample(sorted(held.texts), min(3, len(held.texts)))
         each = list(held.index.search(tree, held.coverage) or ())
-        expected: dict[tuple[str, bool, str], tuple[int, int]] = {}
+        expected: dict[tuple[str, bool, str, bool], tuple[int, int]] = {}
         for hit in each:
             if (hit.agent, hit.path, hit.source_id, hit.session_id) in among:
-                key = hit.session_id, hit.visibility == "rewound", f"{hit.field}"
+                key = _group(hit)
                 newest, number = expected.get(key, (0, 0))
                 expected[key] = max(newest, hit.row), number + 1
         hits = list(held.index.search(tree, held.coverage, each=False, among=among) or ())
-        found = {(hit.session_id, hit.visibility == "rewound", hit.field): (hit.row, hit.number) for hit in hits}
+        found = {_group(hit): (hit.row, hit.number) for hit in hits}
         assert found == expected and len(found) == len(hits), tree
         assert [hit.row for hit in hits] == sorted((hit.row for hit in hits), reverse=True)
 

@@ -116,7 +116,8 @@ def test_what_a_message_is_called_may_be_anything(tmp_path: Path) -> None:
     assert older == (7 * RUNS + 1, 1, "a", strange, strange, strange, strange, None, "user", 0, 1, 1)
     # Asked by a run that is of no words, a message is as many units as it has texts.
     assert [one[-1] for one in facts(connection, numbers, [RUNS - 1, RUNS - 2], each=True)] == [1, 2]
-    # One for each session and run.
-    same = facts(connection, [9 * RUNS, 7 * RUNS], [RUNS - 1], each=False)
-    assert [(one[0], one[-1]) for one in same] == [(9 * RUNS, 3)]
+    # One for each session, run, and whether the user wrote it.
+    connection.execute(f"INSERT INTO message({columns}) VALUES(8, 1, 'c', 4, 'assistant', 0, 1, 1)")
+    same = facts(connection, [9 * RUNS, 8 * RUNS, 7 * RUNS], [RUNS - 1], each=False)
+    assert [(one[0], one[-1]) for one in same] == [(9 * RUNS, 3), (7 * RUNS, 2)]
     connection.close()

@@ -10,7 +10,7 @@ import os
 import random
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ from hermes_tui.sessions.index.standing import Level
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.hunt import Hunt
-from hermes_tui.sessions.search.model import SearchOptions
-from indexing import homes_sources
+from hermes_tui.sessions.search.model import Outcome, SearchOptions
+from indexing import build, homes_sources
 from naive_search import claude_said, codex_said, folded, hermes_said, pieces, strings, who_said
 from session_adapters.base import Environment
 from session_adapters.model import ToolCall
@@ -269,3 +269,66 @@ def test_files_that_changed_since(corpus: Path, corpus_said: dict[str, list[str]
     for piece in pieces(corpus_said, LARGE_SAMPLES, seed=2):
         assert found(manager, f'"{piece}"', manager.index.index) == who_said(piece, plain), piece
     manager.index.close()
+
+
+def typed(said: dict[str, list[str]], tools: Sequence[str], number: int, seed: int) -> Iterator[str]:
+    """Queries of every kind about what was said."""
+    dice = random.Random(seed)
+    texts: list[list[str]] = [
+        words for one in said.values() for text in one if (words := re.findall(r"[^\W_]+", text))
+    ]
+
+    def word() -> str:
+        return dice.choice(dice.choice(texts))
+
+    def phrase() -> str:
+        words = dice.choice(texts)
+        at = dice.randrange(len(words))
+        return f'"{" ".join(words[at : at + 2])}"'
+
+    for _ in range(number):
+        tool = dice.choice(tools)
+        yield dice.choice(
+            (
+                *(word(), f"{word()} {word()}", phrase(), f"{word()} OR {word()}", f"{word()[:2]}*", f"tool:{tool}"),
+                *(f"{word()} OR {phrase()} role:assistant", f"tool:{tool} OR {word()}", f"{word()} -{word()}"),
+                *(f"-tool:{tool}", f"{word()} role:user", f"{word()} file:{word()}", "role:user"),
+            )
+        )
+
+
+def named(outcome: Outcome) -> list[tuple[object, ...]]:
+    """All that an answer says of what it found."""
+    return [
+        (one.unified_id, one.message_id, one.match_field, one.match_role, one.match_count, one.parts, one.snippet)
+        for one in outcome.results
+    ]
+
+
+def same_messages(manager: SessionManager, said: dict[str, list[str]], number: int) -> None:
+    """The index changes nothing in an answer: not the sessions, not the messages, not their order."""
+    build(manager.environment, manager.index.path)
+    tools = [tool for tool in manager.index.index.tools() if tool.isalnum()] or ["bash"]
+    seed = random.randrange(1 << 30) if "CI" not in os.environ else 4
+    for asked in typed(said, tools, number, seed):
+        for options in ({}, {"sort": "date"}, {"limit": 3}):
+            with_index, without = (
+                manager.discover(asked, use_index=use, windows=False, **options) for use in (True, False)
+            )
+            assert with_index.coverage.indexed == with_index.coverage.sources, (asked, options, seed)
+            assert with_index.total == without.total, (asked, options, seed)
+            assert named(with_index) == named(without), (asked, options, seed)
+    manager.index.close()
+
+
+@pytest.mark.parametrize("agent", sorted(BUILT_IN))
+def test_the_index_names_the_messages_that_reading_does(agent: str, store: Callable[..., Path]) -> None:
+    manager = manager_of(store(agent, "home"))
+    same_messages(manager, shown(manager), SAMPLES // 3)
+
+
+@pytest.mark.timeout(600)
+def test_the_index_names_the_same_of_many(corpus: Path, corpus_said: dict[str, list[str]], tmp_path: Path) -> None:
+    """More than are compared in full."""
+    manager = SessionManager(Environment(home=corpus), cache_dir=tmp_path / "cache")
+    same_messages(manager, corpus_said, LARGE_SAMPLES)

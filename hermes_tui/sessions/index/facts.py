@@ -30,15 +30,16 @@ _REWOUND = VISIBILITY.index("rewound")
 _GROUPED = f"""
 (SELECT max(found.number) AS number, sum({{units}}) AS units
     FROM ({{rows}}) AS found CROSS JOIN message ON message.id = found.number / {RUNS} {{only}}
-    GROUP BY message.session, message.visibility = {_REWOUND}, found.number % {RUNS})
+    GROUP BY message.session, message.visibility = {_REWOUND}, message.role = 'user', found.number % {RUNS})
 """  # noqa: S608
 _AMONG = "WHERE message.session IN (SELECT value FROM json_each(?))"
 _DECODER = msgspec.json.Decoder(list[Facts])
 
 
 def facts(connection: apsw.Connection, numbers: Sequence[int], wordless: Sequence[int], *, each: bool) -> list[Facts]:
-    """What is known of each row, or else of the newest of each session, which stands for the others; the newest
-    first. Rows of the runs in `wordless` stand for all units of their messages."""
+    """What is known of each row, the newest first; or else of the newest in each session that the user wrote, and of
+    the newest by others: each stands for those like it, and how well a session fits depends on no more. Rows of the
+    runs in `wordless` stand for all units of their messages."""
     units = _units(wordless)
     listed = msgspec.json.encode(numbers).decode()
     if each:
@@ -50,7 +51,7 @@ def facts(connection: apsw.Connection, numbers: Sequence[int], wordless: Sequenc
 def held_by(
     connection: apsw.Connection, sessions: Sequence[int], runs: Sequence[Run], low: int, high: int
 ) -> list[Facts]:
-    """What of a few sessions answers plain questions, each session once: all of it."""
+    """What of a few sessions answers plain questions, grouped as `facts` does: all of it."""
     every, bindings = every_row(runs, low, [high] * len(runs))
     rows = f"SELECT id * {RUNS} + {RUNS - 1} - run AS number FROM ({every})"  # noqa: S608
     grouped = _GROUPED.format(rows=rows, only=_AMONG, units="1")

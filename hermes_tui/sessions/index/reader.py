@@ -190,7 +190,7 @@ class Index:
             connection.execute("BEGIN")  # so that the numbers mean the messages that were found
             try:
                 numbers = rows.take(connection, _commit(connection, coverage), size)
-                return len(numbers), facts(connection, numbers, wordless, each=each)
+                return len(numbers), facts(connection, _once(numbers, kinds), wordless, each=each)
             finally:
                 connection.execute("COMMIT")
 
@@ -216,10 +216,31 @@ def _alike(asked: Iterable[Question]) -> list[Run]:
     return list(found.values())
 
 
+def _once(numbers: Sequence[int], kinds: Sequence[Question]) -> list[int]:
+    """Each unit once, though several runs have found it: by the one that knows most of it."""
+    if len(kinds) == 1:
+        return list(numbers)
+    best: dict[tuple[int, Field | None], int] = {}
+    for number in numbers:
+        message, kind = number // RUNS, _kind(number, kinds)
+        key = message, None if kind.wordless else kind.field
+        known = best.get(key)
+        if known is None or _doubt(kind) < _doubt(_kind(known, kinds)):
+            best[key] = number
+    return [number for (message, field), number in best.items() if field is None or (message, None) not in best]
+
+
+def _kind(number: int, kinds: Sequence[Question]) -> Question:
+    return kinds[RUNS - 1 - number % RUNS]
+
+
+def _doubt(kind: Question) -> tuple[bool, Level]:
+    return not kind.exact, kind.level
+
+
 def _hits(found: Iterable[Facts], kinds: Sequence[Question], coverage: Coverage, *, each: bool) -> Iterator[Hit]:
     for number, source, agent, path, native, session_id, key, at, role, visibility, said, units in found:
-        row, place = divmod(number, RUNS)
-        kind = kinds[RUNS - 1 - place]
+        row, kind = number // RUNS, _kind(number, kinds)
         if coverage.numbers.get(source, Level.NOTHING) >= kind.level:
             time = at / 1000 if at is not None else float(row >> SECOND)
             message_id, shown = key.partition("\0")[0], VISIBILITY[visibility]

@@ -47,14 +47,15 @@ class Rows:
         self._below = high * RUNS
         """They were read down to this number."""
         self._plain = all(one.plain for run in runs for one in run)
+        self._shared = len({run[0].field for run in runs}) < len(runs) or any(run[0].wordless for run in runs[1:])
         self._size = first * _BEGUN if any(ask.begun for run in runs for one in run for ask in one.asks) else first
         self._commit = -1
         self._kept: list[int] = []
         self._over = False
 
     def take(self, connection: apsw.Connection, commit: int, most: int) -> list[int]:
-        """The next `most` of them, as numbers; fewer when there are no more. `commit` is that which the index is
-        at."""
+        """The next `most` of them, as numbers; fewer when there are no more. Where several runs may find the same
+        unit, all numbers of a message are taken together. `commit` is that which the index is at."""
         if commit != self._commit and self._kept:
             self._below, self._over = self._kept[0] + 1, False
             self._kept = []
@@ -65,6 +66,12 @@ class Rows:
             missing = most - len(taken)
             taken += found[:missing]
             self._kept = found[missing:]
+        while self._shared and taken:
+            if not self._kept and not self._over:
+                self._kept = self._read(connection)
+            if not self._kept or self._kept[0] // RUNS != taken[-1] // RUNS:
+                break
+            taken.append(self._kept.pop(0))
         return taken
 
     def _read(self, connection: apsw.Connection) -> list[int]:

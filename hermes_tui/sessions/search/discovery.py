@@ -19,7 +19,7 @@ from hermes_tui.sessions.search.gather import Conversation, Gathering, Part
 from hermes_tui.sessions.search.hunt import Hunt
 from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions, facts_of
 from hermes_tui.sessions.search.relevance import MOST_RANKED
-from hermes_tui.sessions.search.stores import CatalogueStores
+from hermes_tui.sessions.search.stores import CatalogueStores, by_age
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
 from session_adapters.searchable import Text
@@ -91,6 +91,8 @@ def discover(
     elif options.sort == "cost":
         conversations.sort(key=lambda one: -_cost(one))
     chosen = conversations if options.limit is None else conversations[: options.limit]
+    for conversation in chosen:
+        _compare(stores, query, conversation, options, problems, stop)  # an index does not tell which place fits best
     best = max((one.score for one in conversations[:ranked]), default=0.0)
     describe = details if options.windows else outline
     return Outcome(
@@ -127,7 +129,7 @@ def _compare(
 ) -> None:
     """Look at the texts of a conversation that the index found, to say how well they fit."""
     for part in conversation.parts.values():
-        if not part.unscored:
+        if not part.unscored or stop():
             continue
         shelf = stores.by_session[part.summary.unified_id]
         wanted = {part.summary.session_id: Wanted(part.summary, query.for_session(part.summary))}
@@ -141,7 +143,8 @@ def _compare(
             rewound=options.rewound,
             note=part.note,
         ):
-            part.add(found)
+            if not stop():
+                part.compare(found)
 
 
 def details(
@@ -177,7 +180,7 @@ def details(
         match_count=conversation.total,
         snippet=shown,
         marks=marks,
-        parts=tuple(one.summary.session_id for one in conversation.parts.values()),
+        parts=_parts(conversation),
         start=bookends(first)[0],
         window=window_around(around, at, WINDOW) if at is not None else None,
         end=bookends(last)[1],
@@ -195,7 +198,6 @@ def outline(
     stores: CatalogueStores, query: Query, conversation: Conversation, best: float, problems: list[Problem]
 ) -> Result:
     """As `details`, without the messages around the match, beginning and end: what was compared is not read again."""
-    _find_places(stores, query, conversation, problems)
     part = conversation.best
     summary, match = part.summary, part.anchor
     text: Text | None = None
@@ -217,7 +219,7 @@ def outline(
         match_count=conversation.total,
         snippet=shown,
         marks=marks,
-        parts=tuple(one.summary.session_id for one in conversation.parts.values()),
+        parts=_parts(conversation),
     )
 
 
@@ -257,6 +259,11 @@ def _snippet(
     if match is not None and match.field == "title":
         return snippet(search, summary.title)
     return snippet(None, summary.preview or summary.title)
+
+
+def _parts(conversation: Conversation) -> tuple[str, ...]:
+    parts = sorted((one.summary for one in conversation.parts.values()), key=by_age)
+    return tuple(one.session_id for one in parts)
 
 
 def _facts(match: Match | None) -> dict[str, Any]:

@@ -28,7 +28,15 @@ class Part:
         self._score: float | None = None
         self._guesses = False
         """Some places are guessed."""
+        self._compared = False
         self._read: tuple[Match, Text] | None = None
+
+    def compare(self, found: Found) -> None:
+        """Take in all that is in its texts, in the place of what an index said of them."""
+        self._places = {key: one for key, one in self._places.items() if one.field == "title" or one.guessed}
+        self._total = 0
+        self._compared = True
+        self.add(found)
 
     def add(self, found: Found) -> None:
         """Take in what was found; a place that was known keeps the better knowledge."""
@@ -38,15 +46,14 @@ class Part:
                 continue
             key = match.key
             self._guesses = self._guesses or match.guessed
-            if match.place is not None and not match.message_id:
-                self._places.pop(("", match.field), None)  # it was known that there is one, not where
             known = self._places.get(key)
             if known is not None:
                 if known.score is None:
                     self._places[key] = match
             elif len(self._places) < MOST_MATCHES or match.score is not None:
                 self._places[key] = match
-        self._total = max(self._total, found.total)
+        if any(match.field != "title" for match in found.matches):
+            self._total = max(self._total, found.total)
 
     def _makes_sure(self, match: Match) -> bool:
         """A message of which it is known where its words are stands in the place of a guess, never beside one."""
@@ -67,13 +74,14 @@ class Part:
 
     @property
     def total(self) -> int:
-        """Places."""
-        return max(self._total, len(self._places))
+        """Places, the title among them."""
+        titles = int(("", "title") in self._places)
+        return max(self._total, len(self._places) - titles) + titles
 
     @property
     def unscored(self) -> bool:
         """There are places whose texts were not looked at."""
-        return any(match.score is None for match in self._places.values())
+        return not self._compared and any(match.score is None for match in self._places.values())
 
     @property
     def score(self) -> float:
@@ -111,7 +119,7 @@ class Part:
         return max(times, default=self.summary.updated_at.timestamp())
 
 
-def _fitness(match: Match) -> tuple[bool, bool, float, bool, float]:
+def _fitness(match: Match) -> tuple[bool, bool, float, bool, float, int]:
     """The larger, the rather a place is the one to be shown."""
     return (
         match.field != "title",
@@ -119,6 +127,7 @@ def _fitness(match: Match) -> tuple[bool, bool, float, bool, float]:
         match.score or 0.0,
         match.field == "prose",
         match.time or 0.0,
+        match.place or 0,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cached_property
 from heapq import merge
 
@@ -19,7 +20,7 @@ from hermes_tui.sessions.snapshot import newest_first
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
 
-__all__ = ["CatalogueStores"]
+__all__ = ["CatalogueStores", "by_age"]
 
 _KEPT = 8
 """Filters of which it is kept what passes them."""
@@ -128,7 +129,12 @@ class CatalogueStores:
         parts = [
             one for one in self.sessions if one.agent == summary.agent and root in (one.session_id, one.lineage_id)
         ]
-        return sorted(parts or [summary], key=lambda one: (one.created_at, one.updated_at, one.session_id))
+        return sorted(parts or [summary], key=by_age)
+
+
+def by_age(one: SessionSummary) -> tuple[datetime, datetime, str]:
+    """Puts the parts of a conversation in order, the oldest first."""
+    return one.created_at, one.updated_at, one.session_id
 
 
 def _newest_first(shelf: Shelf) -> float:

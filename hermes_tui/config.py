@@ -19,9 +19,10 @@ from session_adapters.files import read_small
 
 __all__ = ["Config", "Hector", "Price", "Window", "config_file", "load"]
 
-_LIMIT = 1 << 20
+_LIMIT = 256 << 10
 """Bytes; a settings file longer than that is not one."""
-
+_DOTS = 300
+"""In a line, at most: `tomllib` takes minutes for a key of some thousand parts."""
 
 Amount = Annotated[float, Meta(ge=0, le=1_000_000)]
 """US dollars; TOML's `nan` and `inf` are none."""
@@ -87,9 +88,13 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def config_file(variables: Mapping[str, str] | None = None) -> Path:
-    """Where the settings are, whether or not there are any."""
+    """Where the settings are, whether or not there are any. Raises `errors.ValidationError` for a name that is no
+    path."""
     named = (os.environ if variables is None else variables).get("HERMES_TUI_CONFIG", "").strip()
-    return Path(named).expanduser() if named else paths.config_dir() / "config.toml"
+    try:
+        return Path(named).expanduser() if named else paths.config_dir() / "config.toml"
+    except RuntimeError:  # nobody has that name, or there is no home
+        raise _refused(Path(named), "there is no such directory") from None
 
 
 def load(path: Path | None = None) -> Config:
@@ -98,7 +103,7 @@ def load(path: Path | None = None) -> Config:
     file = config_file() if path is None else path
     try:
         raw = read_small(file, _LIMIT)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         if path is None and not os.environ.get("HERMES_TUI_CONFIG", "").strip():
             return Config()
         raise _refused(file, "there is no such file") from None
@@ -110,14 +115,20 @@ def load(path: Path | None = None) -> Config:
 def _decoded(file: Path, raw: bytes) -> Config:
     import tomllib
 
+    if max(line.count(b".") for line in raw.split(b"\n")) > _DOTS:
+        raise _refused(file, f"it has a line with more than {_DOTS} dots")
     try:
         return convert(tomllib.loads(raw.decode()), Config)
     except UnicodeDecodeError:
         raise _refused(file, "it is not UTF-8 text") from None
     except tomllib.TOMLDecodeError as error:
         raise _refused(file, f"it is no TOML: {error}") from None
+    except RecursionError:
+        raise _refused(file, "it is nested too deeply") from None
     except ValidationError as error:
         raise _refused(file, str(error).replace("Object contains unknown field", "there is no setting")) from None
+    except ValueError as error:  # a number of some thousand digits
+        raise _refused(file, f"it is no TOML: {error}") from None
 
 
 def _refused(file: Path, reason: str) -> errors.ValidationError:

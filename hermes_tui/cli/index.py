@@ -10,7 +10,7 @@ import click
 from hermes_tui.cli import narration, output
 from hermes_tui.cli.machine import manager_of
 from hermes_tui.display import safe
-from hermes_tui.errors import ValidationError
+from hermes_tui.errors import StoreError, ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.index.service import IndexService, Progress
@@ -83,10 +83,10 @@ def _clear(service: IndexService) -> None:
         if service.clear():
             return
     except OSError as error:
-        raise ValidationError(f"the index cannot be deleted: {error.strerror or error} ({service.path})") from error
-    raise ValidationError(
-        "another program is making the index and did not end when it was asked to; close it, or wait"
-    )
+        raise StoreError(
+            f"the index {str(service.path)!r} cannot be deleted: {error.strerror or error}; see to that and try again"
+        ) from error
+    raise StoreError("another program is making the index and did not end when it was asked to; close it, or wait")
 
 
 def _show(service: IndexService, as_json: bool) -> Progress:

@@ -11,6 +11,7 @@ import click
 from hermes_tui.cli import narration, output
 from hermes_tui.cli.machine import environment_of
 from hermes_tui.errors import LaneNotFound, ValidationError
+from hermes_tui.sessions.machine import own_environment
 from session_adapters.base import Environment
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def lanes() -> None:
 
 def environment(context: click.Context) -> Environment:
     """The machine that `--home` names, else this one."""
-    return environment_of(context.find_root().obj.home) or Environment.current()
+    return environment_of(context.find_root().obj.home) or own_environment()
 
 
 @lanes.command("list")

@@ -11,6 +11,7 @@ Administrators' overlays (managed scope) are not looked at.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
@@ -141,18 +142,27 @@ class _Reading:
         forced = variables.get("GATEWAY_MULTIPLEX_PROFILES", "").strip().lower()
         if forced in (*_YES, *_NO):
             flags["multiplex_profiles"] = forced in _YES
-        folder = self._json.get("sessions_dir")
         by_platform = {name.strip().lower(): one for name, one in self._overrides("reset_by_platform").items()}
         found = GatewayConfig(
             default_reset_policy=self._default_policy(variables),
             reset_by_platform=by_platform | self._documented_overrides(),
             reset_by_type=self._overrides("reset_by_type"),
             session_store_max_age_days=self._days(),
-            sessions_dir=Path(folder) if isinstance(folder, str) else self._home / "sessions",
+            sessions_dir=self._folder(),
             freshness=self._freshness(),
             problems=tuple(self._problems),
         )
         return replace(found, **{name: value for name, value in flags.items() if value is not None})
+
+    def _folder(self) -> Path:
+        usual, named = self._home / "sessions", self._json.get("sessions_dir")
+        if not isinstance(named, str):
+            return usual
+        with suppress(UnicodeEncodeError):  # half a character
+            if b"\0" not in os.fsencode(named):
+                return Path(named)
+        self._wrong("sessions_dir in gateway.json is no path")
+        return usual
 
     def _object(self, path: Path) -> dict[str, Any]:
         """The object in a file; empty, with a problem, where none can be read."""

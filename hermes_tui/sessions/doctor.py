@@ -115,11 +115,12 @@ def _directories() -> tuple[Directory, ...]:
         ("styles", paths.styles_dir()),
     )
     return tuple(
-        Directory(purpose=purpose, path=str(path), exists=path.is_dir(), writable=_writable(path))
+        Directory(purpose=purpose, path=str(path), exists=os.path.isdir(path), writable=_writable(path))  # noqa: PTH112
         for purpose, path in ours
     )
 
 
 def _writable(path: Path) -> bool:
-    nearest = next((one for one in (path, *path.parents) if one.exists()), Path("/"))
+    # Not the methods of Path, which raise where a directory may not be entered.
+    nearest = next((one for one in (path, *path.parents) if os.path.exists(one)), Path("/"))  # noqa: PTH110
     return os.access(nearest, os.W_OK | os.X_OK)

@@ -7,28 +7,33 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from hermes_tui.config import config_file, load
+from hermes_tui.config import load
 from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
-__all__ = ["this_machine"]
+__all__ = ["own_environment", "this_machine"]
 
 _HECTOR = "HERMES_TUI_HECTOR_DSN"
 _DECIDE = ("HERMES_TUI_CONFIG", "XDG_CONFIG_HOME", "HOME")
 """Variables that say where the settings are."""
 
 
-def this_machine() -> Environment:
-    """This process's environment, as it is now, with the addresses of Hector's servers that the settings name. They
-    are in no variable of the process itself, which every program that it starts would inherit. Raises
-    `errors.ValidationError` for settings with a mistake, and where there is no home."""
+def own_environment() -> Environment:
+    """This process's environment, as it is now. Raises `errors.ValidationError` where there is no home."""
     try:
-        current = Environment.current()
+        return Environment.current()
     except RuntimeError as error:  # pathlib's, for a HOME such as `~`
         home = os.environ.get("HOME", "")
         raise ValidationError(
             f"HOME is {home!r}, which is no directory; set it to one, or name one with --home"
         ) from error
+
+
+def this_machine() -> Environment:
+    """This process's environment, as it is now, with the addresses of Hector's servers that the settings name. They
+    are in no variable of the process itself, which every program that it starts would inherit. Raises
+    `errors.ValidationError` for settings with a mistake, and where there is no home."""
+    current = own_environment()
     if current.variables.get(_HECTOR, "").strip():
         return current
     addresses = _addresses(tuple(map(os.environ.get, _DECIDE)))
@@ -37,6 +42,6 @@ def this_machine() -> Environment:
 
 @lru_cache(maxsize=1)
 def _addresses(decide: tuple[str | None, ...]) -> str:
-    """Read once for each place of the settings: they count from the start of the program."""
-    named = bool((decide[0] or "").strip())
-    return " ".join(load().hector.dsn) if named or config_file().exists() else ""
+    """Read once for each place of the settings, which is what `decide` tells: they count from the start of the
+    program."""
+    return " ".join(load().hector.dsn)

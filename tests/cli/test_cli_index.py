@@ -72,7 +72,7 @@ def test_while_another_is_at_work(
     assert held is not None
     assert state(cli)["running"]
     refused = cli("index", "clear")
-    assert refused.code == 2
+    assert refused.code == 1
     assert "another program" in refused.err
     os.close(held)
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import apsw
 
+from hermes_tui.own_files import read_own
+
 __all__ = ["leave_word", "reason_of", "trouble_at"]
 
 _ROOM = 512
@@ -83,7 +85,6 @@ def _is_fixed(directory: Path) -> bool:
 
 def _word(lock: Path) -> str:
     try:
-        with lock.open("rb") as file:
-            return file.read(_ROOM).decode("utf-8", "replace").strip()
+        return read_own(lock)[:_ROOM].decode("utf-8", "replace").strip()
     except OSError:
         return ""

@@ -33,6 +33,7 @@ from urllib.parse import quote
 import apsw
 
 from session_adapters.base import Source
+from session_adapters.sqlite_limits import DatabaseUnreadable, guard
 from session_adapters.text import one_line
 
 __all__ = [
@@ -58,13 +59,6 @@ COPY_TIMEOUT = 120.0
 """Seconds after which a copy is broken off."""
 TRIES = 8
 """How often a read is repeated because the files moved under it."""
-
-_PROGRESS_STEPS = 20_000
-"""Virtual machine steps between two looks at the clock."""
-
-
-class DatabaseUnreadable(ValueError):
-    """Nothing can be had from the database now. The text is one sentence without a full stop: why."""
 
 
 class DatabaseMissing(DatabaseUnreadable):
@@ -244,14 +238,14 @@ def _read_once(path: str, files: _Files, read: Callable[[apsw.Connection], T], d
             if inode not in _written:
                 raise _Moved
             try:
-                return _run(database_uri(path, "mode=ro&readonly_shm=1"), read, deadline)
+                return _run(database_uri(path, "mode=ro&readonly_shm=1"), read, deadline, files.bytes)
             except _Refused:
                 raise _Moved from None  # the writer is just being opened or closed
     if not files.has_wal and not files.has_journal:
         with _hold(files.database[:2], "lockless") as waited:
             if waited and _look(path) != files:
                 raise _Moved
-            return _checked(path, files, lambda: _run(database_uri(path, "immutable=1"), read, deadline))
+            return _checked(path, files, lambda: _run(database_uri(path, "immutable=1"), read, deadline, files.bytes))
     if files.has_wal and files.shm and not files.has_journal:
         try:
             with _hold(files.database[:2], "locking"):
@@ -259,12 +253,14 @@ def _read_once(path: str, files: _Files, read: Callable[[apsw.Connection], T], d
                 if not (now.has_wal and now.shm) or now.has_journal:
                     raise _Moved
                 return _checked(
-                    path, None, lambda: _run(database_uri(path, "mode=ro&readonly_shm=1"), read, deadline)
+                    path,
+                    None,
+                    lambda: _run(database_uri(path, "mode=ro&readonly_shm=1"), read, deadline, files.bytes),
                 )
         except _Refused:
             pass
     with _copy(path, files) as copied:
-        return _run(database_uri(copied, "mode=rw"), read, deadline)
+        return _run(database_uri(copied, "mode=rw"), read, deadline, files.bytes)
 
 
 def _checked(path: str, files: _Files | None, run: Callable[[], T]) -> T:
@@ -287,14 +283,15 @@ def database_uri(path: str, parameters: str = "") -> str:
     return f"file://{quote(os.fsencode(path))}?{parameters}"
 
 
-def _run(uri: str, read: Callable[[apsw.Connection], T], deadline: float) -> T:
+def _run(uri: str, read: Callable[[apsw.Connection], T], deadline: float, size: int) -> T:
     """Open, read, close; SQLite's errors as ours."""
     writable = uri.endswith("mode=rw")
     flags = apsw.SQLITE_OPEN_URI | (apsw.SQLITE_OPEN_READWRITE if writable else apsw.SQLITE_OPEN_READONLY)
     try:
         connection = apsw.Connection(uri, flags=flags)
         try:
-            _prepare(connection, deadline)
+            _prepare(connection)
+            guard(connection, deadline, size)
             return read(connection)
         finally:
             connection.close(force=True)
@@ -306,12 +303,11 @@ def _run(uri: str, read: Callable[[apsw.Connection], T], deadline: float) -> T:
         raise DatabaseUnreadable(_reason(error)) from error
 
 
-def _prepare(connection: apsw.Connection, deadline: float) -> None:
+def _prepare(connection: apsw.Connection) -> None:
     connection.set_busy_timeout(BUSY_TIMEOUT)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-    connection.set_progress_handler(lambda: time.monotonic() > deadline, _PROGRESS_STEPS)
     # In memory (2), sorting leaves no file anywhere.
     connection.execute("PRAGMA query_only = 1; PRAGMA temp_store = 2; PRAGMA cell_size_check = 1")
 
@@ -325,6 +321,7 @@ _REASONS: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.CantOpenError, "it cannot be opened"),
     (apsw.IOError, "it cannot be read from the disk"),
     (apsw.NoMemError, "it does not fit into memory"),
+    (apsw.TooBigError, "a value in it is too large to be read"),
 )
 
 

@@ -14,23 +14,35 @@ from typing import Any, Generic, TypeVar, get_args
 import apsw
 import msgspec
 
+from session_adapters.sqlite_limits import DatabaseUnreadable
+
 __all__ = ["Record", "as_float", "as_int", "as_text", "columns", "select_list"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
+VALUE_LIMIT = 32 << 20
+"""Bytes of a text or blob that are read at most."""
+Long = Callable[[str, str], None]
+"""Is told of a text that was left out: (column, how long it is)."""
+
 
 def columns(connection: apsw.Connection, table: str) -> frozenset[str]:
-    """The names of a table's columns; empty when there is no such table, or only a view of something missing."""
-    try:
-        # As bytes: in a damaged schema a name may be no text.
-        found = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?)", (table,))
-        return frozenset(name.decode("utf-8", "replace") for (name,) in found)
-    except apsw.SQLError:
-        return frozenset()
+    """The names of a table's columns, but those that are computed; empty when there is no such table. Raises
+    `DatabaseUnreadable` for a view or a virtual table."""
+    # As bytes: in a damaged schema a name may be no text.
+    found = connection.execute(
+        "SELECT CAST(i.name AS BLOB), l.type FROM pragma_table_list(?1) AS l, pragma_table_info(?1) AS i"
+        " WHERE l.schema = 'main'",
+        (table,),
+    ).fetchall()
+    if found and found[0][1] != "table":
+        raise DatabaseUnreadable(f"«{table}» in it is a {found[0][1]} table, and only plain tables are read")
+    return frozenset(name.decode("utf-8", "replace") for name, _ in found)
 
 
-def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "") -> str:
-    """Expressions for a SELECT, one for each wanted column: text as its bytes, a missing column as NULL.
+def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "", limit: int = VALUE_LIMIT) -> str:
+    """Expressions for a SELECT, one for each wanted column: text as its bytes, a missing column as NULL. In place of
+    a text or blob over `limit` bytes its size stands, as a Python `str`, which nothing else is.
 
     `wanted` are names from our own code, never from the database. `prefix` is the table's alias with its dot.
     """
@@ -38,7 +50,12 @@ def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "
     for name in wanted:
         column = f'{prefix}"{name}"'
         if name in have:
-            parts.append(f"CASE typeof({column}) WHEN 'text' THEN CAST({column} AS BLOB) ELSE {column} END")
+            short = f"octet_length({column}) <= {limit}"
+            long = f"ELSE '(too long: ' || octet_length({column}) || ' bytes)' END"
+            parts.append(
+                f"CASE typeof({column}) WHEN 'text' THEN CASE WHEN {short} THEN CAST({column} AS BLOB) {long}"
+                f" WHEN 'blob' THEN CASE WHEN {short} THEN {column} {long} ELSE {column} END"
+            )
         else:
             parts.append("NULL")
     return ", ".join(parts)
@@ -79,27 +96,33 @@ class Record(Generic[T]):
     A field that does not allow None gets its default, or the type's empty value, in place of one.
     """
 
-    def __init__(self, kind: type[T]) -> None:
+    def __init__(self, kind: type[T], *, limit: int = VALUE_LIMIT) -> None:
+        """Texts over `limit` bytes are left out."""
         self._kind = kind
+        self._limit = limit
         fields = msgspec.structs.fields(kind)
         self.names = tuple(field.encode_name for field in fields)
         self._fields = tuple((field.name, *_conversion(field)) for field in fields)
 
     def select(self, have: Collection[str], *, prefix: str = "") -> str:
         """The SELECT list that `read` expects, out of the columns that there are."""
-        return select_list(have, self.names, prefix=prefix)
+        return select_list(have, self.names, prefix=prefix, limit=self._limit)
 
-    def read(self, row: Sequence[Any]) -> T:
-        """One row as a record."""
+    def read(self, row: Sequence[Any], long: Long | None = None) -> T:
+        """One row as a record; `long` is told of each text that is left out."""
         values: dict[str, Any] = {}
         for (name, convert, empty), value in zip(self._fields, row, strict=True):
+            if value.__class__ is str:
+                if long is not None:
+                    long(name, value)
+                value = None
             converted = None if value is None else convert(value)
             values[name] = empty if converted is None else converted
         return self._kind(**values)
 
-    def read_all(self, rows: Iterable[Sequence[Any]]) -> Iterator[T]:
+    def read_all(self, rows: Iterable[Sequence[Any]], long: Long | None = None) -> Iterator[T]:
         """Each row as a record."""
-        return map(self.read, rows)
+        return (self.read(row, long) for row in rows)
 
 
 def _conversion(field: msgspec.structs.FieldInfo) -> tuple[Callable[[Any], Any], Any]:

@@ -1,0 +1,115 @@
+"""What reading somebody else's database may take, whatever is in it: time, memory, and tables that are none.
+
+Everything raised here is `DatabaseUnreadable`, also out of the middle of a statement, so that no reader takes it for
+a damaged page and goes on with the next one.
+"""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import apsw
+
+from session_adapters.text import one_line
+
+__all__ = ["LIST_LIMIT", "DatabaseUnreadable", "guard", "rationed"]
+
+R = TypeVar("R", bound=Sequence[Any])
+
+VALUE_LIMIT = 64 << 20
+"""Bytes of a single value or row that SQLite touches; above what any reader asks for."""
+HEAP_LIMIT = 256 << 20
+"""Bytes that SQLite may hold in this process, for sorting and the like."""
+GROWTH_LIMIT = 160 << 20
+"""Bytes by which the process may grow in one read."""
+LIST_LIMIT = 64 << 20
+"""Bytes that a list of sessions may take from one table, `_ROW` for each row included."""
+
+_ROW = 512
+_SMALL = 16 << 20
+"""Bytes. What is in a smaller database fits into memory."""
+_BETWEEN = 4 << 20
+"""Bytes handed out between two looks at the memory."""
+_STEPS = 20_000
+"""Virtual machine steps between two looks at the clock."""
+_UNIT = 1 if sys.platform == "darwin" else 1024
+"""Bytes in what `getrusage` counts."""
+
+
+class DatabaseUnreadable(ValueError):
+    """Nothing can be had from the database now. The text is one sentence without a full stop: why."""
+
+
+def guard(connection: apsw.Connection, deadline: float, size: int) -> None:
+    """Bound what statements of this connection may take; `size` are the bytes of the file, `deadline` is a reading of
+    the monotonic clock."""
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, VALUE_LIMIT)
+    apsw.hard_heap_limit(HEAP_LIMIT)
+    _refuse_views(connection)
+    connection.set_progress_handler(lambda: _check_time(deadline), _STEPS)
+    if size > _SMALL:
+        connection.row_trace = _Memory().check
+
+
+def _refuse_views(connection: apsw.Connection) -> None:
+    """A view can be endless, and makes texts of gigabytes out of nothing."""
+    found = connection.execute("SELECT name FROM pragma_table_list WHERE type = 'view' AND schema = 'main'")
+    views = frozenset(name for (name,) in found)
+
+    def authorize(
+        action: int, first: str | None, second: str | None, database: str | None, within: str | None
+    ) -> int:
+        if within in views:
+            raise DatabaseUnreadable(f"«{one_line(str(within), 60)}» in it is a view, and only tables are read")
+        return apsw.SQLITE_OK
+
+    if views:
+        connection.authorizer = authorize
+
+
+def _check_time(deadline: float) -> bool:
+    if time.monotonic() > deadline:
+        raise DatabaseUnreadable("reading it took too long")
+    return False
+
+
+class _Memory:
+    """Ends a read that fills the memory."""
+
+    def __init__(self) -> None:
+        self._start = _peak()
+        self._left = _BETWEEN
+
+    def check(self, cursor: apsw.Cursor, row: R) -> R:
+        """Called for each row."""
+        for value in row:
+            if value.__class__ is bytes or value.__class__ is str:
+                self._left -= len(value)
+        if self._left < 0:
+            self._left = _BETWEEN
+            if _peak() - self._start > GROWTH_LIMIT:
+                raise DatabaseUnreadable("there is more in it than fits into memory at once")
+        return row
+
+
+def _peak() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
+
+
+def rationed(rows: Iterator[R], stopped: Callable[[int], None]) -> Iterator[R]:
+    """As many of the rows as a list may hold; where there are more, `stopped` is called with the number of those that
+    were given."""
+    left = LIST_LIMIT
+    for number, row in enumerate(rows):
+        left -= _ROW
+        for value in row:
+            if value.__class__ is bytes:
+                left -= len(value)
+        if left < 0:
+            stopped(number)
+            return
+        yield row

@@ -9,14 +9,14 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import apsw
 
 from session_adapters.text import one_line
 
-__all__ = ["LIST_LIMIT", "DatabaseUnreadable", "guard", "rationed"]
+__all__ = ["LIST_LIMIT", "MOST_ROWS", "DatabaseUnreadable", "Stint", "guard", "rationed"]
 
 R = TypeVar("R", bound=Sequence[Any])
 
@@ -26,10 +26,17 @@ HEAP_LIMIT = 256 << 20
 """Bytes that SQLite may hold in this process, for sorting and the like."""
 GROWTH_LIMIT = 160 << 20
 """Bytes by which the process may grow in one read."""
-LIST_LIMIT = 64 << 20
+LIST_LIMIT = 36 << 20
 """Bytes that a list of sessions may take from one table, `_ROW` for each row included."""
 
+READ_SECONDS = 3.0
+"""Seconds that the processor may work for one read: a slow disk is nobody's fault."""
+LIST_SECONDS = 1.5
+"""The same for what a list is made of, which then says what it left out."""
+
 _ROW = 512
+MOST_ROWS = LIST_LIMIT // _ROW + 1
+"""Rows of which a list shows one too few, and says so."""
 _SMALL = 16 << 20
 """Bytes. What is in a smaller database fits into memory."""
 _BETWEEN = 4 << 20
@@ -50,7 +57,8 @@ def guard(connection: apsw.Connection, deadline: float, size: int) -> None:
     connection.limit(apsw.SQLITE_LIMIT_LENGTH, VALUE_LIMIT)
     apsw.hard_heap_limit(HEAP_LIMIT)
     _refuse_views(connection)
-    connection.set_progress_handler(lambda: _check_time(deadline), _STEPS)
+    processor = time.thread_time() + READ_SECONDS
+    connection.set_progress_handler(lambda: _check_time(deadline, processor), _STEPS)
     if size > _SMALL:
         connection.row_trace = _Memory().check
 
@@ -71,8 +79,8 @@ def _refuse_views(connection: apsw.Connection) -> None:
         connection.authorizer = authorize
 
 
-def _check_time(deadline: float) -> bool:
-    if time.monotonic() > deadline:
+def _check_time(deadline: float, processor: float) -> bool:
+    if time.thread_time() > processor or time.monotonic() > deadline:
         raise DatabaseUnreadable("reading it took too long")
     return False
 
@@ -86,9 +94,7 @@ class _Memory:
 
     def check(self, cursor: apsw.Cursor, row: R) -> R:
         """Called for each row."""
-        for value in row:
-            if value.__class__ is bytes or value.__class__ is str:
-                self._left -= len(value)
+        self._left -= sum([len(value) for value in row if value.__class__ is bytes or value.__class__ is str])
         if self._left < 0:
             self._left = _BETWEEN
             if _peak() - self._start > GROWTH_LIMIT:
@@ -96,20 +102,29 @@ class _Memory:
         return row
 
 
+class Stint:
+    """The time that the processor has worked since this was made."""
+
+    def __init__(self, seconds: float = LIST_SECONDS) -> None:
+        self._end = time.thread_time() + seconds
+
+    @property
+    def over(self) -> bool:
+        """Whether it was enough."""
+        return time.thread_time() > self._end
+
+
 def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
 
 
-def rationed(rows: Iterator[R], stopped: Callable[[int], None]) -> Iterator[R]:
+def rationed(rows: Iterable[R], stopped: Callable[[int], None]) -> Iterator[R]:
     """As many of the rows as a list may hold; where there are more, `stopped` is called with the number of those that
     were given."""
-    left = LIST_LIMIT
+    left, stint = LIST_LIMIT, Stint()
     for number, row in enumerate(rows):
-        left -= _ROW
-        for value in row:
-            if value.__class__ is bytes:
-                left -= len(value)
-        if left < 0:
+        left -= _ROW + sum([len(value) for value in row if value.__class__ is bytes])
+        if left < 0 or (not number % 500 and stint.over):
             stopped(number)
             return
         yield row

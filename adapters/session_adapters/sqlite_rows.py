@@ -14,30 +14,33 @@ from typing import Any, Generic, TypeVar, get_args
 import apsw
 import msgspec
 
-from session_adapters.sqlite_limits import DatabaseUnreadable
+from session_adapters.sqlite_limits import DatabaseUnreadable, rationed
 
-__all__ = ["Record", "as_float", "as_int", "as_text", "columns", "select_list"]
+__all__ = ["LISTED_LIMIT", "VALUE_LIMIT", "Note", "Record", "as_float", "as_int", "as_text", "columns", "select_list"]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 VALUE_LIMIT = 32 << 20
 """Bytes of a text or blob that are read at most."""
+LISTED_LIMIT = 1 << 20
+"""The same in a row of a table of sessions."""
 Long = Callable[[str, str], None]
 """Is told of a text that was left out: (column, how long it is)."""
+Note = Callable[[str, str], None]
+"""Is told of what could not be read: (place, reason)."""
 
 
-def columns(connection: apsw.Connection, table: str) -> frozenset[str]:
+def columns(connection: apsw.Connection, table: str, *, views: bool = False) -> frozenset[str]:
     """The names of a table's columns, but those that are computed; empty when there is no such table. Raises
-    `DatabaseUnreadable` for a view or a virtual table."""
+    `DatabaseUnreadable` for a view or a virtual table; with `views` it has no columns."""
+    for (kind,) in connection.execute("SELECT type FROM pragma_table_list(?) WHERE schema = 'main'", (table,)):
+        if kind != "table" and views:
+            return frozenset()
+        if kind != "table":
+            raise DatabaseUnreadable(f"«{table}» in it is a {kind} and no plain table")
     # As bytes: in a damaged schema a name may be no text.
-    found = connection.execute(
-        "SELECT CAST(i.name AS BLOB), l.type FROM pragma_table_list(?1) AS l, pragma_table_info(?1) AS i"
-        " WHERE l.schema = 'main'",
-        (table,),
-    ).fetchall()
-    if found and found[0][1] != "table":
-        raise DatabaseUnreadable(f"«{table}» in it is a {found[0][1]} table, and only plain tables are read")
-    return frozenset(name.decode("utf-8", "replace") for name, _ in found)
+    found = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?)", (table,))
+    return frozenset(name.decode("utf-8", "replace") for (name,) in found)
 
 
 def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "", limit: int = VALUE_LIMIT) -> str:
@@ -123,6 +126,20 @@ class Record(Generic[T]):
     def read_all(self, rows: Iterable[Sequence[Any]], long: Long | None = None) -> Iterator[T]:
         """Each row as a record."""
         return (self.read(row, long) for row in rows)
+
+    def listed(self, rows: Iterable[Sequence[Any]], table: str, note: Note) -> Iterator[T]:
+        """The records of a table of sessions, as many as a list may hold. What is left out is told to `note`."""
+        cut: list[tuple[str, str]] = []
+
+        def stopped(number: int) -> None:
+            note(f"table {table}", f"it is too large for a list: {number} of its rows are read, the rest is left out")
+
+        for row in rationed(rows, stopped):
+            record = self.read(row, lambda name, size: cut.append((name, size)))
+            for name, size in cut:
+                note(f"table {table}, row {getattr(record, self._fields[0][0])}", f"its {name} is left out {size}")
+            cut.clear()
+            yield record
 
 
 def _conversion(field: msgspec.structs.FieldInfo) -> tuple[Callable[[Any], Any], Any]:

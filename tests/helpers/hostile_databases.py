@@ -151,7 +151,7 @@ def long_everywhere(db: apsw.Connection, place: Place, size: int) -> None:
 def many_rows(db: apsw.Connection, place: Place, size: int) -> None:
     """`size` more rows like one that is there."""
     _unbound(db, place.table)
-    keys = {row[1]: f"9000000 + n" for row in db.execute(f'PRAGMA table_info("{place.table}")') if row[5]}
+    keys = {row[1]: "9000000 + n" for row in db.execute(f'PRAGMA table_info("{place.table}")') if row[5]}
     for index, unique, origin in db.execute(
         'SELECT name, "unique", origin FROM pragma_index_list(?)', (place.table,)
     ).fetchall():
@@ -159,7 +159,7 @@ def many_rows(db: apsw.Connection, place: Place, size: int) -> None:
             db.execute(f'DROP INDEX "{index}"')
         elif unique:
             columns = db.execute("SELECT name FROM pragma_index_info(?)", (index,)).fetchall()
-            keys |= {column: f"'composerData:n' || n" for (column,) in columns if column not in keys}
+            keys |= {column: "'composerData:n' || n" for (column,) in columns if column not in keys}
     for name, kind in db.execute("SELECT name, type FROM pragma_table_info(?)", (place.table,)).fetchall():
         if name in keys and "INT" not in str(kind).upper():
             keys[name] = "'composerData:n' || n"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from session_adapters.files import Decoder, file_stamp, lines, names_in, open_fi
 from session_adapters.folders import is_folder
 from session_adapters.model import Problem
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.sqlite_rows import as_text, columns
+from session_adapters.sqlite_rows import LISTED_LIMIT, Record, columns
 
 __all__ = ["ARCHIVED", "Names", "codex_home", "codex_roots", "list_sources"]
 
@@ -104,6 +104,16 @@ class _Name(Struct):
 _NAME = Decoder(_Name)
 
 
+class _Thread(Struct):
+    """A row of `threads`."""
+
+    id: str
+    name: str
+
+
+_THREADS = Record(_Thread, limit=LISTED_LIMIT)
+
+
 class Names:
     """The names given by `/rename`: lines of `session_index.jsonl`, and rows of `state_<n>.sqlite`, which has some
     that the lines lack. Read again when the file or the database has changed."""
@@ -123,7 +133,7 @@ class Names:
         self,
         path: Path,
         look: Callable[[Path], tuple[int, ...]],
-        read: Callable[[Path], tuple[Mapping[str, str], int]],
+        read: Callable[[Path], tuple[Mapping[str, str], Sequence[str]]],
         report: Report,
     ) -> Mapping[str, str]:
         try:
@@ -138,8 +148,8 @@ class Names:
             reason = f"names of sessions cannot be read: {getattr(error, 'strerror', None) or error}"
             report(Problem(agent="codex", path=str(path), reason=reason))
             return {}
-        if damaged:
-            report(Problem(agent="codex", path=str(path), reason=f"{damaged} damaged lines with names of sessions"))
+        for reason in damaged:
+            report(Problem(agent="codex", path=str(path), reason=reason))
         self._known[str(path)] = (stamp, names)
         return names
 
@@ -159,17 +169,22 @@ def _newest_state(folder: Path) -> Path | None:
     return folder / max(found)[1] if found else None
 
 
-def _read_rows(path: Path) -> tuple[dict[str, str], int]:
-    def read(connection: apsw.Connection) -> dict[str, str]:
-        if not {"id", "name"} <= columns(connection, "threads"):
-            return {}
-        rows = connection.execute("SELECT id, name FROM threads WHERE name <> ''")
-        return {text: as_text(name) or "" for id_, name in rows if (text := as_text(id_))}
+def _read_rows(path: Path) -> tuple[dict[str, str], list[str]]:
+    def read(connection: apsw.Connection) -> tuple[dict[str, str], list[str]]:
+        have = columns(connection, "threads")
+        if not {"id", "name"} <= have:
+            return {}, []
+        lost: list[str] = []
+        query = f"SELECT {_THREADS.select(have)} FROM threads WHERE octet_length(name) > 0 ORDER BY rowid DESC"  # noqa: S608
+        rows = _THREADS.listed(
+            connection.execute(query), "threads", lambda place, reason: lost.append(f"{place}: {reason}")
+        )
+        return {row.id: row.name for row in rows if row.id and row.name}, lost
 
-    return read_database(path, read), 0
+    return read_database(path, read)
 
 
-def _read_lines(path: Path) -> tuple[dict[str, str], int]:
+def _read_lines(path: Path) -> tuple[dict[str, str], list[str]]:
     names: dict[str, str] = {}
     damaged = 0
     with open_file(path) as fd:
@@ -179,4 +194,4 @@ def _read_lines(path: Path) -> tuple[dict[str, str], int]:
             for record in records:
                 if record.id and record.thread_name is not None:
                     names[record.id] = record.thread_name
-    return names, damaged
+    return names, [f"{damaged} damaged lines with names of sessions"] if damaged else []

@@ -15,7 +15,7 @@ from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
 from session_adapters.sqlite import DatabaseUnreadable, read_database
-from session_adapters.sqlite_rows import Record, as_float, as_int, as_text, columns
+from session_adapters.sqlite_rows import LISTED_LIMIT, Note, Record, as_float, as_int, as_text, columns
 from session_adapters.times import parse_time
 from session_adapters.units import Lost, SessionGone
 
@@ -31,6 +31,7 @@ _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "
 class SessionRow(msgspec.Struct):
     """A row of `sessions`."""
 
+    rowid: int
     id: str | None
     title: str | None
     cwd: str | None
@@ -58,7 +59,7 @@ class MessageRow(msgspec.Struct):
     created_at: str | None
 
 
-SESSION = Record(SessionRow)
+SESSION = Record(SessionRow, limit=LISTED_LIMIT)
 MESSAGE = Record(MessageRow)
 _LONG = ("content", "thinking", "tool_calls")
 
@@ -77,15 +78,17 @@ class _Tables:
     def order(self) -> str:
         return "created_at, rowid" if "created_at" in self.messages else "rowid"
 
-    def facts(self, session_id: str | None = None) -> list[tuple[Any, Facts]]:
-        """(id as it is kept, facts) of every session, or the one asked for."""
+    def facts(self, note: Note, session_id: str | None = None) -> list[tuple[int, Facts]]:
+        """(row, facts) of every session, or the one asked for."""
         where = ""
         values: tuple[Any, ...] = ()
         if session_id is not None:
             number = as_int(session_id) if session_id.lstrip("-").isdecimal() else None
             where, values = " WHERE id = ?1 OR id = ?2", (session_id, number)
-        query = f"SELECT id, {SESSION.select(self.sessions)} FROM sessions{where}"  # noqa: S608
-        found = [(key, _facts(SESSION.read(row))) for key, *row in self.connection.execute(query, values)]
+        chosen = SESSION.select(self.sessions | {"rowid"})
+        query = f"SELECT {chosen} FROM sessions{where} ORDER BY rowid DESC"  # noqa: S608
+        rows = SESSION.listed(self.connection.execute(query, values), "sessions", note)
+        found = [(row.rowid, _facts(row)) for row in rows]
         return [(key, facts) for key, facts in found if facts.id and session_id in (None, facts.id)]
 
 
@@ -111,7 +114,7 @@ def _millis(value: str | None) -> float | None:
 class DocumentReader(Reader):
     """One session."""
 
-    def __init__(self, tables: _Tables, key: Any, facts: Facts) -> None:
+    def __init__(self, tables: _Tables, key: int, facts: Facts) -> None:
         super().__init__(facts)
         self._tables = tables
         self._key = key
@@ -125,7 +128,7 @@ class DocumentReader(Reader):
         size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in have) or "0"
         query = (
             f"SELECT rowid, {'id' if 'id' in have else 'rowid'}, {size} FROM messages"  # noqa: S608
-            f" WHERE session_id = ?1 ORDER BY {self._tables.order}"
+            f" WHERE session_id = (SELECT id FROM sessions WHERE rowid = ?1) ORDER BY {self._tables.order}"
         )
         try:
             rows = self._tables.connection.execute(query, (self._key,)).fetchall()
@@ -213,7 +216,7 @@ class DocumentShelf(Shelf):
 
         def read(connection: apsw.Connection) -> T:
             tables = _Tables(connection)
-            for key, facts in tables.facts(session_id):
+            for key, facts in tables.facts(lambda place, reason: None, session_id):
                 return work(DocumentReader(tables, key, facts))
             raise SessionGone(session_id)
 
@@ -228,7 +231,11 @@ def document_summaries(path: str, size: int, note: Callable[[Lost], None], *, ex
         tables = _Tables(connection)
         found: list[SessionSummary] = []
         lost: list[Lost] = []
-        for key, facts in tables.facts():
+
+        def keep(place: str, reason: str) -> None:
+            lost.append(Lost(place, reason))
+
+        for key, facts in tables.facts(keep):
             reader = DocumentReader(tables, key, facts)
             fold = CursorFold()
             units = reader.units()

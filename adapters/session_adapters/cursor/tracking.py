@@ -13,7 +13,7 @@ import msgspec
 from session_adapters.cursor.facts import Facts
 from session_adapters.cursor.pieces import real_model
 from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.sqlite_rows import Record, as_text, columns
+from session_adapters.sqlite_rows import LISTED_LIMIT, Record, as_text, columns
 from session_adapters.units import Lost
 
 __all__ = ["with_tracking"]
@@ -31,7 +31,7 @@ class Tracked(msgspec.Struct, rename="camel"):
     updated_at: float | None
 
 
-TRACKED = Record(Tracked)
+TRACKED = Record(Tracked, limit=LISTED_LIMIT)
 
 
 def with_tracking(facts: Facts, root: str, note: Callable[[Lost], None]) -> Facts:

@@ -77,9 +77,9 @@ class Conversations(Layout):
     def _rows(self, session_id: str | None = None) -> Iterator[SessionRow]:
         if "id" not in self._sessions:
             return iter(())
-        query = f"SELECT {self.reader.select(self._sessions, SESSIONS.names)} FROM sessions"  # noqa: S608
         if session_id is None:
-            return SESSIONS.read_all(self.reader.run(query))
+            return self._newest(SESSIONS, self._sessions)
+        query = f"SELECT {self.reader.select(self._sessions, SESSIONS.names)} FROM sessions"  # noqa: S608
         return SESSIONS.read_all(self.reader.run(f"{query} WHERE id = ?", session_id))
 
     def _left(self) -> Iterator[tuple[Any, ...]]:

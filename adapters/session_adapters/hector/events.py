@@ -69,9 +69,9 @@ class Events(Layout):
     def _rows(self, parts: tuple[str, ...] | None = None) -> Iterator[EventSession]:
         if not {"app_name", "user_id", "id"} <= self._sessions:
             return iter(())
-        query = f"SELECT {self.reader.select(self._sessions, EVENT_SESSIONS.names)} FROM sessions"  # noqa: S608
         if parts is None:
-            return EVENT_SESSIONS.read_all(self.reader.run(query))
+            return self._newest(EVENT_SESSIONS, self._sessions)
+        query = f"SELECT {self.reader.select(self._sessions, EVENT_SESSIONS.names)} FROM sessions"  # noqa: S608
         same = " WHERE app_name = ? AND user_id = ? AND id = ?"
         return EVENT_SESSIONS.read_all(self.reader.run(query + same, *parts))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
@@ -11,7 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 from session_adapters.hector import ids
 from session_adapters.hector.reader import Reader, keys_json
 from session_adapters.model import Message
-from session_adapters.sqlite_rows import as_int, as_text
+from session_adapters.sqlite_limits import MOST_ROWS
+from session_adapters.sqlite_rows import LISTED_LIMIT, Record, as_int, as_text
 
 __all__ = ["CONTENT_LIMIT", "Facts", "Found", "Layout", "Lost", "Mark", "Owner"]
 
@@ -230,6 +231,12 @@ class Layout(ABC):
             return Found(mark, self.messages(values, mark))
         except ValueError as error:
             return Found(mark, lost=str(error))
+
+    def _newest(self, record: Record[Any], have: Collection[str]) -> Iterator[Any]:
+        """The sessions that a list may hold, those that came last first."""
+        chosen = self.reader.select(have, record.names, LISTED_LIMIT)
+        query = f"SELECT {chosen} FROM sessions ORDER BY {self.reader.insertion} DESC LIMIT {MOST_ROWS}"  # noqa: S608
+        return record.listed(self.reader.run(query), "sessions", lambda *what: self.lost.append(Lost(*what)))
 
     def _noted(self, run: Callable[[], Iterator[Any]], table: str, missing: str) -> Iterator[Any]:
         """Rows of a table, up to where it is damaged."""

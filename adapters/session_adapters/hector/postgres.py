@@ -18,6 +18,7 @@ from psycopg.adapt import Dumper, Loader
 from session_adapters.hector.dsn import Dsn
 from session_adapters.hector.reader import Reader
 from session_adapters.sqlite import DatabaseUnreadable
+from session_adapters.sqlite_rows import VALUE_LIMIT
 
 __all__ = ["ServerReader", "look", "read_server"]
 
@@ -79,9 +80,13 @@ class ServerReader(Reader):
         )
         return frozenset(name.decode() for (name,) in self.run(query, table))
 
-    def select(self, have: Collection[str], wanted: Iterable[str]) -> str:
-        """See `Reader.select`."""
-        return ", ".join(f'"{name}"::text' if name in have else "NULL" for name in wanted)
+    def select(self, have: Collection[str], wanted: Iterable[str], limit: int = VALUE_LIMIT) -> str:
+        """See `Reader.select`. Left out is left out: to tell of it takes another type than text."""
+        short = (
+            f'CASE WHEN octet_length("{name}"::text) <= {limit} THEN "{name}"::text END' if name in have else "NULL"
+            for name in wanted
+        )
+        return ", ".join(short)
 
     def listed(self, width: int) -> str:
         """See `Reader.listed`."""

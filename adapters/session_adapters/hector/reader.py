@@ -14,7 +14,7 @@ import apsw
 
 from session_adapters.hector.dsn import Dsn
 from session_adapters.sqlite import DatabaseUnreadable, database_stamp, read_database
-from session_adapters.sqlite_rows import columns, select_list
+from session_adapters.sqlite_rows import VALUE_LIMIT, columns, select_list
 from session_adapters.times import from_iso
 
 __all__ = ["Database", "File", "FileReader", "Reader", "Server", "keys_json", "moment"]
@@ -46,8 +46,9 @@ class Reader(ABC):
         """The columns of its primary key."""
 
     @abstractmethod
-    def select(self, have: Collection[str], wanted: Iterable[str]) -> str:
-        """Expressions for a SELECT, one for each wanted column, NULL for a missing one."""
+    def select(self, have: Collection[str], wanted: Iterable[str], limit: int = VALUE_LIMIT) -> str:
+        """Expressions for a SELECT, one for each wanted column: NULL for a missing one, and for a text over `limit`
+        bytes a word about it, as `select_list` has it."""
 
     @abstractmethod
     def listed(self, width: int) -> str:
@@ -182,9 +183,9 @@ class FileReader(Reader):
         found = self.run("SELECT CAST(name AS BLOB) FROM pragma_table_info(?) WHERE pk > 0", table)
         return frozenset(name.decode("utf-8", "replace") for (name,) in found)
 
-    def select(self, have: Collection[str], wanted: Iterable[str]) -> str:
+    def select(self, have: Collection[str], wanted: Iterable[str], limit: int = VALUE_LIMIT) -> str:
         """See `Reader.select`."""
-        return select_list(have, wanted)
+        return select_list(have, wanted, limit=limit)
 
     def listed(self, width: int) -> str:
         """See `Reader.listed`."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from session_adapters.sqlite_rows import Record
+from session_adapters.sqlite_rows import LISTED_LIMIT, Record
 from session_adapters.text import scrub_json
 
 __all__ = [
@@ -93,9 +93,9 @@ class EventRow(msgspec.Struct, frozen=True):
     created_at: str | None
 
 
-SESSIONS = Record(SessionRow)
+SESSIONS = Record(SessionRow, limit=LISTED_LIMIT)
 MESSAGES = Record(MessageRow)
-EVENT_SESSIONS = Record(EventSession)
+EVENT_SESSIONS = Record(EventSession, limit=LISTED_LIMIT)
 EVENTS = Record(EventRow)
 
 

@@ -15,6 +15,7 @@ from session_adapters.fold import SessionFold
 from session_adapters.hermes.messages import BEGINNINGS, JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
 from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, MessageRow, SessionRow, UsageRow
 from session_adapters.sqlite import DatabaseUnreadable
+from session_adapters.sqlite_limits import Stint
 from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
 __all__ = ["ALL", "CONTENT_LIMIT", "Census", "Mark", "Schema", "money_rows", "take_census"]
@@ -25,6 +26,8 @@ ALL = 1 << 62
 """After every row id, and more rows than there are."""
 _PREFIX = 1200
 """Bytes of a prompt that are read for a title."""
+_MANY = 2_000
+"""Rows between two looks at the time."""
 _SPAN = 50_000
 """Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
 
@@ -50,7 +53,11 @@ class Schema(NamedTuple):
     @classmethod
     def of(cls, connection: apsw.Connection) -> Schema:
         """Raises `DatabaseUnreadable` where the table of sessions is missing."""
-        schema = cls(*(columns(connection, name) for name in ("sessions", "messages", "session_model_usage")))
+        schema = cls(
+            columns(connection, "sessions"),
+            columns(connection, "messages"),
+            columns(connection, "session_model_usage", views=True),
+        )
         if "id" not in schema.sessions:
             raise DatabaseUnreadable("it has no table of sessions: it is not Hermes' or was never finished")
         return schema
@@ -141,26 +148,27 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
     schema = Schema.of(connection)
     ids = None if session_id is None else _family(connection, schema, session_id)
     sessions = _sessions(connection, schema, ids, note)
-    by_session: dict[str, RowCounts] = {}
+    by_session = {key: RowCounts() for key in sessions}
+    strays: list[int] = []
     complete = schema.has_messages
     if not complete:
         note("table messages", "it is missing or has no columns for session, role and order")
     else:
-        steps: tuple[Callable[[], None], ...] = (
-            lambda: _count(connection, schema, by_session, ids),
+        steps: tuple[Callable[[], bool], ...] = (
+            lambda: _count(connection, schema, by_session, ids, strays),
             lambda: _scan(connection, schema, by_session, session_id),
             lambda: _pictured(connection, by_session),
         )
         for step in steps:
             try:
-                step()
+                if not step():
+                    note("table messages", "there are too many to count for a list, counts are too low")
+                    complete = False
             except DAMAGE as error:
                 note("table messages", f"a part of it is damaged, counts are too low ({error})")
                 complete = False
-    if ids is None:
-        strays = sum(counts.messages for key, counts in by_session.items() if key not in sessions)
-        if strays and complete:
-            note("table messages", f"{strays} messages belong to no session that there is")
+    if ids is None and strays and complete:
+        note("table messages", f"{sum(strays)} messages belong to no session that there is")
     return Census(sessions, by_session, _usage(connection, schema, session_id, note), complete)
 
 
@@ -185,7 +193,8 @@ def _sessions(connection: apsw.Connection, schema: Schema, ids: str | None, note
         query += " WHERE id IN (SELECT value FROM json_each(?1))"
     found: dict[str, SessionRow] = {}
     try:
-        for row in SESSIONS.read_all(connection.execute(query, () if ids is None else (ids,))):
+        rows = connection.execute(f"{query} ORDER BY rowid DESC", () if ids is None else (ids,))
+        for row in SESSIONS.listed(rows, "sessions", note):
             if "\ufffd" in row.id or not row.id:
                 note("table sessions", "a session has no readable id")
             else:
@@ -195,24 +204,43 @@ def _sessions(connection: apsw.Connection, schema: Schema, ids: str | None, note
     return found
 
 
-def _count(connection: apsw.Connection, schema: Schema, by_session: dict[str, RowCounts], ids: str | None) -> None:
-    """Messages and times of every session: an index holds both, so that no message is read."""
+def _count(
+    connection: apsw.Connection,
+    schema: Schema,
+    by_session: Mapping[str, RowCounts],
+    ids: str | None,
+    strays: list[int],
+) -> bool:
+    """Messages and times of every session: an index holds both, so that no message is read. Whether it was done; of
+    other sessions than those in `by_session`, `strays` gets the numbers."""
+    stint = Stint()
     times = 'min("timestamp"), max("timestamp")' if "timestamp" in schema.messages else "NULL, NULL"
     query = f"SELECT CAST(session_id AS BLOB), count(*), {times} FROM messages"  # noqa: S608 - names of our own
     if ids is not None:
         query += " WHERE session_id IN (SELECT value FROM json_each(?1))"
     for key, count, first, last in connection.execute(query + " GROUP BY session_id", () if ids is None else (ids,)):
-        counts = by_session.setdefault(as_text(key) or "", RowCounts())
-        counts.messages, counts.first, counts.last = count, as_float(first), as_float(last)
+        counts = by_session.get(as_text(key) or "")
+        if counts is not None:
+            counts.messages, counts.first, counts.last = count, as_float(first), as_float(last)
+        else:
+            strays.append(count)
+            if not len(strays) % _MANY and stint.over:
+                return False
+    return True
 
 
 def _scan(
-    connection: apsw.Connection, schema: Schema, by_session: dict[str, RowCounts], session_id: str | None
-) -> None:
-    """Turns, tool calls and first prompts, from one pass over the table in the order of ids."""
+    connection: apsw.Connection, schema: Schema, by_session: Mapping[str, RowCounts], session_id: str | None
+) -> bool:
+    """Turns, tool calls and first prompts, from one pass over the table in the order of ids. Whether it was done."""
+    stint = Stint()
     names = ("role", "active", "compacted", "observed")
-    content = "CAST(content AS BLOB)" if "content" in schema.messages else "NULL"
-    calls = "tool_calls" if "tool_calls" in schema.messages else "NULL"
+    content = "NULL"
+    if "content" in schema.messages:  # a longer one is loaded whole for its beginning
+        content = f"CASE WHEN octet_length(content) <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END"
+    calls = "NULL"
+    if "tool_calls" in schema.messages:
+        calls = f"CASE WHEN octet_length(tool_calls) <= {CONTENT_LIMIT} THEN tool_calls END"
     query = (
         f"SELECT id, CAST(session_id AS BLOB), {select_list(schema.messages, names)},"  # noqa: S608
         f" CASE role WHEN 'tool' THEN NULL WHEN 'user' THEN substr({content}, 1, {_PREFIX})"
@@ -225,33 +253,40 @@ def _scan(
     # `+id` keeps SQLite from walking through the rows of all other sessions.
     one = " WHERE session_id = ?2 AND +id > ?1 ORDER BY +id"
     query += (" WHERE id > ?1 ORDER BY id" if session_id is None else one) + f" LIMIT {_SPAN}"
-    by_key: dict[bytes, RowCounts] = {}
+    by_key = {key.encode(): counts for key, counts in by_session.items()}
     after = -(1 << 62)
     number = _SPAN
+    done = True
     while number == _SPAN:
         number = 0
         rows = connection.execute(query, (after,) if session_id is None else (after, session_id))
-        for number, row in enumerate(rows, 1):  # noqa: B007 - how many there were
+        for number, row in enumerate(rows, 1):
             after, key = row[0], row[1]
             counts = by_key.get(key)
-            if counts is None:
-                counts = by_key[key] = by_session.setdefault(as_text(key) or "", RowCounts())
-            counts.feed(after, *row[2:])
+            if counts is not None:
+                counts.feed(after, *row[2:])
+            if not number % _MANY and stint.over:
+                done = False
+                break
+        if not done:
+            break
     for counts in by_key.values():
         counts.close()
+    return done
 
 
-def _pictured(connection: apsw.Connection, by_session: Mapping[str, RowCounts]) -> None:
+def _pictured(connection: apsw.Connection, by_session: Mapping[str, RowCounts]) -> bool:
     """First prompts with pictures in them have to be read whole for their words."""
     wanted = {counts.prompt_id: counts for counts in by_session.values() if counts.prompt_id is not None}
     if not wanted:
-        return
+        return True
     for id_, content in connection.execute(
         "SELECT id, CAST(content AS BLOB) FROM messages WHERE id IN (SELECT value FROM json_each(?1))"
         " AND octet_length(content) <= ?2",
         (json.dumps(list(wanted)), CONTENT_LIMIT),
     ):
         wanted[id_].preview = plain_text(as_text(content) or "")[: _PREFIX * 4]
+    return True
 
 
 def _usage(
@@ -259,12 +294,15 @@ def _usage(
 ) -> dict[str, list[UsageRow]]:
     found: dict[str, list[UsageRow]] = {}
     if not {"session_id", "model"} <= schema.usage:
+        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'session_model_usage'").fetchall():
+            note("table session_model_usage", "it is no plain table or lacks columns, tokens may be too low")
         return found
     query = f"SELECT {USAGE.select(schema.usage)} FROM session_model_usage"  # noqa: S608 - names of our own
     if session_id is not None:
         query += " WHERE session_id = ?1"
     try:
-        for row in USAGE.read_all(connection.execute(query, () if session_id is None else (session_id,))):
+        rows = connection.execute(query, () if session_id is None else (session_id,))
+        for row in USAGE.listed(rows, "session_model_usage", note):
             found.setdefault(row.session_id, []).append(row)
     except DAMAGE as error:
         note("table session_model_usage", f"a part of it is damaged, tokens may be too low ({error})")

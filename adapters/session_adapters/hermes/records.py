@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from session_adapters.sqlite_rows import Record
+from session_adapters.sqlite_rows import LISTED_LIMIT, Record
 
 __all__ = ["MESSAGES", "SESSIONS", "USAGE", "MessageRow", "SessionRow", "UsageRow"]
 
@@ -105,6 +105,6 @@ class UsageRow(msgspec.Struct, frozen=True):
     last_seen: float
 
 
-SESSIONS = Record(SessionRow)
+SESSIONS = Record(SessionRow, limit=LISTED_LIMIT)
 MESSAGES = Record(MessageRow)
-USAGE = Record(UsageRow)
+USAGE = Record(UsageRow, limit=LISTED_LIMIT)

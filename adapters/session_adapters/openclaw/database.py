@@ -158,7 +158,7 @@ def _nodes(connection: apsw.Connection, schema: Schema, note: Note, owner: str |
     query = f"SELECT {NODES.select(schema.nodes)} FROM session_nodes"  # noqa: S608 - names are ours
     try:
         rows = _of_owner(connection, query, owner)
-        return {node.session_key: node for node in NODES.read_all(rows)}
+        return {node.session_key: node for node in NODES.listed(rows, "session_nodes", note)}
     except apsw.Error as error:
         note("table session_nodes", f"it cannot be read ({error})")
         return {}
@@ -169,7 +169,7 @@ def _windows(connection: apsw.Connection, schema: Schema, note: Note, owner: str
         return []
     query = f"SELECT {WINDOWS.select(schema.windows)} FROM session_windows"  # noqa: S608 - names are ours
     try:
-        return list(WINDOWS.read_all(_of_owner(connection, query, owner)))
+        return list(WINDOWS.listed(_of_owner(connection, query, owner), "session_windows", note))
     except apsw.Error as error:
         note("table session_windows", f"it cannot be read ({error})")
         return []
@@ -177,7 +177,7 @@ def _windows(connection: apsw.Connection, schema: Schema, note: Note, owner: str
 
 def _of_owner(connection: apsw.Connection, query: str, owner: str | None) -> Iterator[tuple[Any, ...]]:
     if owner is None:
-        return connection.execute(query)
+        return connection.execute(f"{query} ORDER BY rowid DESC")
     return connection.execute(f"{query} WHERE session_key = ?", (owner,))
 
 

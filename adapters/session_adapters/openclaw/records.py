@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from session_adapters.files import Decoder
-from session_adapters.sqlite_rows import Record
+from session_adapters.sqlite_rows import LISTED_LIMIT, Record
 
 __all__ = ["DOCUMENT", "ENTRY", "LOCK", "NODES", "WINDOWS", "Document", "IndexEntry", "Lock", "Node", "Window"]
 
@@ -110,5 +110,5 @@ class Document(Struct, frozen=True, rename="camel"):
 ENTRY = Decoder(IndexEntry)
 LOCK = Decoder(Lock)
 DOCUMENT = Decoder(Document)
-NODES = Record(Node)
-WINDOWS = Record(Window)
+NODES = Record(Node, limit=LISTED_LIMIT)
+WINDOWS = Record(Window, limit=LISTED_LIMIT)

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from session_adapters.files import Decoder
-from session_adapters.sqlite_rows import Record
+from session_adapters.sqlite_rows import LISTED_LIMIT, Record
 
 __all__ = [
     "DOCUMENT_CALLS",
@@ -251,7 +251,7 @@ MESSAGE = Decoder(MessageRecord)
 PART = Decoder(PartRecord)
 ENTRY = Decoder(EntryRecord)
 INFO = Decoder(InfoRecord)
-SESSIONS = Record(SessionRow)
-DOCUMENT_SESSIONS = Record(DocumentSession)
+SESSIONS = Record(SessionRow, limit=LISTED_LIMIT)
+DOCUMENT_SESSIONS = Record(DocumentSession, limit=LISTED_LIMIT)
 DOCUMENT_MESSAGES = Record(DocumentMessage)
 DOCUMENT_CALLS = Record(DocumentCall)

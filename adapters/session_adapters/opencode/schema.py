@@ -89,8 +89,9 @@ def sessions_of(
         kind: Record[Any] = DOCUMENT_SESSIONS if table == "sessions" else SESSIONS
         query = f"SELECT {kind.select(have)} FROM {table}"  # noqa: S608 - names of our own
         try:
-            rows = connection.execute(query + " WHERE id = ?1", (session_id,)) if session_id is not None else None
-            for row in kind.read_all(rows if rows is not None else connection.execute(query)):
+            query += " WHERE id = ?1" if session_id is not None else " ORDER BY rowid DESC"
+            rows = connection.execute(query, () if session_id is None else (session_id,))
+            for row in kind.listed(rows, table, lambda place, reason: note(Lost(place, reason))):
                 if not row.id or "\ufffd" in row.id:
                     note(Lost(f"table {table}", "a session has no readable id"))
                 elif row.id not in seen:

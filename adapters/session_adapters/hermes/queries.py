@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.fold import SessionFold
-from session_adapters.hermes.messages import BEGINNINGS, JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
+from session_adapters.hermes.messages import plain_text
 from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, MessageRow, SessionRow, UsageRow
+from session_adapters.hermes.row_counts import PREFIX, RowCounts
 from session_adapters.sqlite import DatabaseUnreadable
 from session_adapters.sqlite_limits import Stint
 from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
@@ -24,17 +24,10 @@ CONTENT_LIMIT = 32 << 20
 """Bytes. A longer message is listed without its text, which is never held in memory."""
 ALL = 1 << 62
 """After every row id, and more rows than there are."""
-_PREFIX = 1200
-"""Bytes of a prompt that are read for a title."""
 _MANY = 2_000
 """Rows between two looks at the time."""
 _SPAN = 50_000
 """Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
-
-_JSON = JSON_PREFIX.encode()
-_ROLES = {name.encode(): role_of(name) for name in ("user", "assistant", "tool", "system")}
-_SPECIAL = frozenset(beginning[:1].encode() for beginning in BEGINNINGS) | {b"\x00"}
-"""First bytes of the messages that may be something else."""
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
 """Errors of a damaged page, beside which other pages may still be read."""
@@ -66,70 +59,6 @@ class Schema(NamedTuple):
     def has_messages(self) -> bool:
         """Whether messages can be told apart by session and order."""
         return {"id", "session_id", "role"} <= self.messages
-
-
-class RowCounts(SessionFold):
-    """What the rows of one session add up to. How many there are is asked of SQLite."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.last: float | None = None
-        self.first: float | None = None
-        self.compacted = 0
-        self.damaged = 0
-        self.preview = ""
-        self.prompt_id: int | None = None
-        """The first prompt, while its text is still to be read because it has pictures in it."""
-        self._archived: dict[bytes, int] = {}
-        self._rows = 0
-
-    def feed(
-        self, id_: int, role: Any, active: Any, compacted: Any, observed: Any, head: bytes | None, calls: int
-    ) -> None:
-        """One row, in the order of ids: `head` are the first bytes of its text, `calls` the number of its tool
-        calls, -1 where they are malformed."""
-        self._rows += 1
-        if calls:
-            self.tool_calls += max(calls, 1)
-            self.damaged += calls < 0
-        visibility = visibility_of(active, compacted)
-        if visibility != "live":
-            self.rewound += visibility == "rewound"
-            self.compacted += visibility == "compacted"
-        known = _ROLES.get(role) or role_of(as_text(role) or "")
-        if known in ("tool", "system") or visibility == "rewound":
-            return
-        head = head or b""
-        # Most messages are what they seem: only the others are worth decoding.
-        plain = not observed and head[:1] not in _SPECIAL
-        if not plain and kind_of(known, head.decode("utf-8", "ignore"), bool(observed)) != "message":
-            return
-        if known == "user" and self._repeated(head, visibility == "compacted"):
-            self.gap()
-        else:
-            self.step(known, messages=0)
-        if known == "assistant":
-            return
-        if not self.preview and self.prompt_id is None:
-            if head.startswith(_JSON) or (len(head) >= _PREFIX and b"<memory-context>" in head):
-                self.prompt_id = id_
-            else:
-                self.preview = plain_text(head.decode("utf-8", "ignore"))
-
-    def close(self) -> None:
-        """All rows were fed."""
-        self.messages = max(self.messages, self._rows)
-        self._archived.clear()
-
-    def _repeated(self, head: bytes, archived: bool) -> bool:
-        """Whether a prompt was counted already: compaction in place writes the newest rows once more."""
-        if archived:
-            self._archived[head] = self._archived.get(head, 0) + 1
-            return False
-        left = self._archived.get(head, 0) if self._archived else 0
-        if left:
-            self._archived[head] = left - 1
-        return left > 0
 
 
 class Census(NamedTuple):
@@ -243,7 +172,7 @@ def _scan(
         calls = f"CASE WHEN octet_length(tool_calls) <= {CONTENT_LIMIT} THEN tool_calls END"
     query = (
         f"SELECT id, CAST(session_id AS BLOB), {select_list(schema.messages, names)},"  # noqa: S608
-        f" CASE role WHEN 'tool' THEN NULL WHEN 'user' THEN substr({content}, 1, {_PREFIX})"
+        f" CASE role WHEN 'tool' THEN NULL WHEN 'user' THEN substr({content}, 1, {PREFIX})"
         f" ELSE substr({content}, 1, 60) END,"
         f" CASE WHEN {calls} IS NULL OR {calls} = '' OR role <> 'assistant' THEN 0"
         f" WHEN NOT json_valid({calls}) THEN -1"
@@ -285,7 +214,7 @@ def _pictured(connection: apsw.Connection, by_session: Mapping[str, RowCounts]) 
         " AND octet_length(content) <= ?2",
         (json.dumps(list(wanted)), CONTENT_LIMIT),
     ):
-        wanted[id_].preview = plain_text(as_text(content) or "")[: _PREFIX * 4]
+        wanted[id_].preview = plain_text(as_text(content) or "")[: PREFIX * 4]
     return True
 
 

@@ -90,7 +90,8 @@ class LaneTranscript(DismissOnce[None]):
         self._at = at
         self._transcript = None
         id_, note = self._sessions[at]
-        place = f"{at + 1} of {len(self._sessions)}" if len(self._sessions) > 1 else ""
+        total = len(self._sessions)  # counted as parts are: the current one is the last
+        place = f"session {total - at} of {total}" if total > 1 else ""
         parts = [safe(part) for part in (id_, note, place) if part]
         self.query_one("#title", Line).show([(f" {self._lane}", "bright"), (f" · {' · '.join(parts)}", "faint")])
         self.run_worker(self._find(id_), group="find", exclusive=True)

@@ -255,10 +255,10 @@ async def test_the_conversation_and_the_ones_before(demo: HermesDemo) -> None:
         await pilot.press("enter")
         await until(pilot, lambda: isinstance(pilot.app.screen, LaneTranscript))
         await until(pilot, lambda: "Freed 77.4 GB" in screen_text(pilot))
-        assert "resume pending · 1 of 3" in screen_text(pilot).splitlines()[0]
+        assert "resume pending · session 3 of 3" in screen_text(pilot).splitlines()[0]
         await pilot.press("less_than_sign")
         await until(pilot, lambda: "Up since 13:00:04" in screen_text(pilot))
-        assert "compression · 2 of 3" in screen_text(pilot).splitlines()[0]
+        assert "compression · session 2 of 3" in screen_text(pilot).splitlines()[0]
         await pilot.press("comma", "comma", "comma")
         await until(pilot, lambda: "Shall I?" in screen_text(pilot))
         assert any("no earlier session" in said for said in toasts(pilot))

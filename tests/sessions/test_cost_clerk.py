@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+import time
 from datetime import date
 from pathlib import Path
 
@@ -136,6 +137,36 @@ def test_the_bookkeeper_adds_up_once_for_many_changes(monkeypatch: pytest.Monkey
     keeper.look()
     keeper.stop()
     assert calls == ["book"]
+
+
+@pytest.mark.parametrize("work", ["wait", "process"])
+def test_the_bookkeeper_rests_by_the_processors_time(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a busy machine makes longer by the clock must not make costs later still; what a process of its own took
+    of the processor is rested for."""
+    monkeypatch.setattr("hermes_tui.bookkeeper._PAUSE", 0.0)
+    pauses: list[float] = []
+    rested = threading.Event()
+
+    class Waits(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            pauses.append(timeout or 0.0)
+            if len(pauses) > 1:
+                rested.set()
+                return True
+            return False
+
+    def book() -> None:
+        if work == "wait":
+            time.sleep(0.5)
+        else:
+            burn = "import time\nwhile time.process_time() < 0.4: pass"
+            subprocess.run([sys.executable, "-S", "-c", burn], check=True)
+
+    keeper = Bookkeeper(book, lambda: None)
+    keeper._over = Waits()
+    keeper.look()
+    assert rested.wait(60)
+    assert pauses[1] < 0.3 if work == "wait" else pauses[1] >= 0.3
 
 
 def test_the_bookkeeper_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:

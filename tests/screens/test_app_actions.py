@@ -64,6 +64,23 @@ async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: Cla
         assert main_of(pilot).box.value == "?"
 
 
+async def test_the_help_lists_no_key_that_another_takes(program: Program, claude_home: ClaudeHome) -> None:
+    """Those that are typed in the box, and, on an empty machine, those that close a page."""
+    async with program(claude_home.home) as pilot:
+        await until(pilot, lambda: pilot.app.screen.focused is main_of(pilot).empty)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = pilot.app.screen.query_one(Page).text
+        assert "q                 Quit" in text and "Back to the sessions" not in text
+        await pilot.press("escape", "slash")
+        await until(pilot, lambda: main_of(pilot).is_current and pilot.app.screen.focused is main_of(pilot).box)
+        await pilot.press("f1")
+        await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
+        text = pilot.app.screen.query_one(Page).text
+        assert "f1                Show the keys that work here" in text and "ctrl+c" in text
+        assert not [line for line in text.splitlines() if line.split()[:1] in (["q"], ["C"], ["L"], ["?"])]
+
+
 async def test_a_keymap_with_mistakes_is_told_and_not_used(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.session("Any")
     async with program(claude_home.home, keymap={"list.opne": "o", "list.open": "ctrl+nokey"}) as pilot:

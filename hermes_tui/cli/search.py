@@ -76,7 +76,7 @@ def search(
         _explain(text, manager.agents)
         if not outcome.total and (instead := manager.searches.instead(text)):
             narration.say(f"hermes-tui: did you mean {safe(instead)}")
-    manager.index.poke(follow=False)
+    manager.index.poke(follow=False, alone=True)
     manager.index.close()
     return narration.OK
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-__all__ = ["LIMIT", "Bounded", "Limit", "baseline", "run_bounded", "run_interrupted"]
+__all__ = ["LIMIT", "PARTING", "Bounded", "Limit", "baseline", "run_bounded", "run_interrupted", "run_killed"]
 
 
 class Limit(NamedTuple):
@@ -31,6 +31,8 @@ class Limit(NamedTuple):
 
 LIMIT = Limit(seconds=5.0, megabytes=300.0)
 
+PARTING = 1.0
+"""Seconds within which a helper ends after the program that started it."""
 _MARK = "HERMES_TUI_TEST_RUN"
 """A variable that every process of one run inherits, by which those that outlive it are found."""
 _MEASURE = """
@@ -62,7 +64,7 @@ class Bounded(NamedTuple):
     stdout: str
     stderr: str
     left: tuple[int, ...]
-    """Processes that it left running. They are ended."""
+    """Processes that it left running, and still ran `PARTING` seconds later. They are ended."""
 
     def over(self, baseline: Bounded) -> float:
         """Megabytes above the peak of another run."""
@@ -86,6 +88,14 @@ def run_interrupted(
             os.killpg(run.process.pid, signal.SIGINT)
         done = run.finish(timeout)
         return done, time.monotonic() - pressed
+
+
+def run_killed(home: Path, *arguments: str, after: float, timeout: float = 60.0, **variables: str) -> Bounded:
+    """The same, with the program itself, and none that it started, killed by SIGKILL after that many seconds."""
+    with _started(home, arguments, variables) as run:
+        time.sleep(after)
+        run.kill()
+        return run.finish(timeout)
 
 
 @functools.cache
@@ -138,8 +148,20 @@ class _Run:
             int(kilobytes) / 1024,
             self._out.read_text(errors="replace"),
             self._err.read_text(errors="replace"),
-            self._running(),
+            self._left(),
         )
+
+    def kill(self) -> None:
+        """The program, which the process that measures has for its only child."""
+        pid = self.process.pid
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+
+    def _left(self) -> tuple[int, ...]:
+        until = time.monotonic() + PARTING
+        while (found := self._running()) and time.monotonic() < until:
+            time.sleep(0.02)
+        return found
 
     def _running(self) -> tuple[int, ...]:
         found: list[int] = []

@@ -17,6 +17,7 @@ from contextlib import suppress
 
 import msgspec
 
+from hermes_tui.parent import end_with_parent
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.store import SourceCalls, decode_calls, encode_calls
@@ -84,10 +85,11 @@ def start(adapters: Adapters, prices: Prices | None) -> Beside | None:
         return None
     # Ctrl-C between here and there would have the copy end as if it were this process.
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT,))
+    parent = os.getpid()
     try:
         pid = os.fork()
         if pid == 0:
-            _tell(adapters, prices, theirs, mask)
+            _tell(adapters, prices, theirs, mask, parent)
     except OSError:
         os.close(ours)
         os.close(theirs)
@@ -98,12 +100,13 @@ def start(adapters: Adapters, prices: Prices | None) -> Beside | None:
     return Beside(pid, ours, looks_up=prices is not None)
 
 
-def _tell(adapters: Adapters, prices: Prices | None, fd: int, mask: Iterable[int]) -> None:
+def _tell(adapters: Adapters, prices: Prices | None, fd: int, mask: Iterable[int], parent: int) -> None:
     """The life of the other process. `mask`: the signals that may not interrupt it."""
     code = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        end_with_parent(parent)
         found = [one for name in adapters.names for one in _of_agent(adapters, name)]
         told = _Told(msgspec.Raw(encode_calls(found)))
         if prices is not None:

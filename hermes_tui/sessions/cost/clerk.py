@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_tui.config import Price
+from hermes_tui.parent import helper_command
 from session_adapters.base import Environment
 
 __all__ = ["Task", "main", "send"]
@@ -34,9 +35,8 @@ class Task(msgspec.Struct, frozen=True):
 def send(task: Task) -> bool:
     """Have it done; waits. False when it could not be done that way."""
     try:
-        done = subprocess.run(
-            # -P: nothing that lies in the directory we were started in is taken for our code.
-            [sys.executable, "-P", "-m", "hermes_tui.sessions.cost.clerk"],
+        done = subprocess.run(  # noqa: S603 - our own module
+            helper_command("hermes_tui.sessions.cost.clerk"),
             input=msgspec.json.encode(task, enc_hook=str),  # paths
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,

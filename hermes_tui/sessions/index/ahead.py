@@ -18,6 +18,7 @@ from contextlib import suppress
 from enum import IntEnum
 from typing import BinaryIO
 
+from hermes_tui.parent import end_with_parent
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.said import Said, keyed, said
 from session_adapters.base import Source
@@ -34,8 +35,6 @@ _ROOM = 1 << 20
 _LENGTH = 8
 _PLAIN = 2
 """Version of `marshal` that looks for no references."""
-_LOOK = 1.0
-"""Seconds between two looks at whether the parent is still there."""
 
 Run = tuple[str, list[Said]]
 """What was said in one session, or in the next part of it, by its native id."""
@@ -125,7 +124,7 @@ def _live(adapters: Adapters, sources: Sequence[Source], fd: int, parent: int) -
     code = 1
     try:
         _let_go(fd)
-        _end_with(parent)
+        end_with_parent(parent)  # whoever writes into a pipe that nobody reads ends, but not who only reads
         _Teller(fd).tell(adapters, sources)
         code = 0
     finally:
@@ -139,17 +138,6 @@ def _let_go(fd: int) -> None:
     nothing = os.open(os.devnull, os.O_RDWR)
     for number in range(3):
         os.dup2(nothing, number)
-
-
-def _end_with(parent: int) -> None:
-    """Whoever writes into a pipe that nobody reads ends, but a long source is read without writing anything."""
-
-    def look(number: int, frame: object) -> None:
-        if os.getppid() != parent:
-            os._exit(1)
-
-    signal.signal(signal.SIGALRM, look)
-    signal.setitimer(signal.ITIMER_REAL, _LOOK, _LOOK)
 
 
 class _Teller:

@@ -23,6 +23,7 @@ import msgspec
 import hermes_tui
 import session_adapters
 from hermes_tui import locking
+from hermes_tui.parent import helper_command
 from hermes_tui.sessions.cache import cache_name
 from hermes_tui.sessions.index.place import leave_word, trouble_at
 from hermes_tui.sessions.index.reader import Index
@@ -106,9 +107,10 @@ class IndexService:
 
     # The indexer -------------------------------------------------------------------------------------------
 
-    def poke(self, *, follow: bool = True) -> float | None:
+    def poke(self, *, follow: bool = True, alone: bool = False) -> float | None:
         """Something may have changed: have the index brought up to date, if it is not, by a process of its own that
-        ends when it is through, and with this one if `follow`. Returns at once, after how many seconds to ask again;
+        ends with this one, unless it is to go on `alone`, and else when it is through; with `follow` it waits for
+        more. Returns at once, after how many seconds to ask again;
         None when nothing is left to be done."""
         if not self.on:
             return None
@@ -125,7 +127,7 @@ class IndexService:
             if self._ended is not None and now - self._ended < _REST:
                 return _REST - (now - self._ended)
             self._asked = now
-            self._start(follow=follow)
+            self._start(follow=follow, alone=alone)
             return _STEP
 
     def wait(self, seconds: float | None = None) -> bool:
@@ -167,8 +169,9 @@ class IndexService:
                 process.stdin.close()
         return False
 
-    def _start(self, *, follow: bool) -> None:
-        command = [sys.executable, "-m", _MODULE, str(self.path), *(["--follow"] if follow else [])]
+    def _start(self, *, follow: bool, alone: bool) -> None:
+        words = (str(self.path), *(["--follow"] if follow else []))
+        command = [sys.executable, "-m", _MODULE, *words] if alone else helper_command(_MODULE, *words)
         try:
             self._process = subprocess.Popen(  # noqa: S603 - our own module
                 command,
@@ -181,7 +184,7 @@ class IndexService:
             )
             if self._process.stdin is not None:
                 os.set_blocking(self._process.stdin.fileno(), False)
-            self._detached, self._trouble = not follow, ""
+            self._detached, self._trouble = alone, ""
         except OSError as error:
             self._ended = time.monotonic()
             self._trouble = f"the indexer cannot be started: {error.strerror or error}"

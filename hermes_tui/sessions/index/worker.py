@@ -2,7 +2,7 @@
 
 It reads the stores of the home in its environment, and ends when it is through. With `--follow` it goes on with what
 it was told on its standard input meanwhile (see `telling`), stays for that a little where it knows what would take
-long to find out again, and ends when its parent is gone. It may be killed at any moment.
+long to find out again. It may be killed at any moment.
 """
 
 from __future__ import annotations

@@ -302,6 +302,10 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         cover the screen."""
         for one in [one for one in self._notifications if (one.message, one.severity) == (message, severity)]:
             self._unnotify(one, refresh=False)
+        # Textual takes the toast away that was withdrawn, and leaves the widget around it for ever.
+        for holder in self.screen.query("ToastHolder") if self.screen_stack else ():
+            if holder.is_mounted and not holder.children:
+                holder.remove()
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:

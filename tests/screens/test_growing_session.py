@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.widgets.transcript.blocks import OPEN
-from pilots import main_of, screen_text, until
+from pilots import main_of, screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
@@ -82,3 +82,15 @@ async def test_what_was_opened_stays_open(program: Program, claude_home: ClaudeH
         main.pane.show(summary, main_of(pilot).app.manager.open("claude", path.stem))
         assert main.pane.view is not view
         assert main.pane.view.column.entries[1].levels == {"think": OPEN}
+
+
+async def test_keys_that_are_refused_leave_nothing_behind(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("First things first")
+    async with program(claude_home.home, size=WIDE) as pilot:
+        app = main_of(pilot).app
+        for _ in range(40):
+            app.notify("This key does nothing here", markup=False)
+            await pilot.pause()
+        assert toasts(pilot) == ["This key does nothing here"]
+        assert len(app.screen.query("Toast")) <= 2
+        assert len(app.screen.query("ToastHolder")) <= 4

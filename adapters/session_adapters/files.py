@@ -291,7 +291,9 @@ class Decoder(Generic[T]):
             raise ValueError(CROWDED)
         try:
             return self._decode(data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            if b"{" not in data and b"[" not in data:
+                raise ValueError(str(error)) from error  # there may be millions of such lines
             return self._convert(_load(data))
 
     def all(self, data: bytes) -> tuple[list[T], bool]:
@@ -303,7 +305,8 @@ class Decoder(Generic[T]):
             if has_text_keys(data):
                 return [record], False
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            pass
+            if b"{" not in data:
+                return [], bool(data.strip(_JUNK))  # there may be millions of such lines
         values, lost = _take_apart(data)
         lost = lost or not has_text_keys(data)
         records: list[T] = []

@@ -222,3 +222,14 @@ def test_a_document_of_millions_of_values_is_named(store: Callable[..., Path], t
         assert summaries
         assert len(list(adapter.sources(lambda problem: None))) == listed
         assert any("more than 2,000,000 values" in one.reason for one in problems), agent
+
+
+@pytest.mark.parametrize("junk", [b"x", b"\xff\xfe", b"nothing"])
+def test_a_line_without_an_object_is_not_taken_apart(junk: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten megabytes are five million such lines."""
+    monkeypatch.setattr("session_adapters.files._text", lambda data: pytest.fail("it was looked into"))
+    decoder = Decoder(dict)
+    assert decoder.all(junk) == ([], True)
+    assert decoder.all(b" \0 ") == ([], False)
+    with pytest.raises(ValueError, match=r"malformed|invalid"):
+        decoder.one(junk)

@@ -20,6 +20,7 @@ from session_adapters.cursor.tabs import count_tab, tabs_of
 from session_adapters.files import read_small
 from session_adapters.model import SessionSummary
 from session_adapters.sqlite import DatabaseUnreadable, read_database
+from session_adapters.sqlite_limits import Stint
 from session_adapters.units import Lost, SessionGone
 
 __all__ = ["EditorShelf", "editor_summaries", "has_session"]
@@ -67,7 +68,11 @@ def editor_summaries(
         full = exact or size <= FULL_SIZE
         found: list[SessionSummary] = []
         headers = _headers(state, keep)
-        for session_id, row in state.composers(keep):
+        stint = Stint()
+        for number, (session_id, row) in enumerate(state.composers(keep)):
+            if stint.over and not exact:
+                keep("table cursorDiskKV", f"it is too large for a list: {number} conversations are read, no more")
+                break
             composer = _composer(session_id, row, keep)
             reader = ComposerReader(state, session_id, composer, headers.get(session_id)) if composer else None
             if reader is None or reader.is_empty:

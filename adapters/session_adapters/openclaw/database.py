@@ -11,6 +11,7 @@ import apsw
 
 from session_adapters.openclaw.events import Schema, archive_of
 from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, Node, Window
+from session_adapters.sqlite_limits import Stint, rationed
 from session_adapters.sqlite_rows import as_float, as_int, as_text, select_list
 
 __all__ = ["Facts", "events_in", "running_keys", "sessions_of"]
@@ -73,7 +74,11 @@ def _sessions_of(connection: apsw.Connection, schema: Schema, note: Note, wanted
     known |= {node.current_session_id for node in nodes.values()}
     asked = known if wanted is None else known | {wanted}
     counts = _counts(connection, schema, note, asked, everything=wanted is None)
+    stint = Stint()
     for key in {**nodes, **windows}:
+        if wanted is None and stint.over:
+            note("table session_nodes", "it is too large for a list: not all of its sessions are read")
+            return
         yield from _of_key(connection, schema, key, nodes.get(key), windows.get(key, []), counts)
     for session_id in sorted(counts.keys() - known):  # events whose window was lost
         leaf, count = counts[session_id]
@@ -195,7 +200,8 @@ def _counts(
         rows = list(connection.execute(query, (json.dumps(sorted(ids)),)))
     else:
         try:
-            rows = list(connection.execute(f"{asked} GROUP BY session_id"))
+            found_rows = connection.execute(f"{asked} GROUP BY session_id")
+            rows = list(rationed(found_rows, lambda number: _too_many(note, number)))
         except apsw.Error as error:
             note("table transcript_events", f"part of it cannot be read ({error})")
             rows = [_counted(connection, asked, session_id) for session_id in sorted(ids)]
@@ -204,6 +210,12 @@ def _counts(
         leaf, indexed = leaves.get(session_id, (None, None))
         found[session_id] = (leaf if indexed == last else None, count)
     return found
+
+
+def _too_many(note: Note, number: int) -> None:
+    note(
+        "table transcript_events", f"it is too large for a list: the events of {number} sessions are counted, no more"
+    )
 
 
 def _counted(connection: apsw.Connection, asked: str, session_id: str) -> tuple[str, int, int | None]:

@@ -26,6 +26,7 @@ from session_adapters.openclaw.shelves import (
     unpacked_event,
 )
 from session_adapters.sqlite import read_database
+from session_adapters.sqlite_limits import Stint
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
@@ -79,7 +80,11 @@ def database_sessions(
     for place, reason in lost:
         note(place, reason)
     full = exact or source.size <= FULL_SIZE
+    stint = Stint()
     for batch in _batches(sessions):
+        if stint.over and not exact:
+            note("table session_nodes", "it is too large for a list: not all of its sessions are read")
+            return
         for one, counted in zip(batch, read_database(source.path, _counting(batch, full=full)), strict=True):
             if counted.archive is not None and full:
                 counted = _unpack(one, counted, source.path, note)

@@ -15,6 +15,7 @@ from rich.text import Text
 from textual import events, on
 from textual.app import App
 from textual.screen import Screen
+from textual.worker import WorkerFailed
 
 from hermes_tui import paths
 from hermes_tui.app_actions import AppActions
@@ -177,7 +178,7 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
     def _handle_exception(self, error: Exception) -> None:
         """An error of ours ends the program: it is noted in the log, and said in a sentence in place of a traceback,
         which would show what was read. Textual calls it for whatever a handler of messages raises."""
-        path = write_failure(error)
+        path = write_failure(error.error if isinstance(error, WorkerFailed) else error)
         where = f"details are in {path}" if path else "the log cannot be written"
         self._return_code = 1
         if self._exception is None:

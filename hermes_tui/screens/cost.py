@@ -108,9 +108,13 @@ class CostScreen(DismissOnce[Rank | None]):
             self._busy = False
 
     def _fail(self, reason: str) -> None:
+        if not self.is_attached:
+            return  # it was left meanwhile
         self.query_one("#title", Line).show([(" Cost", "bright"), (f" · {safe(reason)}", "error")])
 
     def _take(self, found: Overview, *, whole: bool = True) -> None:
+        if not self.is_attached:
+            return
         left, right = title_parts(found)
         self.query_one("#title", Line).show(left if whole else [*left, _ADDING], right)
         self.query_one(CostChart).show(found.days)

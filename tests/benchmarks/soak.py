@@ -17,6 +17,7 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import deque
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -63,6 +64,7 @@ class Soak:
         self._chance = random.Random(given.seed)
         self._writers = writers_in(home, given.rate)
         self._keys = 0
+        self._latest: deque[bytes] = deque(maxlen=40)
         self._began = time.monotonic()
         self.samples: list[Sample] = []
 
@@ -83,13 +85,16 @@ class Soak:
 
     def _check(self) -> None:
         if self._terminal.ended:
-            raise RuntimeError(f"the program ended after {self._keys} keys")
+            keys = b" ".join(self._latest).decode("latin-1")
+            said = self._terminal.unseen()[-1000:]
+            raise RuntimeError(f"the program ended after {self._keys} keys, the last of them {keys!r}: {said!r}")
         if self._writers.failure is not None:
             raise RuntimeError(f"an agent cannot write: {self._writers.failure!r}")
         self._terminal.pass_over()
 
     def _send(self, *keys: bytes) -> None:
         self._keys += len(keys)
+        self._latest.extend(keys)
         self._terminal.send(b"".join(keys))
 
     def _quiet(self) -> None:
@@ -208,14 +213,18 @@ def main() -> int:
         with Terminal(command, _environment(scratch, home), *_USUAL, directory=scratch) as terminal:
             terminal.silence(3.0)
             soak = Soak(terminal, home, given)
-            soak.run()
-            milliseconds, code = soak.quit()
-        print(f"`q` ended it in {milliseconds:.0f} ms with exit code {code}")
+            wrong: list[str] = []
+            try:
+                soak.run()
+                milliseconds, code = soak.quit()
+            except RuntimeError as error:
+                wrong.append(str(error))
+            else:
+                print(f"`q` ended it in {milliseconds:.0f} ms with exit code {code}")
+                wrong += _judge(soak.samples)
+                wrong += [f"exit code {code}"] if code else []
         logs = [path for path in (scratch / "state").rglob("*.log") if path.stat().st_size]
-        wrong = _judge(soak.samples)
         wrong += [f"{path.name}:\n{path.read_text()}" for path in logs]
-        if code:
-            wrong.append(f"exit code {code}")
     for one in wrong:
         print(f"WRONG: {one}", file=sys.stderr)
     return 1 if wrong else 0

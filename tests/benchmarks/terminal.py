@@ -154,6 +154,10 @@ class Terminal:
             self._chunks.clear()
             self._taken.clear()
 
+    def unseen(self) -> str:
+        """What came since `pass_over`, with its escape sequences."""
+        return b"".join(data for _, data in self._chunks).decode("utf-8", "replace")
+
     def press(self, keys: bytes, seconds: float = 0.6) -> tuple[float, int, list[float]]:
         """Type, and wait for so long a silence: when that was, how many bytes had come by then, and the moments at
         which more came."""

@@ -151,6 +151,18 @@ async def test_what_was_added_up_before_is_there_at_once(spender: Spender, monke
         await until(pilot, lambda: isinstance(app.screen, CostScreen) and app.screen.overview)
 
 
+async def test_what_was_added_up_for_a_screen_that_was_left_ends_nothing(spender: Spender) -> None:
+    app = program(spender)
+    async with app.run_test(size=(80, 50)) as pilot:
+        screen = await open_costs(pilot)
+        assert screen.overview is not None
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen is not screen and not screen.children)
+        screen._take(screen.overview)
+        screen._fail("too late")
+        assert app.is_running
+
+
 async def test_typing_after_it_filters_by_words(spender: Spender) -> None:
     app = program(spender)
     async with app.run_test(size=(80, 24)) as pilot:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, suppress
+from pathlib import Path
 from typing import cast
 
 from textual.pilot import Pilot
+from textual.worker import WorkerFailed
 
 from claude_lines import ClaudeHome
 from hermes_tui import paths
 from hermes_tui.app import HermesApp
+from hermes_tui.config import Config
 from hermes_tui.mishap import mishaps_told
+from hermes_tui.sessions.manager import SessionManager
 from pilots import toasts, until
+from session_adapters.base import Environment
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
@@ -49,3 +54,18 @@ def test_it_is_told_only_meanwhile() -> None:
     with mishaps_told(lambda sentence: None):
         assert threading.excepthook is not before
     assert threading.excepthook is before
+
+
+async def test_what_a_worker_failed_of_is_noted(claude_home: ClaudeHome, tmp_path: Path) -> None:
+    claude_home.session("Any")
+
+    async def work() -> None:
+        raise ZeroDivisionError("hunter2")
+
+    app = HermesApp(SessionManager(Environment(home=claude_home.home), cache_dir=tmp_path / "cache"), Config())
+    with suppress(WorkerFailed, ZeroDivisionError):
+        async with app.run_test() as pilot:
+            app.main.run_worker(work(), exit_on_error=True)
+            await until(pilot, lambda: app._exception)
+    noted = paths.log_file().read_text()
+    assert "builtins.ZeroDivisionError" in noted and "test_mishap.py" in noted and "hunter2" not in noted

@@ -154,6 +154,7 @@ class Watch:
             places = _directories(snapshot)
             if places != watched:
                 watcher, watched = self._notifications(places), places
+                self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
             if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST), unfinished):
                 watcher = None
 

@@ -81,14 +81,14 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path, monk
     watch = Watch(looked, lambda snapshot: None, nothing)
     watch.start()
     try:
-        wait(lambda: looked.count >= 1 and watch.notified)
+        wait(lambda: looked.count >= 2 and watch.notified)  # once more when it listens: it may have missed something
         time.sleep(1.5)  # the shortest pause is over, and nothing has changed
         before = looked.count
-        assert before == 1
+        assert before == 2
         (tmp_path / "state.db-shm").write_text("our own reading does this")
         (tmp_path / "new.jsonl").write_text("{}")
         wait(lambda: looked.count > before)
-        assert [agents and set(agents) for agents in looked.agents] == [None, {"a"}]
+        assert [agents and set(agents) for agents in looked.agents] == [None, None, {"a"}]
         looked.agents.clear()
         watch.look_now()
         wait(lambda: looked.agents)
@@ -142,7 +142,7 @@ def test_processes_are_looked_for_without_a_look_at_the_stores(
     finally:
         watch.stop()
         watch.join()
-    assert looked.count == 1
+    assert looked.count <= 2  # the second when it has begun to listen
     assert [snapshot.version for snapshot in published[:2]] == [1, 2]
 
 
@@ -193,7 +193,7 @@ def test_what_is_left_to_be_read_is_read_at_once_and_what_cannot_be_is_no_reason
         watch.start()
         try:
             wait(lambda looked=looked, stops=stops: looked.count >= 3 if stops else looked.processes >= 3)  # type: ignore[misc]
-            assert stops or looked.count == 1
+            assert stops or looked.count <= 2
         finally:
             watch.stop()
             watch.join()

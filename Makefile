@@ -59,28 +59,28 @@ bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated ses
 
 queries: $(STAMP)  ## type ten thousand random and hostile queries, on the corpus and on a store that is read beside
 	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) --only queries
-	HERMES_TUI_QUERIES=10000 $(BIN)/python -m pytest -q -n 0 tests/sessions/test_search_live.py -k whatever_is_typed
+	HERMES_TUI_QUERIES=10000 $(BIN)/python -m pytest -q -n 0 tests/sessions/search/test_search_live.py -k whatever_is_typed
 
 soak: $(STAMP)  ## run the program beside ten agents that write, with random keys, and count its memory (MINUTES=60)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks.soak $(if $(MINUTES),--minutes $(MINUTES)) $(SOAK_ARGS)
 
 ccusage: $(STAMP)  ## what ccusage says of the sample stores, for the tests of costs (needs npm)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/record_ccusage.py
-	$(BIN)/python -m pytest -q tests/sessions/test_cost_compared.py
+	$(BIN)/python -m pytest -q tests/sessions/cost/test_cost_compared.py
 
 differential: $(STAMP)  ## compare the store of lanes with the real Hermes at length (EXAMPLES=2000)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/lifecycle/differential.py $(or $(EXAMPLES),1000)
 
 writers: $(STAMP)  ## eight processes on one session store for minutes, then many random steps beside the real Hermes
 	HERMES_TUI_WRITES=3000 HERMES_TUI_EXAMPLES=20 $(BIN)/python -m pytest -q --timeout 7200 \
-		tests/lifecycle/test_state_writers.py tests/lifecycle/test_state_oracle.py tests/lifecycle/test_state_search.py
+		tests/lifecycle/state_db/test_state_writers.py tests/lifecycle/state_db/test_state_oracle.py tests/lifecycle/state_db/test_state_search.py
 
 kills: $(STAMP)  ## kill the indexer fifty times at random moments
-	HERMES_TUI_KILLS=50 $(BIN)/python -m pytest -q tests/sessions/test_indexer_process.py -k killed
+	HERMES_TUI_KILLS=50 $(BIN)/python -m pytest -q tests/sessions/index/test_indexer_process.py -k killed
 
 test-gateway: $(STAMP)  ## take fifty random sequences of steps on the real gateway (EXAMPLES=50)
 	HERMES_TUI_SEQUENCES=$(or $(EXAMPLES),50) $(BIN)/python -m pytest -q -n auto --timeout 1800 \
-		tests/lifecycle/test_real_gateway_random.py
+		tests/lifecycle/gateway/test_real_gateway_random.py
 
 build: $(STAMP)  ## wheel and source archive in dist/
 	$(BIN)/python -m build

@@ -16,7 +16,7 @@ import click
 
 from hermes_tui import config
 from hermes_tui.cli.root import root
-from hermes_tui.keymap import all_keys, key_label
+from hermes_tui.tui.keymap import all_keys, key_label
 
 _MADE = re.compile(r"(<!-- (keys|commands|options|settings): ?([^\n]*?) ?-->\n)(.*?)(<!-- end -->)", re.DOTALL)
 

@@ -14,8 +14,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, ValidationError, convert, field
 
-from hermes_tui import errors, paths
-from session_adapters.files import read_small
+from hermes_tui import errors
+from hermes_tui.platform import paths
+from session_adapters.reading.files import read_small
 
 __all__ = ["Config", "Hector", "Price", "Window", "config_file", "load"]
 

@@ -17,13 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hermes_tui.screens.first_frame import frame_of
+from hermes_tui.tui.screens.main.first_frame import frame_of
 
 if TYPE_CHECKING:
     from textual.app import App
     from textual.pilot import Pilot
 
-    from hermes_tui.screens.main import MainScreen
+    from hermes_tui.tui.screens.main.screen import MainScreen
 
 __all__ = ["SCENES", "Scene", "Typed", "make"]
 
@@ -101,12 +101,12 @@ def normalised(picture: str) -> str:
 
 
 async def _taken(scene: Scene, home: Path) -> str:
-    from hermes_tui.app import HermesApp
     from hermes_tui.clock import Clock
     from hermes_tui.config import Config
     from hermes_tui.demo import STATIC_NOW
     from hermes_tui.demo.home import environment_of
     from hermes_tui.sessions.manager import SessionManager
+    from hermes_tui.tui.app import HermesApp
 
     manager = SessionManager(environment_of(home))
     app = HermesApp(manager, Config(theme=scene.theme), clock=Clock(STATIC_NOW))

@@ -20,8 +20,8 @@ import msgspec
 from session_adapters.model import Problem, Session, SessionSummary
 
 if TYPE_CHECKING:
-    from session_adapters.raw import Verbatim
-    from session_adapters.searchable import SessionTexts, Text, TextReader
+    from session_adapters.reading.prefilter import Verbatim
+    from session_adapters.reading.searchable import SessionTexts, Text, TextReader
     from session_adapters.transcript import Transcript
     from session_adapters.usage import Usage
 
@@ -244,7 +244,7 @@ class Adapter(ABC):
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """The texts of one session. Raises as `session` does."""
-        from session_adapters.searchable import texts_of
+        from session_adapters.reading.searchable import texts_of
 
         session = self.session(source, session_id)
         yield from texts_of(session.session_id, session.messages)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source
-from session_adapters.files import read_small
-from session_adapters.folders import is_folder
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading.files import read_small
+from session_adapters.reading.folders import is_folder
 from session_adapters.tree.adapter import DOCUMENT, TreeAdapter
 from session_adapters.tree.live import newest_by_directory, processes
 

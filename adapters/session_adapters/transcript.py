@@ -11,8 +11,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.files import Line, is_whole, line_start, lines, open_file, read_at
 from session_adapters.model import Message, Problem, ToolResult
+from session_adapters.reading.files import Line, is_whole, line_start, lines, open_file, read_at
 
 __all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "along", "first_difference"]
 

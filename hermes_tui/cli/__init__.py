@@ -9,16 +9,16 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from hermes_tui import collector
+from hermes_tui.platform import gc_tuning
 
 __all__ = ["run"]
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line with `arguments` (those of the process if None). Never returns."""
-    collector.hurry()
+    gc_tuning.hurry()
     from hermes_tui.cli.edge import execute
 
     code = execute(sys.argv[1:] if arguments is None else list(arguments))
-    collector.leave()
+    gc_tuning.leave()
     sys.exit(code)

@@ -14,7 +14,7 @@ from hermes_tui.cli.machine import manager_of
 from hermes_tui.display import counted, duration, safe
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.gateway import Gateway
+    from hermes_tui.lifecycle.gateway.process import Gateway
     from hermes_tui.sessions.doctor import AgentHealth, DoctorReport
     from session_adapters.model import Problem
 

@@ -101,7 +101,7 @@ def _usage(error: click.ClickException, wants_json: bool) -> int:
 
 
 def _bug(error: Exception, wants_json: bool) -> int:
-    from hermes_tui.log import write_failure
+    from hermes_tui.platform.log import write_failure
 
     path = write_failure(error)
     where = f"details are in {path}" if path else "the log cannot be written"

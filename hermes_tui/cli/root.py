@@ -27,9 +27,11 @@ COMMANDS = {
     "demo": Place("hermes_tui.cli.demo", "demo", "Try it on made-up sessions in a temporary home."),
     "doctor": Place("hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."),
     "index": Place("hermes_tui.cli.index", "index", "See, rebuild or delete the search index."),
-    "lanes": Place("hermes_tui.cli.lanes", "lanes", "See and steer the lanes of Hermes' gateway."),
+    "lanes": Place("hermes_tui.cli.lanes.commands", "lanes", "See and steer the lanes of Hermes' gateway."),
     "sessions": Place(
-        "hermes_tui.cli.sessions", "sessions", "List, search, print, export, compare and go on with sessions."
+        "hermes_tui.cli.sessions.commands",
+        "sessions",
+        "List, search, print, export, compare and go on with sessions.",
     ),
 }
 

@@ -7,8 +7,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from hermes_tui.early import raise_curtain
 from hermes_tui.errors import ValidationError
+from hermes_tui.tui.splash import raise_curtain
 
 if TYPE_CHECKING:
     from hermes_tui.cli.settings import Settings
@@ -33,7 +33,7 @@ def open_tui(settings: Settings) -> int:
     try:
         _import_without("asyncio", "ssl")
         os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
-        from hermes_tui.running import run_app
+        from hermes_tui.tui.run import run_app
 
         named_home = manager.environment.home if settings.home is not None else None
         return run_app(config, manager=manager, curtain=curtain, named_home=named_home)

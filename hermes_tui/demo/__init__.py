@@ -60,7 +60,7 @@ def _run(config: Config, home: Path, *, static: bool, open_tui: bool) -> int:
     write_home(home, now)
     if not open_tui:
         return 0
-    from hermes_tui.running import run_app
+    from hermes_tui.tui.run import run_app
 
     writers = () if static else (LiveWriter(home), DemoGateway(home))
     with only_home(home):

@@ -17,12 +17,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.configuration import GatewayConfig, read_gateway_config
     from hermes_tui.lifecycle.context import build_session_context
     from hermes_tui.lifecycle.context_prompt import build_session_context_prompt
-    from hermes_tui.lifecycle.entry import SessionEntry
-    from hermes_tui.lifecycle.gateway import Gateway, gateway_of
+    from hermes_tui.lifecycle.gateway.configuration import GatewayConfig, read_gateway_config
+    from hermes_tui.lifecycle.gateway.process import Gateway, gateway_of
     from hermes_tui.lifecycle.keys import build_session_key, is_shared_multi_user_session
+    from hermes_tui.lifecycle.lane_index.entry import SessionEntry
     from hermes_tui.lifecycle.lanes import Lane, board
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
     from hermes_tui.lifecycle.policy import SessionResetPolicy
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from hermes_tui.lifecycle.whatsapp import WhatsAppAliases, canonical_whatsapp_identifier
 
 _PLACES = {
-    "Gateway": "gateway",
-    "GatewayConfig": "configuration",
+    "Gateway": "gateway.process",
+    "GatewayConfig": "gateway.configuration",
     "HomeChannel": "source",
     "Lane": "lanes",
     "Operations": "operations",
@@ -43,7 +43,7 @@ _PLACES = {
     "Request": "operations",
     "SessionContext": "source",
     "SessionDB": "state_db",
-    "SessionEntry": "entry",
+    "SessionEntry": "lane_index.entry",
     "SessionResetPolicy": "policy",
     "SessionSource": "source",
     "SessionStore": "store",
@@ -53,9 +53,9 @@ _PLACES = {
     "build_session_context_prompt": "context_prompt",
     "build_session_key": "keys",
     "canonical_whatsapp_identifier": "whatsapp",
-    "gateway_of": "gateway",
+    "gateway_of": "gateway.process",
     "is_shared_multi_user_session": "keys",
-    "read_gateway_config": "configuration",
+    "read_gateway_config": "gateway.configuration",
     "recover": "recovery",
 }
 """Name → the module that has it; read when it is first asked for, so that a look at lanes reads no writer."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hermes_tui.lifecycle.configuration import GatewayConfig
-from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.source import SessionContext, SessionSource
 
 __all__ = ["build_session_context"]

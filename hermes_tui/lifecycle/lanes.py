@@ -11,18 +11,18 @@ from typing import Literal
 
 import msgspec
 
-from hermes_tui.lifecycle.configuration import GatewayConfig
-from hermes_tui.lifecycle.entry import SessionEntry
-from hermes_tui.lifecycle.gateway import Gateway
-from hermes_tui.lifecycle.gateway_rules import Rules
-from hermes_tui.lifecycle.homes import hermes_homes, no_home_words
-from hermes_tui.lifecycle.index import IndexedLane
+from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
+from hermes_tui.lifecycle.gateway.home_state import Survey, survey
+from hermes_tui.lifecycle.gateway.homes import hermes_homes, no_home_words
+from hermes_tui.lifecycle.gateway.process import Gateway
+from hermes_tui.lifecycle.gateway.rules import Rules
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session, key_parts
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.loaded import IndexedLane
+from hermes_tui.lifecycle.lane_index.rows import SessionRow
 from hermes_tui.lifecycle.moments import from_wall, wall
 from hermes_tui.lifecycle.policy import next_reset, policy_words, reset_reason, reset_words
 from hermes_tui.lifecycle.routing import Route, route
-from hermes_tui.lifecycle.rows import SessionRow
-from hermes_tui.lifecycle.survey import Survey, survey
 from session_adapters.base import Environment
 from session_adapters.times import from_epoch
 

@@ -14,8 +14,8 @@ from typing import Any
 from msgspec import Struct
 
 from hermes_tui.errors import EntryError
-from hermes_tui.lifecycle.entry import SessionEntry
-from hermes_tui.lifecycle.fields import Fields
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.fields import Fields
 from hermes_tui.lifecycle.moments import first_shown, wall
 
 __all__ = [

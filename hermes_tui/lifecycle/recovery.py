@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.policy import FRESHNESS
 from hermes_tui.lifecycle.store import SessionStore
-from hermes_tui.replacing import replacing
-from session_adapters.files import read_small
+from hermes_tui.platform.atomic_write import replacing
+from session_adapters.reading.files import read_small
 
 __all__ = [
     "AUTO_RESUME_REASONS",

@@ -12,11 +12,11 @@ from typing import Literal
 
 import msgspec
 
-from hermes_tui.lifecycle.configuration import GatewayConfig
-from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.rows import Peer, Rows
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.policy import reset_reason
-from hermes_tui.lifecycle.rows import Peer, Rows
 
 __all__ = ["Route", "next_message", "recovered_lanes", "route"]
 

@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import force_setattr
 
 from hermes_tui.errors import EntryError
-from hermes_tui.lifecycle.fields import Fields
+from hermes_tui.lifecycle.lane_index.fields import Fields
 
 __all__ = ["HomeChannel", "SessionContext", "SessionSource"]
 

@@ -17,18 +17,18 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from hermes_tui.lifecycle.configuration import GatewayConfig
-from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.keys import build_session_key
-from hermes_tui.lifecycle.lane_rows import LaneSessions
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.lane_rows import LaneSessions
+from hermes_tui.lifecycle.lane_index.stored import StoredIndex
 from hermes_tui.lifecycle.policy import reset_reason, should_reset
 from hermes_tui.lifecycle.routing import Route, route
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
-from hermes_tui.lifecycle.stored_index import StoredIndex
 from hermes_tui.lifecycle.transcripts import Transcripts
 from hermes_tui.lifecycle.whatsapp import WhatsAppAliases
-from hermes_tui.log import write_failure
+from hermes_tui.platform.log import write_failure
 
 __all__ = ["SessionStore", "session_name"]
 

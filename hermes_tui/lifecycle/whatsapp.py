@@ -11,7 +11,7 @@ import json
 import re
 from pathlib import Path
 
-from session_adapters.files import read_small
+from session_adapters.reading.files import read_small
 
 __all__ = ["WhatsAppAliases", "canonical_whatsapp_identifier", "normalize_whatsapp_identifier"]
 

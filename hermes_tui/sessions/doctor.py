@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from hermes_tui import __version__, paths
-from hermes_tui.lifecycle.gateway import Gateway, gateway_of
-from hermes_tui.sessions.snapshot import Snapshot
+from hermes_tui import __version__
+from hermes_tui.lifecycle.gateway.process import Gateway, gateway_of
+from hermes_tui.platform import paths
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from session_adapters.base import Root
 from session_adapters.model import Problem
 

@@ -13,15 +13,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from hermes_tui import config, paths
+from hermes_tui import config
 from hermes_tui.errors import HermesTuiError, ParseError, SessionNotFound, ValidationError
+from hermes_tui.platform import paths
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters, Label
-from hermes_tui.sessions.cache import cache_name
-from hermes_tui.sessions.catalogue import Catalogue
-from hermes_tui.sessions.exact import Row, exact
+from hermes_tui.sessions.catalogue.cache import cache_name
+from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from hermes_tui.sessions.catalogue.exact import Row, exact
+from hermes_tui.sessions.catalogue.options import ListOptions, select
 from hermes_tui.sessions.latest import Latest
 from hermes_tui.sessions.machine import this_machine
-from hermes_tui.sessions.options import ListOptions, select
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Session, SessionSummary, unified_id
 from session_adapters.registry import LABELS
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from hermes_tui.redact import Redactor
     from hermes_tui.sessions.context import Choice, ContextView
     from hermes_tui.sessions.cost import CostOptions, CostSummary
-    from hermes_tui.sessions.cost.desk import CostDesk
+    from hermes_tui.sessions.cost.service import CostDesk
     from hermes_tui.sessions.diff import SessionDiff
     from hermes_tui.sessions.doctor import DoctorReport
-    from hermes_tui.sessions.index.reader import Index
+    from hermes_tui.sessions.index.reading.reader import Index
     from hermes_tui.sessions.index.service import IndexService
     from hermes_tui.sessions.native import Start, Verb
-    from hermes_tui.sessions.search.desk import Costs, SearchDesk
     from hermes_tui.sessions.search.model import Outcome, Result, SearchOptions, Window
+    from hermes_tui.sessions.search.service import Costs, SearchDesk
 
 __all__ = ["NativeId", "SessionManager"]
 
@@ -206,7 +207,7 @@ class SessionManager:
         catalogue = self.catalogue
 
         def make() -> CostDesk:
-            from hermes_tui.sessions.cost.desk import CostDesk, cost_file
+            from hermes_tui.sessions.cost.service import CostDesk, cost_file
 
             prices = config.load().prices if self._prices is None else self._prices
             file = cost_file(self._cache_dir or paths.cache_dir(), self.environment)
@@ -293,7 +294,7 @@ class SessionManager:
         catalogue = self.catalogue
 
         def make() -> SearchDesk:
-            from hermes_tui.sessions.search.desk import SearchDesk
+            from hermes_tui.sessions.search.service import SearchDesk
 
             home = str(self.environment.home)
             return SearchDesk(catalogue, self._adapters, home, self._asked_index, self._dressed)

@@ -1,7 +1,7 @@
 """Searches the stores themselves: the complete answer where there is no index.
 
-Files are turned away by their raw bytes where their agent's format allows that (`session_adapters.raw`), and what is
-left is read through the adapter, a session at a time.
+Files are turned away by their raw bytes where their agent's format allows that
+(`session_adapters.reading.prefilter`), and what is left is read through the adapter, a session at a time.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from hermes_tui.sessions.search.model import Field, Found, Match
 from hermes_tui.sessions.search.relevance import of_unit
 from hermes_tui.sessions.words import is_han
 from session_adapters.base import Adapter, Report, Source
-from session_adapters.calls import NOTHING
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.raw import may_hold
-from session_adapters.searchable import Text
+from session_adapters.reading.prefilter import may_hold
+from session_adapters.reading.searchable import Text
+from session_adapters.tool_names import NOTHING
 
 __all__ = ["MOST_MATCHES", "Wanted", "fields_of", "needles", "scan"]
 

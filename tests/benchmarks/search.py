@@ -22,10 +22,10 @@ from msgspec.structs import replace
 from benchmarks.measures import Row, Tool
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.indexer import Indexer
-from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.index.reading.reader import Index
 from hermes_tui.sessions.index.schema import KINDS, open_writer
-from hermes_tui.sessions.index.worker import LITTER
+from hermes_tui.sessions.index.writing.indexer import Indexer
+from hermes_tui.sessions.index.writing.worker import LITTER
 from hermes_tui.sessions.query.tree import All, MessageFilter, Tree, Word
 from session_adapters.base import Environment, Source
 
@@ -73,7 +73,7 @@ def _cold(tool: Tool, home: Path) -> tuple[float, ...]:
     and of memory."""
     tool.forget()
     path = _index_of(tool)
-    command = [sys.executable, "-m", "hermes_tui.sessions.index.worker", str(path)]
+    command = [sys.executable, "-m", "hermes_tui.sessions.index.writing.worker", str(path)]
     began = time.perf_counter()
     process = subprocess.Popen(command, env=tool.environment(home))
     index = Index(path)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui import locking
+from hermes_tui.platform import locks
 from hermes_tui.sessions.index import service
 from tiny_home import TinyHome
 
@@ -68,7 +68,7 @@ def test_while_another_is_at_work(
     monkeypatch.setattr(service, "_TAKE_OVER", 0.2)
     tiny_home.add("one")
     path = Path(state(cli)["path"])
-    held = locking.take(path.with_suffix(".lock"))
+    held = locks.take(path.with_suffix(".lock"))
     assert held is not None
     assert state(cli)["running"]
     refused = cli("index", "clear")

@@ -18,7 +18,7 @@ import pytest
 
 from databases import locked
 from hermes_tui.cli.edge import execute
-from hermes_tui.lifecycle.state_db import store
+from hermes_tui.lifecycle.state_db.connection import store
 from lifecycle.worlds import gateway
 from tiny_home import tree_hash
 

@@ -200,7 +200,7 @@ def test_a_bug_becomes_one_line_and_a_log_without_content(
 def test_the_log_is_rotated_and_never_an_obstacle(
     monkeypatch: pytest.MonkeyPatch, isolated_home: Path, tmp_path: Path
 ) -> None:
-    from hermes_tui.log import write_failure
+    from hermes_tui.platform.log import write_failure
 
     error = ValueError("x")
     path = write_failure(error)

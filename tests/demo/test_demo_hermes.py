@@ -13,7 +13,7 @@ import pytest
 
 from hermes_tui.demo.gateway import DemoGateway
 from hermes_tui.demo.home import environment_of, write_home
-from hermes_tui.lifecycle.gateway import gateway_of
+from hermes_tui.lifecycle.gateway.process import gateway_of
 from hermes_tui.lifecycle.lanes import board
 from hermes_tui.lifecycle.operations import Audit, Operations, Request
 

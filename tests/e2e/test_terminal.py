@@ -181,7 +181,7 @@ def test_a_dumb_terminal_is_refused(claude_home: ClaudeHome) -> None:
 
 SLOW = """
 import sys, time
-from hermes_tui.sessions.catalogue import Catalogue
+from hermes_tui.sessions.catalogue.catalogue import Catalogue
 first = Catalogue.refresh
 count = 0
 def refresh(self, agents=None):
@@ -191,7 +191,7 @@ def refresh(self, agents=None):
         time.sleep(600)
     return first(self, agents)
 Catalogue.refresh = refresh
-from hermes_tui.running import run_app
+from hermes_tui.tui.run import run_app
 from hermes_tui.config import Config
 sys.exit(run_app(Config()))
 """

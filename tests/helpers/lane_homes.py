@@ -13,13 +13,13 @@ from typing import Any, cast
 
 from textual.pilot import Pilot
 
-from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.demo.home import write_home
-from hermes_tui.screens.lane_plan import PlanScreen
-from hermes_tui.screens.lanes import LanesScreen
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.lanes.plan import PlanScreen
+from hermes_tui.tui.screens.lanes.screen import LanesScreen
 from pilots import until
 from session_adapters.base import Environment
 

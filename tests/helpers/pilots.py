@@ -8,8 +8,8 @@ from typing import Any, cast
 
 from textual.pilot import Pilot
 
-from hermes_tui.app import HermesApp
-from hermes_tui.screens.main import MainScreen
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.main.screen import MainScreen
 from support import PATIENCE
 
 __all__ = ["main_of", "screen_text", "toasts", "until"]

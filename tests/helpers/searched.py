@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.reader import Coverage, Hit, Index
+from hermes_tui.sessions.index.reading.reader import Coverage, Hit, Index
 from hermes_tui.sessions.query.tree import Tree
 from hermes_tui.sessions.words import tokens
 from indexing import homes_sources
 from session_adapters.base import Environment
-from session_adapters.searchable import Text
+from session_adapters.reading.searchable import Text
 
 __all__ = ["Unit", "begins", "cut", "found", "has", "holds", "naive", "runs", "texts", "units"]
 

@@ -10,9 +10,9 @@ from textual.app import App, ComposeResult
 from textual.pilot import Pilot
 
 from hermes_tui.clock import Clock
-from hermes_tui.paths import styles_dir
-from hermes_tui.themes import THEMES
-from hermes_tui.widgets.transcript.pane import TranscriptPane
+from hermes_tui.platform.paths import styles_dir
+from hermes_tui.tui.themes import THEMES
+from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import Message, Role, SessionSummary
 from session_adapters.transcript import Change, Transcript
 

@@ -30,12 +30,12 @@ if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[1])]
 
 from hermes_tui.errors import SessionNotFound
-from hermes_tui.lifecycle.configuration import GatewayConfig
-from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.rows import Peer, Rows
 from hermes_tui.lifecycle.moments import from_wall
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.routing import next_message
-from hermes_tui.lifecycle.rows import Peer, Rows
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db import SessionDB
 from hermes_tui.lifecycle.store import SessionStore

@@ -221,7 +221,7 @@ class Pair:
             theirs, ours = (sorted(one, key=lambda hit: hit["id"]) for one in (theirs, ours))
         if name == "delete_gateway_routing_entries":
             ours = None  # Hermes does not say how many there were
-        assert self._cut(_comparable(ours)) == self._cut(_comparable(theirs)), step
+        assert self._cut(_comparable(ours)) == self._cut(_comparable(theirs)), (step, ours, theirs)
 
     def compare(self) -> None:
         """All rows of both stores."""

@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hermes_tui.errors import EntryError
-from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.policy import (
     NextReset,

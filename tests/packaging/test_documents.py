@@ -15,8 +15,8 @@ from msgspec import Struct
 import make_docs
 from hermes_tui import SessionManager, __version__
 from hermes_tui.config import Config, Hector, Price, Window
-from hermes_tui.keymap import all_keys, key_label
-from hermes_tui.themes import NO_COLOUR_THEME, THEMES
+from hermes_tui.tui.keymap import all_keys, key_label
+from hermes_tui.tui.themes import NO_COLOUR_THEME, THEMES
 from session_adapters import registry
 from session_adapters.base import Environment
 from support import REPOSITORY

@@ -113,7 +113,7 @@ def test_the_installed_program_runs_from_anywhere(installed: Path, tmp_path: Pat
 
 _STYLES = """
 import pathlib
-from hermes_tui.paths import styles_dir
+from hermes_tui.platform.paths import styles_dir
 sheets = sorted(styles_dir().glob("*.tcss"))
 for path in sheets:
     assert path.read_text().strip(), path

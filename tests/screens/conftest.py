@@ -11,11 +11,11 @@ import pytest
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
-from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
-from hermes_tui.screens.agreement import AgreementScreen
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
 from lane_homes import HermesDemo
 from pilots import until
 from session_adapters.base import Environment

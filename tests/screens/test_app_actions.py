@@ -10,10 +10,10 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from claude_lines import ClaudeHome
-from hermes_tui.screens.help import HelpScreen
-from hermes_tui.screens.main import MainScreen
-from hermes_tui.screens.problems import ProblemsScreen
-from hermes_tui.widgets.page import Page
+from hermes_tui.tui.screens.help import HelpScreen
+from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.screens.problems import ProblemsScreen
+from hermes_tui.tui.widgets.page import Page
 from pilots import main_of, screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]

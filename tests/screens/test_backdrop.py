@@ -10,12 +10,12 @@ import pytest
 from textual._compositor import LayoutUpdate
 
 from claude_lines import ClaudeHome
-from hermes_tui import paths
 from hermes_tui.config import Config
-from hermes_tui.early import backdrop
-from hermes_tui.early.backdrop import key_of, load, save
-from hermes_tui.early.picture import picture
-from hermes_tui.screens.backdrop import backdrop_of
+from hermes_tui.platform import paths
+from hermes_tui.tui.screens.main.next_splash import backdrop_of
+from hermes_tui.tui.splash import backdrop
+from hermes_tui.tui.splash.backdrop import key_of, load, save
+from hermes_tui.tui.splash.frame import picture
 
 SIZES = [(160, 48), (80, 24), (40, 15)]
 

@@ -12,9 +12,9 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from claude_lines import ClaudeHome
-from hermes_tui.app import HermesApp
-from hermes_tui.screens.menu import MenuScreen
-from hermes_tui.screens.window import WindowScreen
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.dialogs.context_window import WindowScreen
+from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from pilots import screen_text, until
 
 Program = Callable[..., Any]

@@ -14,16 +14,16 @@ from typing import Any
 import pytest
 from textual.pilot import Pilot
 
-from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
-from hermes_tui.screens.cost import CostScreen, cost_rows, filter_text, title_parts
-from hermes_tui.sessions.cost.desk import CostDesk
 from hermes_tui.sessions.cost.overview import DAYS, Figure, Overview, Rank
-from hermes_tui.sessions.cost.sheet import Sheet
+from hermes_tui.sessions.cost.service import CostDesk
+from hermes_tui.sessions.cost.summary import Sheet
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.widgets.cost_chart import CostChart
-from hermes_tui.widgets.cost_list import CostList, bar
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.cost import CostScreen, cost_rows, filter_text, title_parts
+from hermes_tui.tui.widgets.cost_chart import CostChart
+from hermes_tui.tui.widgets.cost_list import CostList, bar
 from pilots import screen_text, until
 from session_adapters.base import Environment
 from spending import Spender
@@ -294,7 +294,7 @@ def test_bars_are_in_proportion() -> None:
 
 def test_the_program_starts_without_the_library_of_charts() -> None:
     code = (
-        "import sys, hermes_tui.app; "
+        "import sys, hermes_tui.tui.app; "
         "wrong = {'plotext', 'textual_plotext', 'genai_prices', 'pydantic'} & set(sys.modules); "
         "sys.exit(str(wrong) if wrong else 0)"
     )

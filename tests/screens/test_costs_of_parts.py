@@ -12,8 +12,8 @@ import pytest
 from textual.pilot import Pilot
 
 from hermes_store import Store
-from hermes_tui.screens.cost import CostScreen
-from hermes_tui.screens.diff import DiffScreen
+from hermes_tui.tui.screens.cost import CostScreen
+from hermes_tui.tui.screens.diff import DiffScreen
 from pilots import main_of, screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]

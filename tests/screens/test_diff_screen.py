@@ -13,16 +13,16 @@ from hypothesis import strategies as st
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
-from hermes_tui.app import HermesApp
 from hermes_tui.display import safe
 from hermes_tui.errors import ParseError
-from hermes_tui.screens.diff import DiffScreen
-from hermes_tui.screens.help import HelpScreen
 from hermes_tui.sessions.diff import diff
 from hermes_tui.sessions.diff.wording import Span, wording
-from hermes_tui.widgets.diff.rows import blocks_of, lay_out
-from hermes_tui.widgets.diff.texts import Texts
-from hermes_tui.widgets.diff.view import DiffView
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.diff import DiffScreen
+from hermes_tui.tui.screens.help import HelpScreen
+from hermes_tui.tui.widgets.diff.rows import blocks_of, lay_out
+from hermes_tui.tui.widgets.diff.texts import Texts
+from hermes_tui.tui.widgets.diff.view import DiffView
 from pilots import screen_text, until
 from session_adapters.model import Message, Role, Session, ToolCall
 
@@ -223,7 +223,7 @@ def test_words_are_compared_only_where_somebody_looks(monkeypatch: pytest.Monkey
         asked.append((a, b))
         return wording(a, b)
 
-    monkeypatch.setattr("hermes_tui.widgets.diff.texts.wording", counted)
+    monkeypatch.setattr("hermes_tui.tui.widgets.diff.texts.wording", counted)
     a = talk(*(("user", f"question {number} as it was") for number in range(500)))
     b = talk(*(("user", f"question {number} as it is") for number in range(500)))
     for width in (50, 100):
@@ -289,7 +289,7 @@ def test_every_row_fits_its_column() -> None:
     call = ToolCall(tool_call_id="c", tool_name="Bash", input={"command": wide})
     one = Session(agent="a", session_id="1", messages=(Message(role="assistant", content=wide),))
     other = Session(agent="a", session_id="2", messages=(Message(role="assistant", tool_calls=(call,)),))
-    from hermes_tui.widgets.cells import width_of
+    from hermes_tui.tui.widgets.cells import width_of
 
     for width in (8, 30, 61, 100):
         room = width - 2 if width < 60 else (width - 5) // 2

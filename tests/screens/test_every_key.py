@@ -9,25 +9,25 @@ from typing import NamedTuple, cast
 import pytest
 from textual.pilot import Pilot
 
-from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import environment_of, write_home
-from hermes_tui.keymap import all_keys, key_label
-from hermes_tui.screens.cost import CostScreen
-from hermes_tui.screens.diff import DiffScreen
-from hermes_tui.screens.help import HelpScreen
-from hermes_tui.screens.lane_transcript import LaneTranscript
-from hermes_tui.screens.lanes import LanesScreen
-from hermes_tui.screens.problems import ProblemsScreen
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.widgets.cost_list import CostList
-from hermes_tui.widgets.diff.view import DiffView
-from hermes_tui.widgets.hints import keys_here
-from hermes_tui.widgets.page import Page
-from hermes_tui.widgets.transcript.pane import TranscriptPane
-from hermes_tui.widgets.transcript.sheet import Position
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.keymap import all_keys, key_label
+from hermes_tui.tui.screens.cost import CostScreen
+from hermes_tui.tui.screens.diff import DiffScreen
+from hermes_tui.tui.screens.help import HelpScreen
+from hermes_tui.tui.screens.lanes.screen import LanesScreen
+from hermes_tui.tui.screens.lanes.transcript import LaneTranscript
+from hermes_tui.tui.screens.problems import ProblemsScreen
+from hermes_tui.tui.widgets.cost_list import CostList
+from hermes_tui.tui.widgets.diff.view import DiffView
+from hermes_tui.tui.widgets.hints import keys_here
+from hermes_tui.tui.widgets.page import Page
+from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
+from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from pilots import toasts, until
 from session_adapters.model import Problem
 

@@ -17,7 +17,7 @@ from textual.css.stylesheet import Stylesheet
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.themes import THEMES
+from hermes_tui.tui.themes import THEMES
 from pilots import screen_text, until
 from session_adapters.base import Environment
 from support import REPOSITORY
@@ -28,9 +28,9 @@ from pathlib import Path
 from hermes_tui.cli.tui import _import_without
 _import_without("hashlib", "_hashlib")
 _import_without("asyncio", "ssl")
-from hermes_tui.app import HermesApp
+from hermes_tui.tui.app import HermesApp
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.themes import THEMES
+from hermes_tui.tui.themes import THEMES
 from session_adapters.base import Environment
 manager = SessionManager(Environment(home=Path(sys.argv[1])), cache_dir=Path(sys.argv[2]))
 app = HermesApp(manager)
@@ -59,7 +59,8 @@ def test_it_needs_no_adapter_no_entry_points_no_markdown_and_no_tls(claude_home:
     )
     found = json.loads(ran.stderr.splitlines()[-1])
     assert found["titles"] == ["Mend the build"]
-    readers = {f"session_adapters.{name}" for name in ("base", "model", "registry", "files", "text", "times")}
+    readers = {f"session_adapters.{name}" for name in ("base", "model", "registry", "text", "times")}
+    readers |= {f"session_adapters.reading{name}" for name in ("", ".files", ".bounds")}
     loaded = {name for name in found["modules"] if name.startswith("session_adapters.")}
     assert loaded <= {*readers, "session_adapters.transcript"}
     unwanted = {"apsw", "watchfiles", "markdown_it", "importlib.metadata", "ssl", "_hashlib", "sqlite3"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
-from hermes_tui.widgets.transcript.blocks import OPEN
+from hermes_tui.tui.widgets.transcript.layout.blocks import OPEN
 from pilots import main_of, screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]

@@ -17,13 +17,13 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from claude_lines import ClaudeHome
-from hermes_tui.app import HermesApp
-from hermes_tui.screens.help import HelpScreen
-from hermes_tui.screens.main import MainScreen
-from hermes_tui.sessions.snapshot import Snapshot
-from hermes_tui.widgets.line import Line
-from hermes_tui.widgets.search_box import LONGEST
-from hermes_tui.widgets.session_rows import Forest
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.help import HelpScreen
+from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.widgets.search_box import LONGEST
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from pilots import main_of, screen_text, toasts, until
 from session_adapters.transcript import Transcript
 
@@ -150,7 +150,7 @@ async def test_a_burst_of_keys_asks_a_few_times_and_a_paste_is_cut(
     async with program(claude_home.home) as pilot:
         main = main_of(pilot)
         given: list[str] = []
-        monkeypatch.setattr("hermes_tui.screens.searching._TYPING", 0.2)
+        monkeypatch.setattr("hermes_tui.tui.screens.main.searching._TYPING", 0.2)
         ask = main._ask
 
         def count(text: str) -> None:

@@ -12,11 +12,11 @@ from textual.pilot import Pilot
 from textual.worker import WorkerFailed
 
 from claude_lines import ClaudeHome
-from hermes_tui import paths
-from hermes_tui.app import HermesApp
 from hermes_tui.config import Config
-from hermes_tui.mishap import mishaps_told
+from hermes_tui.platform import paths
+from hermes_tui.platform.thread_errors import mishaps_told
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.tui.app import HermesApp
 from pilots import toasts, until
 from session_adapters.base import Environment
 

@@ -11,11 +11,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from claude_lines import ClaudeHome
-from hermes_tui.app import HermesApp
-from hermes_tui.screens.agreement import AgreementScreen
-from hermes_tui.screens.start import StartScreen
-from hermes_tui.widgets.buttons import Buttons
-from hermes_tui.widgets.page import Page
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
+from hermes_tui.tui.screens.dialogs.start_agent import StartScreen
+from hermes_tui.tui.widgets.buttons import Buttons
+from hermes_tui.tui.widgets.page import Page
 from pilots import screen_text, until
 from standins import StandIns
 from system_programs import required_program

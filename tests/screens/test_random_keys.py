@@ -15,14 +15,14 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
-from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import environment_of, prepare, write_home
 from hermes_tui.demo.live import LiveWriter
-from hermes_tui.paths import log_file
+from hermes_tui.platform.paths import log_file
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.tui.app import HermesApp
 from pilots import screen_text, toasts, until
 
 KEYS = int(os.environ.get("HERMES_TUI_KEYS", "300"))

@@ -16,13 +16,13 @@ from textual.pilot import Pilot
 from textual.widgets import Input
 
 from claude_lines import ClaudeHome
-from hermes_tui import clipboard, external
-from hermes_tui.app import HermesApp
 from hermes_tui.errors import ValidationError
-from hermes_tui.screens import export as export_screen
-from hermes_tui.screens.copying import copyables
-from hermes_tui.screens.export import ExportScreen
-from hermes_tui.screens.menu import MenuScreen
+from hermes_tui.platform import clipboard, external
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.dialogs import export as export_screen
+from hermes_tui.tui.screens.dialogs.copy import copyables
+from hermes_tui.tui.screens.dialogs.export import ExportScreen
+from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from made import session
 from pilots import screen_text, until
 from session_adapters.model import Message, ToolCall

@@ -10,8 +10,8 @@ import pytest
 
 from hermes_tui.errors import AgentNotFound, HermesTuiError, ParseError, SessionNotFound
 from hermes_tui.sessions.manager import SessionManager
-from session_adapters.files import METER
 from session_adapters.model import Session, SessionSummary
+from session_adapters.reading.files import METER
 from tiny_home import TinyHome
 
 

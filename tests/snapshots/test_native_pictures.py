@@ -11,13 +11,13 @@ import pytest
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
-from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.demo import STATIC_NOW
-from hermes_tui.screens.start import StartScreen
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.native import Start
-from hermes_tui.widgets.buttons import Buttons
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.dialogs.start_agent import StartScreen
+from hermes_tui.tui.widgets.buttons import Buttons
 from pilots import until
 from session_adapters.base import Environment
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from textual.pilot import Pilot
 
-from hermes_tui.app import HermesApp
 from hermes_tui.clock import Clock
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import environment_of, write_home
-from hermes_tui.screens.cost import CostScreen
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.cost import CostScreen
 from pilots import until
 from session_adapters.base import Environment
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from hermes_tui.clock import Clock
-from hermes_tui.widgets.detail import detail_parts
-from hermes_tui.widgets.session_rows import Conversation
+from hermes_tui.tui.widgets.detail import detail_parts
+from hermes_tui.tui.widgets.session_list.rows import Conversation
 from session_adapters.model import SessionSummary
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -8,9 +8,9 @@ from msgspec.structs import replace
 
 from hermes_tui.clock import Clock
 from hermes_tui.sessions.query import parse
-from hermes_tui.sessions.search.live import LiveResult, LiveSnapshot
-from hermes_tui.widgets.results import Names, answer_of, listed
-from hermes_tui.widgets.session_rows import Forest
+from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
+from hermes_tui.tui.widgets.session_list.result_rows import Names, answer_of, listed
+from hermes_tui.tui.widgets.session_list.rows import Forest
 from made import NOW, session
 
 CLOCK = Clock(NOW)

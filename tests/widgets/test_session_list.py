@@ -9,12 +9,12 @@ from textual.app import App, ComposeResult
 from textual.geometry import Region
 
 from hermes_tui.clock import Clock
-from hermes_tui.themes import THEMES
-from hermes_tui.widgets.session_line import columns_for, containing
-from hermes_tui.widgets.session_lines import Answer
-from hermes_tui.widgets.session_list import SessionList
-from hermes_tui.widgets.session_rows import Forest
-from hermes_tui.widgets.states import State
+from hermes_tui.tui.themes import THEMES
+from hermes_tui.tui.widgets.session_list.list_columns import columns_for, containing
+from hermes_tui.tui.widgets.session_list.list_view import Answer
+from hermes_tui.tui.widgets.session_list.rows import Forest
+from hermes_tui.tui.widgets.session_list.widget import SessionList
+from hermes_tui.tui.widgets.states import State
 from made import NOW, many, session
 from pilots import screen_text, until
 from session_adapters.model import Cost

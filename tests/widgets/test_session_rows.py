@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.clock import Clock
-from hermes_tui.widgets.session_rows import Conversation, Forest, Row, day_heading, project_of
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Row, day_heading, project_of
 from made import NOW, ago, session
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 

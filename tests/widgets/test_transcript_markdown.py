@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 from rich.style import Style
 
-from hermes_tui.widgets.transcript.markdown import LONGEST
-from hermes_tui.widgets.transcript.style import LazyMarkdown, markdown_for
+from hermes_tui.tui.widgets.transcript.layout.markdown import LONGEST
+from hermes_tui.tui.widgets.transcript.layout.style import LazyMarkdown, markdown_for
 
 
 @pytest.fixture

@@ -13,11 +13,11 @@ from rich.segment import Segment
 from rich.style import Style
 
 from hermes_tui.clock import Clock
-from hermes_tui.widgets.transcript.blocks import ALL, OPEN, SHUT, Context, Layout
-from hermes_tui.widgets.transcript.pieces import Palette
-from hermes_tui.widgets.transcript.sheet import Position
-from hermes_tui.widgets.transcript.style import markdown_for
-from hermes_tui.widgets.transcript.view import View
+from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN, SHUT, Context, Layout
+from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
+from hermes_tui.tui.widgets.transcript.layout.segments import Palette
+from hermes_tui.tui.widgets.transcript.layout.style import markdown_for
+from hermes_tui.tui.widgets.transcript.view import View
 from session_adapters.model import Attachment, Message, ToolCall, ToolResult
 from transcripts import NOON, said, talk
 

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.within import Within
-from hermes_tui.widgets.transcript.pane import TranscriptPane
+from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from pilots import until
 from plain_openclaw import plain_database
 from plain_openclaw import texts as event_texts

@@ -47,10 +47,10 @@ from session_adapters.claude.relate import relate
 from session_adapters.claude.summary import ClaudeCounts
 from session_adapters.claude.texts import text_reader, texts
 from session_adapters.claude.usage import read_usage
-from session_adapters.files import Line, open_file
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.raw import Verbatim
-from session_adapters.searchable import Text, TextReader
+from session_adapters.reading.files import Line, open_file
+from session_adapters.reading.prefilter import Verbatim
+from session_adapters.reading.searchable import Text, TextReader
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
 from session_adapters.usage import Usage, session_usage
 

@@ -34,8 +34,8 @@ from session_adapters.claude.records import (
     system_said,
     user_said,
 )
-from session_adapters.files import Decoder, Line
 from session_adapters.model import Attachment, Cost, Message, TokenUsage, ToolCall, ToolResult
+from session_adapters.reading.files import Decoder, Line
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder
 

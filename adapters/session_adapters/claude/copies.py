@@ -7,7 +7,7 @@ from typing import Protocol
 
 from session_adapters.claude.kinds import CONVERSATION
 from session_adapters.claude.records import Brief, ForkedFrom
-from session_adapters.files import Decoder, lines
+from session_adapters.reading.files import Decoder, lines
 from session_adapters.times import parse_time
 
 __all__ = ["NO_COPIES", "Copies", "is_old", "read_copies"]

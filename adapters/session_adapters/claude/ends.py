@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Literal
 
 from session_adapters.claude.summary import ClaudeCounts, timed
-from session_adapters.ends import marked_lines, read_ends
-from session_adapters.files import Line, is_whole, lines
+from session_adapters.reading.ends import marked_lines, read_ends
+from session_adapters.reading.files import Line, is_whole, lines
 
 __all__ = ["REACH", "Part", "ends", "feed_all"]
 

@@ -17,9 +17,9 @@ from typing import TypeVar
 from msgspec import Struct
 
 from session_adapters.base import Environment, Liveness, Report, Root, Source
-from session_adapters.files import Decoder, file_stamp, read_small
-from session_adapters.folders import is_folder, may_be_folder
 from session_adapters.model import Problem
+from session_adapters.reading.files import Decoder, file_stamp, read_small
+from session_adapters.reading.folders import is_folder, may_be_folder
 
 __all__ = [
     "HelperMeta",

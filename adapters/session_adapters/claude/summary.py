@@ -27,9 +27,9 @@ from session_adapters.claude.records import (
     system_said,
     user_said,
 )
-from session_adapters.files import Decoder, Line
 from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Cost, SessionKind, SessionSummary, TokenUsage
+from session_adapters.reading.files import Decoder, Line
 from session_adapters.text import TITLE_LENGTH, one_line
 from session_adapters.times import parse_time
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from session_adapters.base import Report, Source
-from session_adapters.batches import BatchDecoder
 from session_adapters.claude.builder import ClaudeBuilder
 from session_adapters.claude.chains import Chains, chain_in, helper_id
 from session_adapters.claude.paths import is_helper, printable
@@ -21,11 +20,12 @@ from session_adapters.claude.records import (
     reply_key,
     user_said,
 )
-from session_adapters.files import Decoder, open_file
-from session_adapters.following import LinesReader
 from session_adapters.model import Problem
-from session_adapters.searchable import Rewritten, Text
-from session_adapters.sought import Seeker
+from session_adapters.reading.batches import BatchDecoder
+from session_adapters.reading.files import Decoder, open_file
+from session_adapters.reading.follower import LinesReader
+from session_adapters.reading.scanner import Seeker
+from session_adapters.reading.searchable import Rewritten, Text
 from session_adapters.times import parse_time
 
 __all__ = ["text_reader", "texts"]

@@ -9,8 +9,8 @@ from msgspec import Struct, field
 from session_adapters.claude.copies import Copies, read_copies
 from session_adapters.claude.figures import figures
 from session_adapters.claude.records import ForkedFrom, Text, Usage
-from session_adapters.files import lines, open_file, read_at
-from session_adapters.sought import Seeker
+from session_adapters.reading.files import lines, open_file, read_at
+from session_adapters.reading.scanner import Seeker
 from session_adapters.times import parse_seconds
 from session_adapters.usage import Usage as Call
 

@@ -37,11 +37,11 @@ from session_adapters.codex.summary import summary_fields
 from session_adapters.codex.survey import Survey, survey_document, survey_rollout
 from session_adapters.codex.texts import prose, text_reader, texts
 from session_adapters.codex.usage import read_usage
-from session_adapters.files import lines, open_file
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.raw import Verbatim
-from session_adapters.searchable import Text, TextReader
+from session_adapters.reading.files import lines, open_file
+from session_adapters.reading.prefilter import Verbatim
+from session_adapters.reading.searchable import Text, TextReader
 from session_adapters.text import one_line
 from session_adapters.transcript import PAGE, Transcript
 from session_adapters.usage import Usage, session_usage

@@ -10,10 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.bounds import DOCUMENT_LIMIT
 from session_adapters.codex.messages import CodexBuilder
-from session_adapters.files import Decoder, Line, file_stamp, read_small
 from session_adapters.model import Problem
+from session_adapters.reading.bounds import DOCUMENT_LIMIT
+from session_adapters.reading.files import Decoder, Line, file_stamp, read_small
 from session_adapters.transcript import Change, Transcript
 
 __all__ = ["DocumentTranscript", "document_lines", "is_document"]

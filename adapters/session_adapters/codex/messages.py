@@ -27,8 +27,8 @@ from session_adapters.codex.records import (
 )
 from session_adapters.codex.records import Line as Record
 from session_adapters.codex.tokens import TokenBuilder
-from session_adapters.files import Line, RecordDecoder
 from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
+from session_adapters.reading.files import Line, RecordDecoder
 from session_adapters.times import from_iso
 from session_adapters.transcript import Builder
 

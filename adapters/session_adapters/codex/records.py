@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
-from session_adapters.files import Decoder
 from session_adapters.model import Attachment, TokenUsage
+from session_adapters.reading.files import Decoder
 from session_adapters.text import scrub_json
 
 __all__ = [

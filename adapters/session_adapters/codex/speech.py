@@ -9,7 +9,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from session_adapters.batches import Batch
 from session_adapters.codex.messages import SHELL
 from session_adapters.codex.records import (
     CompletedItem,
@@ -22,7 +21,8 @@ from session_adapters.codex.records import (
     text_of,
 )
 from session_adapters.codex.tokens import HIDDEN_CALL
-from session_adapters.searchable import Text
+from session_adapters.reading.batches import Batch
+from session_adapters.reading.searchable import Text
 from session_adapters.times import from_iso
 
 __all__ = ["Speech", "SpokenLine"]

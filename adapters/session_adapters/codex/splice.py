@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from session_adapters.codex.messages import CodexBuilder
-from session_adapters.files import lines, open_file
 from session_adapters.model import Message, Problem
+from session_adapters.reading.files import lines, open_file
 from session_adapters.transcript import PAGE, Builder, JsonlTranscript
 
 __all__ = ["Base", "CodexTranscript"]

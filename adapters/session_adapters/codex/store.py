@@ -13,11 +13,11 @@ from msgspec import Struct
 
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.codex.rollout import is_rollout, name_id
-from session_adapters.files import Decoder, file_stamp, lines, names_in, open_file
-from session_adapters.folders import is_folder
 from session_adapters.model import Problem
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.sqlite_rows import LISTED_LIMIT, Record, columns
+from session_adapters.reading.files import Decoder, file_stamp, lines, names_in, open_file
+from session_adapters.reading.folders import is_folder
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record, columns
 
 __all__ = ["ARCHIVED", "Names", "codex_home", "codex_roots", "list_sources"]
 

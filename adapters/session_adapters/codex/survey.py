@@ -14,10 +14,10 @@ from session_adapters.codex.messages import CodexBuilder
 from session_adapters.codex.records import Payload
 from session_adapters.codex.rollout import Head, identify, own_start
 from session_adapters.codex.summary import spent
-from session_adapters.ends import marked_lines, read_ends
-from session_adapters.files import Line, is_whole, lines, open_file
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, ToolCall
+from session_adapters.reading.ends import marked_lines, read_ends
+from session_adapters.reading.files import Line, is_whole, lines, open_file
 
 __all__ = ["Survey", "survey_document", "survey_rollout"]
 

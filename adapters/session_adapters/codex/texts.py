@@ -7,15 +7,15 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from session_adapters.base import Report, Source
-from session_adapters.batches import Batch, BatchDecoder
 from session_adapters.codex.document import is_document
 from session_adapters.codex.messages import CodexBuilder
 from session_adapters.codex.rollout import Head, identify
 from session_adapters.codex.speech import Speech, SpokenLine
-from session_adapters.files import Decoder, Line, lines, open_file
-from session_adapters.following import LinesReader
 from session_adapters.model import Problem
-from session_adapters.searchable import Text
+from session_adapters.reading.batches import Batch, BatchDecoder
+from session_adapters.reading.files import Decoder, Line, lines, open_file
+from session_adapters.reading.follower import LinesReader
+from session_adapters.reading.searchable import Text
 
 __all__ = ["prose", "text_reader", "texts"]
 

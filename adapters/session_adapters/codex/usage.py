@@ -13,9 +13,9 @@ from session_adapters.codex.records import TokenInfo
 from session_adapters.codex.records import Usage as Tokens
 from session_adapters.codex.rollout import identify
 from session_adapters.codex.tokens import TokenBuilder
-from session_adapters.files import Decoder, Line, lines, open_file
 from session_adapters.model import TokenUsage
-from session_adapters.sought import Seeker
+from session_adapters.reading.files import Decoder, Line, lines, open_file
+from session_adapters.reading.scanner import Seeker
 from session_adapters.times import parse_seconds
 from session_adapters.transcript import Builder
 from session_adapters.usage import Usage, call_of

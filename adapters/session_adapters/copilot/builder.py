@@ -34,8 +34,8 @@ from session_adapters.copilot.records import (
     whole,
 )
 from session_adapters.copilot.usage import RUN_ENDED
-from session_adapters.files import Line
 from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
+from session_adapters.reading.files import Line
 from session_adapters.transcript import Builder
 
 __all__ = ["CopilotBuilder", "helper_id"]

@@ -15,14 +15,14 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from session_adapters.bounds import DOCUMENT_LIMIT
 from session_adapters.copilot.records import Count, whole
-from session_adapters.files import Decoder, Line, read_small
 from session_adapters.model import Attachment, Message, Role, TokenUsage, ToolCall, ToolResult
+from session_adapters.reading.bounds import DOCUMENT_LIMIT
+from session_adapters.reading.document import WholeTranscript
+from session_adapters.reading.files import Decoder, Line, read_small
 from session_adapters.text import scrub_json
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder
-from session_adapters.whole import WholeTranscript
 
 __all__ = ["Document", "DocumentTranscript", "read_document"]
 

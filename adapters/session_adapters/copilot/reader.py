@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from session_adapters.copilot.records import DATA, Event, HelperStarted
-from session_adapters.files import Decoder, Line, has_text_keys
+from session_adapters.reading.files import Decoder, Line, has_text_keys
 from session_adapters.times import parse_time
 
 __all__ = ["EventReader", "Found", "is_prompt"]

@@ -13,8 +13,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from session_adapters.files import Decoder
 from session_adapters.model import TokenUsage
+from session_adapters.reading.files import Decoder
 
 __all__ = [
     "DATA",

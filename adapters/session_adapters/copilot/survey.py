@@ -11,9 +11,9 @@ from session_adapters.copilot.builder import CopilotBuilder
 from session_adapters.copilot.reader import EventReader, Found
 from session_adapters.copilot.records import Context, HelperStarted, Noted, Reply, Resumed, Shutdown, Started, Titled
 from session_adapters.copilot.usage import main_total
-from session_adapters.ends import marked_lines, read_ends
-from session_adapters.files import Line, is_whole, lines, open_file
 from session_adapters.fold import SessionFold
+from session_adapters.reading.ends import marked_lines, read_ends
+from session_adapters.reading.files import Line, is_whole, lines, open_file
 from session_adapters.times import parse_time
 
 __all__ = ["Part", "Survey", "fork_time", "survey_events"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from session_adapters.files import read_small
+from session_adapters.reading.files import read_small
+from session_adapters.reading.yaml_settings import read_yaml
 from session_adapters.text import scrub
-from session_adapters.yaml_settings import read_yaml
 
 __all__ = ["Workspace", "read_workspace"]
 

@@ -21,10 +21,10 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.cursor import places
-from session_adapters.cursor.chat import ChatReader, ChatShelf, count_chat
-from session_adapters.cursor.composers import ComposerReader
+from session_adapters.cursor.chat_store.reader import ChatReader, ChatShelf, count_chat
 from session_adapters.cursor.document import DocumentShelf, document_summaries
-from session_adapters.cursor.editor import EditorShelf, editor_summaries, has_session
+from session_adapters.cursor.editor_store.composers import ComposerReader
+from session_adapters.cursor.editor_store.database import EditorShelf, editor_summaries, has_session
 from session_adapters.cursor.facts import CursorTranscript, Facts, Reader, Shelf, linked
 from session_adapters.cursor.lines import LineBuilder, count_lines, transcript_facts
 from session_adapters.cursor.native import live_sessions, resume_command
@@ -33,10 +33,10 @@ from session_adapters.cursor.relations import relate
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.cursor.tracking import with_tracking
 from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.text import scrub
 from session_adapters.transcript import JsonlTranscript, Transcript
-from session_adapters.units import Lost, SessionGone
 
 __all__ = ["CursorAdapter"]
 

@@ -14,10 +14,10 @@ from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE, Facts, Reader, 
 from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
-from session_adapters.sqlite import DatabaseUnreadable, read_database
-from session_adapters.sqlite_rows import LISTED_LIMIT, Note, Record, as_float, as_int, as_text, columns
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Note, Record, as_float, as_int, as_text, columns
+from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.times import parse_time
-from session_adapters.units import Lost, SessionGone
 
 __all__ = ["DocumentShelf", "document_summaries"]
 

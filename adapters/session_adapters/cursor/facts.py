@@ -10,11 +10,11 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import apsw
 from msgspec.structs import replace
 
-from session_adapters.files import Line
 from session_adapters.model import Message
-from session_adapters.sqlite import database_stamp
+from session_adapters.reading.files import Line
+from session_adapters.reading.sqlite import database_stamp
+from session_adapters.reading.units import Lost, UnitTranscript
 from session_adapters.transcript import Builder
-from session_adapters.units import Lost, UnitTranscript
 
 __all__ = [
     "CONTENT_LIMIT",

@@ -11,9 +11,9 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 
 from session_adapters.base import Environment, Root, Source
-from session_adapters.files import file_stamp, names_in, open_file, read_at
-from session_adapters.folders import is_folder, is_reachable
-from session_adapters.sqlite import database_source
+from session_adapters.reading.files import file_stamp, names_in, open_file, read_at
+from session_adapters.reading.folders import is_folder, is_reachable
+from session_adapters.reading.sqlite import database_source
 from session_adapters.text import scrub
 
 __all__ = [

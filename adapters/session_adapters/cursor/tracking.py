@@ -12,9 +12,9 @@ import msgspec
 
 from session_adapters.cursor.facts import Facts
 from session_adapters.cursor.pieces import real_model
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.sqlite_rows import LISTED_LIMIT, Record, as_text, columns
-from session_adapters.units import Lost
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record, as_text, columns
+from session_adapters.reading.units import Lost
 
 __all__ = ["with_tracking"]
 

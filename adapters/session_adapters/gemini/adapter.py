@@ -21,7 +21,6 @@ from session_adapters.base import (
     Source,
     unique,
 )
-from session_adapters.files import open_file, read_at
 from session_adapters.gemini.document import is_document
 from session_adapters.gemini.places import (
     DOCUMENT,
@@ -35,6 +34,7 @@ from session_adapters.gemini.places import (
 from session_adapters.gemini.survey import PROBE, Survey, summary_of, survey
 from session_adapters.gemini.transcript import DocumentTranscript, LogTranscript
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.reading.files import open_file, read_at
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE, Transcript
 

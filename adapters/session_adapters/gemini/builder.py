@@ -9,11 +9,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.files import Line
 from session_adapters.gemini.records import DECODER, Record, Update, damage
 from session_adapters.gemini.replay import Entry, Replay
 from session_adapters.gemini.turns import Turn, is_context, turn_of
 from session_adapters.model import Message, MessageKind, Role, ToolResult
+from session_adapters.reading.files import Line
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder, first_difference
 

@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from session_adapters.bounds import CROWDED, is_crowded
-from session_adapters.ends import spans
-from session_adapters.files import Line, read_at
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.records import DECODER
+from session_adapters.reading.bounds import CROWDED, is_crowded
+from session_adapters.reading.ends import spans
+from session_adapters.reading.files import Line, read_at
 
 __all__ = ["feed_document", "feed_document_ends", "is_document"]
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from session_adapters.base import Environment, Report, Root, Source
-from session_adapters.files import Decoder, file_stamp, read_small
-from session_adapters.folders import is_folder
 from session_adapters.model import Problem
+from session_adapters.reading.files import Decoder, file_stamp, read_small
+from session_adapters.reading.folders import is_folder
 from session_adapters.text import scrub
 
 __all__ = [

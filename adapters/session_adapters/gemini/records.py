@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from session_adapters.files import Decoder
 from session_adapters.model import TokenUsage
+from session_adapters.reading.files import Decoder
 
 __all__ = [
     "DECODER",

@@ -6,13 +6,13 @@ import os
 import sys
 from typing import cast
 
-from session_adapters.bounds import DOCUMENT_LIMIT
-from session_adapters.files import open_file, read_small
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.document import feed_document
 from session_adapters.model import Message
+from session_adapters.reading.bounds import DOCUMENT_LIMIT
+from session_adapters.reading.document import WholeTranscript
+from session_adapters.reading.files import open_file, read_small
 from session_adapters.transcript import Change, JsonlTranscript
-from session_adapters.whole import WholeTranscript
 
 __all__ = ["DocumentTranscript", "LogTranscript"]
 

@@ -31,8 +31,8 @@ from session_adapters.hector.reader import Database, File, Reader, Server
 from session_adapters.hector.summary import HectorFold, database_summaries, shown
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.searchable import Text
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
+from session_adapters.reading.searchable import Text
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 

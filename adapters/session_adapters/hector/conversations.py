@@ -16,7 +16,7 @@ from session_adapters.hector.messages import messages_of_row
 from session_adapters.hector.reader import Reader, moment
 from session_adapters.hector.records import MESSAGES, SESSIONS, SessionRow, decoded
 from session_adapters.model import Message
-from session_adapters.sqlite_rows import as_text
+from session_adapters.reading.sqlite_rows import as_text
 
 __all__ = ["Conversations"]
 

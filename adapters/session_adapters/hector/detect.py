@@ -10,7 +10,7 @@ from session_adapters.hector.events import Events
 from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import Facts, Layout
 from session_adapters.hector.reader import Database, Reader
-from session_adapters.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite import DatabaseUnreadable
 
 __all__ = ["SessionGone", "layout_of", "visit"]
 

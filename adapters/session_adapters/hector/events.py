@@ -11,7 +11,7 @@ from session_adapters.hector.messages import messages_of_event
 from session_adapters.hector.reader import Reader, moment
 from session_adapters.hector.records import EVENT_SESSIONS, EVENTS, EventSession, decoded
 from session_adapters.model import Message
-from session_adapters.sqlite_rows import as_text
+from session_adapters.reading.sqlite_rows import as_text
 
 __all__ = ["Events"]
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NamedTuple
 from session_adapters.hector import ids
 from session_adapters.hector.reader import Reader, keys_json
 from session_adapters.model import Message
-from session_adapters.sqlite_limits import MOST_ROWS
-from session_adapters.sqlite_rows import LISTED_LIMIT, Record, as_int, as_text
+from session_adapters.reading.sqlite_limits import MOST_ROWS
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record, as_int, as_text
 
 __all__ = ["CONTENT_LIMIT", "Facts", "Found", "Layout", "Lost", "Mark", "Owner"]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.files import Line
 from session_adapters.hector.records import EventRow, MessageRow, decoded
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult
+from session_adapters.reading.files import Line
 from session_adapters.text import scrub
 from session_adapters.transcript import Builder
 

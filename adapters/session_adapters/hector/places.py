@@ -21,9 +21,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from session_adapters.base import Environment
-from session_adapters.files import read_small
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn
-from session_adapters.yaml_settings import read_yaml
+from session_adapters.reading.files import read_small
+from session_adapters.reading.yaml_settings import read_yaml
 
 __all__ = ["CONFIGURATIONS", "PATH_VARIABLE", "Place", "Trouble", "is_there", "places"]
 

@@ -17,8 +17,8 @@ from psycopg.adapt import Dumper, Loader
 
 from session_adapters.hector.dsn import Dsn
 from session_adapters.hector.reader import Reader
-from session_adapters.sqlite import DatabaseUnreadable
-from session_adapters.sqlite_rows import VALUE_LIMIT
+from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_rows import VALUE_LIMIT
 
 __all__ = ["ServerReader", "look", "read_server"]
 

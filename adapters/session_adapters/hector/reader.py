@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 import apsw
 
 from session_adapters.hector.dsn import Dsn
-from session_adapters.sqlite import DatabaseUnreadable, database_stamp, read_database
-from session_adapters.sqlite_rows import VALUE_LIMIT, columns, select_list
+from session_adapters.reading.sqlite import DatabaseUnreadable, database_stamp, read_database
+from session_adapters.reading.sqlite_rows import VALUE_LIMIT, columns, select_list
 from session_adapters.times import from_iso
 
 __all__ = ["Database", "File", "FileReader", "Reader", "Server", "keys_json", "moment"]

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from session_adapters.sqlite_rows import LISTED_LIMIT, Record
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record
 from session_adapters.text import scrub_json
 
 __all__ = [

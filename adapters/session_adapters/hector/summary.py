@@ -14,7 +14,7 @@ from session_adapters.hector.layout import Facts, Layout, Lost, Mark
 from session_adapters.hector.messages import role_of
 from session_adapters.hector.reader import Database, Reader, moment
 from session_adapters.model import EPOCH, Message, SessionSummary
-from session_adapters.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.text import one_line
 
 __all__ = ["FULL_SIZE", "HectorFold", "database_summaries", "shown"]

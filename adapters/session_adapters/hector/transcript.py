@@ -17,7 +17,7 @@ from session_adapters.hector.messages import Conversation
 from session_adapters.hector.reader import Database, Server
 from session_adapters.hector.summary import is_prompt, shown
 from session_adapters.model import Problem
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.transcript import Change, Transcript, first_difference
 
 __all__ = ["PAGE_ROWS", "HectorTranscript"]

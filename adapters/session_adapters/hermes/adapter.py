@@ -26,8 +26,6 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
-from session_adapters.files import read_small
-from session_adapters.folders import is_folder, may_be_folder
 from session_adapters.hermes.full_text import ask_index
 from session_adapters.hermes.leftovers import (
     LAYOUT,
@@ -45,8 +43,10 @@ from session_adapters.hermes.texts import new_texts, prose_texts
 from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.searchable import SessionTexts, Text
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.reading.files import read_small
+from session_adapters.reading.folders import is_folder, may_be_folder
+from session_adapters.reading.searchable import SessionTexts, Text
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 from session_adapters.usage import Usage, session_usage

@@ -13,8 +13,8 @@ import apsw
 
 from session_adapters.hermes.messages import role_of, visibility_of
 from session_adapters.hermes.queries import Schema
-from session_adapters.searchable import Text
-from session_adapters.sqlite_rows import as_float, as_text, select_list
+from session_adapters.reading.searchable import Text
+from session_adapters.reading.sqlite_rows import as_float, as_text, select_list
 
 __all__ = ["ask_index"]
 

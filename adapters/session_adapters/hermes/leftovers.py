@@ -14,11 +14,11 @@ from typing import Any
 import msgspec
 
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
-from session_adapters.files import Decoder, Line, file_stamp, lines, open_file
 from session_adapters.hermes.messages import Conversation
 from session_adapters.hermes.records import MessageRow
 from session_adapters.hermes.row_counts import RowCounts
 from session_adapters.model import EPOCH, Message, SessionSummary
+from session_adapters.reading.files import Decoder, Line, file_stamp, lines, open_file
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch, parse_time
 from session_adapters.transcript import Builder, JsonlTranscript

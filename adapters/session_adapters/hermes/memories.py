@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
-from session_adapters.files import file_stamp, read_small
 from session_adapters.model import EPOCH, Message, SessionSummary
+from session_adapters.reading.document import WholeTranscript
+from session_adapters.reading.files import file_stamp, read_small
 from session_adapters.text import one_line, scrub
 from session_adapters.times import from_epoch
-from session_adapters.whole import WholeTranscript
 
 __all__ = ["LAYOUT", "MemoryTranscript", "memory_sources", "memory_summary", "read_memory"]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from session_adapters.sqlite_rows import LISTED_LIMIT, Record
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record
 
 __all__ = ["MESSAGES", "SESSIONS", "USAGE", "MessageRow", "SessionRow", "UsageRow"]
 

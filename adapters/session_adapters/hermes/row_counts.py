@@ -6,7 +6,7 @@ from typing import Any
 
 from session_adapters.fold import SessionFold
 from session_adapters.hermes.messages import BEGINNINGS, JSON_PREFIX, kind_of, plain_text, role_of, visibility_of
-from session_adapters.sqlite_rows import as_text
+from session_adapters.reading.sqlite_rows import as_text
 
 __all__ = ["PREFIX", "RowCounts"]
 

@@ -17,9 +17,9 @@ import apsw
 from session_adapters.hermes.messages import Conversation, role_of, spoken_text, visibility_of
 from session_adapters.hermes.queries import ALL, CONTENT_LIMIT, Schema, page_ids, read_rows
 from session_adapters.hermes.records import MessageRow
-from session_adapters.searchable import SessionTexts, Text, texts_of
-from session_adapters.sqlite import DatabaseUnreadable, read_database
-from session_adapters.sqlite_rows import as_float, as_text, select_list
+from session_adapters.reading.searchable import SessionTexts, Text, texts_of
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite_rows import as_float, as_text, select_list
 from session_adapters.times import from_epoch
 
 __all__ = ["new_texts", "prose_texts"]

@@ -11,7 +11,7 @@ from session_adapters.hermes.messages import Conversation, role_of
 from session_adapters.hermes.queries import ALL, Mark, Schema, exists, model_of, page_ids, read_marks, read_rows
 from session_adapters.hermes.records import MessageRow
 from session_adapters.model import Problem
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import Change, Transcript, first_difference
 

@@ -20,7 +20,6 @@ from session_adapters.base import (
     Source,
     unique,
 )
-from session_adapters.folders import is_folder
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw.database import events_in, running_keys
 from session_adapters.openclaw.events import Schema
@@ -42,8 +41,9 @@ from session_adapters.openclaw.records import IndexEntry
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
 from session_adapters.openclaw.shelves import DatabaseShelf, DocumentShelf, PackedShelf, RowStore
-from session_adapters.searchable import Text
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
+from session_adapters.reading.folders import is_folder
+from session_adapters.reading.searchable import Text
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import PAGE
 from session_adapters.tree.file import TreeStore

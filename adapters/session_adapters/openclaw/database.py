@@ -11,8 +11,8 @@ import apsw
 
 from session_adapters.openclaw.events import Schema, archive_of
 from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, Node, Window
-from session_adapters.sqlite_limits import Stint, rationed
-from session_adapters.sqlite_rows import as_float, as_int, as_text, select_list
+from session_adapters.reading.sqlite_limits import Stint, rationed
+from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, select_list
 
 __all__ = ["Facts", "events_in", "running_keys", "sessions_of"]
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.sqlite_rows import as_float, as_int, as_text, columns, select_list
+from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
 __all__ = ["EVENT_LIMIT", "Archive", "Mark", "Schema", "archive_of", "marks_of", "read_events"]
 

@@ -15,12 +15,12 @@ import msgspec
 from msgspec.structs import replace
 
 from session_adapters.base import Source
-from session_adapters.bounds import CROWDED, DOCUMENT_LIMIT, is_crowded
-from session_adapters.files import Decoder, read_small
 from session_adapters.model import SessionKind, SessionSummary
 from session_adapters.openclaw.keys import Key
 from session_adapters.openclaw.places import AGENT, INDEX, StateDir
 from session_adapters.openclaw.records import ENTRY, IndexEntry
+from session_adapters.reading.bounds import CROWDED, DOCUMENT_LIMIT, is_crowded
+from session_adapters.reading.files import Decoder, read_small
 from session_adapters.text import one_line
 
 __all__ = ["described", "index_summaries", "read_index", "transcript_names"]

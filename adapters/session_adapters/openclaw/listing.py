@@ -25,8 +25,8 @@ from session_adapters.openclaw.shelves import (
     unpacked_archive,
     unpacked_event,
 )
-from session_adapters.sqlite import read_database
-from session_adapters.sqlite_limits import Stint
+from session_adapters.reading.sqlite import read_database
+from session_adapters.reading.sqlite_limits import Stint
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import PurePath
 
 from session_adapters.base import Environment, Liveness, NativeCommand
-from session_adapters.files import read_small
 from session_adapters.model import SessionSummary
 from session_adapters.openclaw.keys import Key
 from session_adapters.openclaw.places import DATABASE, StateDir
 from session_adapters.openclaw.records import LOCK, Lock
+from session_adapters.reading.files import read_small
 from session_adapters.times import parse_time
 from session_adapters.tree.live import process, processes
 

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from session_adapters.base import Environment, Report, Source
-from session_adapters.files import Decoder, file_stamp, read_small
-from session_adapters.folders import is_folder, is_reachable, may_be_folder
 from session_adapters.model import Problem
 from session_adapters.openclaw.keys import Key
-from session_adapters.sqlite import database_source
+from session_adapters.reading.files import Decoder, file_stamp, read_small
+from session_adapters.reading.folders import is_folder, is_reachable, may_be_folder
+from session_adapters.reading.sqlite import database_source
 
 __all__ = [
     "AGENT",

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from session_adapters.files import Decoder
-from session_adapters.sqlite_rows import LISTED_LIMIT, Record
+from session_adapters.reading.files import Decoder
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record
 
 __all__ = ["DOCUMENT", "ENTRY", "LOCK", "NODES", "WINDOWS", "Document", "IndexEntry", "Lock", "Node", "Window"]
 

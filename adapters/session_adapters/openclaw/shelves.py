@@ -13,14 +13,14 @@ from typing import Any, NamedTuple, TypeVar
 import apsw
 import msgspec
 
-from session_adapters.bounds import DOCUMENT_LIMIT
-from session_adapters.files import file_stamp, read_small
 from session_adapters.openclaw.database import Facts, sessions_of
 from session_adapters.openclaw.events import EVENT_LIMIT, Archive, Mark, Schema, archive_of, marks_of, read_events
 from session_adapters.openclaw.records import DOCUMENT, Document
 from session_adapters.openclaw.rules import ClawShape
 from session_adapters.openclaw.zstd import ZstdError, decompress
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.reading.bounds import DOCUMENT_LIMIT
+from session_adapters.reading.files import file_stamp, read_small
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.tree.file import Shown, Spot, TreeStore
 from session_adapters.tree.records import ENTRIES, SHAPES
 

@@ -20,7 +20,6 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
-from session_adapters.folders import is_folder
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.opencode.listing import database_summaries, tree_summary
 from session_adapters.opencode.native import fork_command, live_sessions, resume_command
@@ -30,7 +29,8 @@ from session_adapters.opencode.tables import DatabaseShelf
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf, tree_sources
 from session_adapters.opencode.units import Facts, Lost, Reader, SessionGone, Shelf
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
+from session_adapters.reading.folders import is_folder
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 

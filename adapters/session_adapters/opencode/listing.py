@@ -15,7 +15,7 @@ from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.tables import Rows
 from session_adapters.opencode.trees import TreeReader
 from session_adapters.opencode.units import Facts, Lost, Unit, marked
-from session_adapters.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 
 __all__ = ["count_session", "database_summaries", "tree_summary"]
 

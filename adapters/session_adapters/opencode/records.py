@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from session_adapters.files import Decoder
-from session_adapters.sqlite_rows import LISTED_LIMIT, Record
+from session_adapters.reading.files import Decoder
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record
 
 __all__ = [
     "DOCUMENT_CALLS",

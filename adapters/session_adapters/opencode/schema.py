@@ -22,8 +22,8 @@ from session_adapters.opencode.records import (
     SessionRow,
 )
 from session_adapters.opencode.units import Facts, Generation, Lost
-from session_adapters.sqlite import DatabaseUnreadable
-from session_adapters.sqlite_rows import Record, columns
+from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_rows import Record, columns
 from session_adapters.text import scrub
 
 __all__ = ["DAMAGE", "Schema", "facts_of_info", "facts_of_session", "own_title", "sessions_of"]

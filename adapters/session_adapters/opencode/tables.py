@@ -25,8 +25,8 @@ from session_adapters.opencode.records import (
 )
 from session_adapters.opencode.schema import DAMAGE, Schema, sessions_of
 from session_adapters.opencode.units import CONTENT_LIMIT, Facts, Lost, Reader, SessionGone, Shelf, Unit, revised
-from session_adapters.sqlite import database_stamp, read_database
-from session_adapters.sqlite_rows import Record, as_float, as_int, as_text, select_list
+from session_adapters.reading.sqlite import database_stamp, read_database
+from session_adapters.reading.sqlite_rows import Record, as_float, as_int, as_text, select_list
 
 __all__ = ["DatabaseReader", "DatabaseShelf", "Rows"]
 

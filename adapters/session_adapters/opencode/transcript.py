@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from session_adapters.opencode.units import Shelf, Unit
-from session_adapters.units import PAGE_UNITS, UnitTranscript
+from session_adapters.reading.units import PAGE_UNITS, UnitTranscript
 
 __all__ = ["PAGE_UNITS", "OpenCodeTranscript"]
 

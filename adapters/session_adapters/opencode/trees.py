@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from session_adapters.base import Source
-from session_adapters.files import file_stamp, names_in, read_small
 from session_adapters.model import Message
 from session_adapters.opencode.messages import messages_of
 from session_adapters.opencode.records import MESSAGE, PART, MessageRecord, PartRecord
@@ -29,6 +28,7 @@ from session_adapters.opencode.units import (
     Unit,
     revised,
 )
+from session_adapters.reading.files import file_stamp, names_in, read_small
 
 __all__ = ["Tree", "TreeReader", "TreeShelf", "tree_sources"]
 

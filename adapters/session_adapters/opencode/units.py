@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from session_adapters.model import Message, Visibility
-from session_adapters.units import Lost, SessionGone
+from session_adapters.reading.units import Lost, SessionGone
 
 __all__ = [
     "CONTENT_LIMIT",

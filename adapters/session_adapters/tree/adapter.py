@@ -14,9 +14,9 @@ from functools import partial
 from pathlib import Path
 
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
-from session_adapters.files import file_stamp
 from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.searchable import Text
+from session_adapters.reading.files import file_stamp
+from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE
 from session_adapters.tree.ends import gather, probe
 from session_adapters.tree.relations import relate_files

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Sequence
 from itertools import islice
 
-from session_adapters.ends import marked_lines, read_ends
-from session_adapters.files import Line, lines, open_file
+from session_adapters.reading.ends import marked_lines, read_ends
+from session_adapters.reading.files import Line, lines, open_file
 from session_adapters.tree.file import is_record
 from session_adapters.tree.records import ENTRIES, SHAPES
 from session_adapters.tree.summary import TreeCounts

@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
-from session_adapters.files import Line, lines, open_file, read_at
 from session_adapters.model import Message
+from session_adapters.reading.files import Line, lines, open_file, read_at
 from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
 from session_adapters.tree.paths import Node, Tree

@@ -12,12 +12,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.calls import of_call
-from session_adapters.files import Line
 from session_adapters.model import Message, Problem
-from session_adapters.searchable import Text, texts_of
+from session_adapters.reading.files import Line
+from session_adapters.reading.searchable import Text, texts_of
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
+from session_adapters.tool_names import of_call
 from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript
 from session_adapters.tree.file import TreeFile, TreeStore
 from session_adapters.tree.messages import SUMMARY, messages_of

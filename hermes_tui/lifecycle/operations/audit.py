@@ -22,12 +22,12 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from hermes_tui import locking, paths
 from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.operations.plan import Changes, Request
 from hermes_tui.lifecycle.operations.record_rules import check_record
-from hermes_tui.lifecycle.state_db.holders import holder
-from hermes_tui.own_files import open_own, read_own
+from hermes_tui.lifecycle.state_db.connection.holders import holder
+from hermes_tui.platform import locks, paths
+from hermes_tui.platform.own_files import open_own, read_own
 
 __all__ = ["Audit", "Evidence", "History", "Moment", "Operation", "OutcomeState", "Record", "new_id"]
 
@@ -137,10 +137,10 @@ class Audit:
         Raises `StoreError`, also where another one takes longer than any should."""
         lock = self.path.with_suffix(".lock")
         try:
-            number = locking.take(lock, min(_SOON, PATIENCE))
+            number = locks.take(lock, min(_SOON, PATIENCE))
             if number is None:
                 waiting(f"{holder(lock)} is changing lanes; waiting for it, for {PATIENCE:.0f} s at most")
-                number = locking.take(lock, PATIENCE - _SOON)
+                number = locks.take(lock, PATIENCE - _SOON)
         except OSError as error:
             raise StoreError(
                 f"The log of operations cannot be locked: {lock}: {error.strerror or error}; without it nothing is"
@@ -158,7 +158,7 @@ class Audit:
 
     def is_busy(self) -> bool:
         """Whether some process is at an operation right now; a lock that cannot be looked at counts as free."""
-        return locking.is_held(self.path.with_suffix(".lock"))
+        return locks.is_held(self.path.with_suffix(".lock"))
 
     def read(self) -> History:
         """Every operation, and which lines none could be made of. Raises `StoreError`."""

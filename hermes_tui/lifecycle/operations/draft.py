@@ -9,11 +9,11 @@ from typing import Any
 
 import msgspec
 
-from hermes_tui.lifecycle.entry import SessionEntry
-from hermes_tui.lifecycle.gateway_rules import newer_schema
+from hermes_tui.lifecycle.gateway.rules import newer_schema
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.rows import SessionRow
 from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
 from hermes_tui.lifecycle.operations.plan import Cell, Changes, FileChange, RowChange, TableChange
-from hermes_tui.lifecycle.rows import SessionRow
 
 __all__ = [
     "NEW_ROW",

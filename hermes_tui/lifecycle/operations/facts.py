@@ -8,15 +8,15 @@ from pathlib import Path
 import msgspec
 
 from hermes_tui.errors import LaneNotFound
-from hermes_tui.lifecycle.configuration import GatewayConfig, config_of_store
-from hermes_tui.lifecycle.entry import SessionEntry
-from hermes_tui.lifecycle.gateway import Gateway, gateway_for
-from hermes_tui.lifecycle.gateway_rules import Rules, rules_of
-from hermes_tui.lifecycle.homes import DEFAULT_PROFILE, HermesHome
-from hermes_tui.lifecycle.index import IndexedLane, indexed_lanes
-from hermes_tui.lifecycle.index_file import IndexFile, read_index
+from hermes_tui.lifecycle.gateway.configuration import GatewayConfig, config_of_store
+from hermes_tui.lifecycle.gateway.homes import DEFAULT_PROFILE, HermesHome
+from hermes_tui.lifecycle.gateway.process import Gateway, gateway_for
+from hermes_tui.lifecycle.gateway.rules import Rules, rules_of
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session
-from hermes_tui.lifecycle.rows import Peer, Rows, SessionRow
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.index_file import IndexFile, read_index
+from hermes_tui.lifecycle.lane_index.loaded import IndexedLane, indexed_lanes
+from hermes_tui.lifecycle.lane_index.rows import Peer, Rows, SessionRow
 
 __all__ = ["Facts", "Surroundings", "look_around", "read_facts"]
 

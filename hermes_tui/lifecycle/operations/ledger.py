@@ -9,14 +9,14 @@ from typing import TypeVar
 import apsw
 
 from hermes_tui.errors import StoreError, ValidationError
-from hermes_tui.lifecycle.homes import HermesHome, hermes_homes, home_of
+from hermes_tui.lifecycle.gateway.homes import HermesHome, hermes_homes, home_of
+from hermes_tui.lifecycle.lane_index.rows import Rows
 from hermes_tui.lifecycle.operations.audit import Audit, Evidence, History, Operation, OutcomeState, Record
 from hermes_tui.lifecycle.operations.record_rules import LONGEST_TEXT
 from hermes_tui.lifecycle.operations.verify import Outcome, judge, outcome_of
-from hermes_tui.lifecycle.rows import Rows
-from hermes_tui.lifecycle.state_db.access import advice_on
+from hermes_tui.lifecycle.state_db.connection.access import advice_on
 from session_adapters.base import Environment
-from session_adapters.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 
 __all__ = ["Ledger"]
 

@@ -11,9 +11,10 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from hermes_tui.errors import HermesTuiError, OperationRefused, StoreError, ValidationError
-from hermes_tui.lifecycle.configuration import read_gateway_config
-from hermes_tui.lifecycle.gateway import Gateway, gateway_for
-from hermes_tui.lifecycle.homes import HermesHome
+from hermes_tui.lifecycle.gateway.configuration import read_gateway_config
+from hermes_tui.lifecycle.gateway.homes import HermesHome
+from hermes_tui.lifecycle.gateway.process import Gateway, gateway_for
+from hermes_tui.lifecycle.lane_index.rows import Rows
 from hermes_tui.lifecycle.operations.audit import Audit, Record, new_id
 from hermes_tui.lifecycle.operations.facts import look_around
 from hermes_tui.lifecycle.operations.ledger import Ledger
@@ -23,12 +24,11 @@ from hermes_tui.lifecycle.operations.record_rules import check_record, misfit
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
 from hermes_tui.lifecycle.operations.verify import Outcome
 from hermes_tui.lifecycle.operations.writing import write_file, write_rows
-from hermes_tui.lifecycle.rows import Rows
-from hermes_tui.lifecycle.state_db.access import examine
-from hermes_tui.lifecycle.state_db.contention import PATIENCE
-from hermes_tui.lifecycle.state_db.migrations import needs_work
-from hermes_tui.lifecycle.state_db.store import Store
-from hermes_tui.replacing import sweep
+from hermes_tui.lifecycle.state_db.connection.access import examine
+from hermes_tui.lifecycle.state_db.connection.contention import PATIENCE
+from hermes_tui.lifecycle.state_db.connection.migrations import needs_work
+from hermes_tui.lifecycle.state_db.connection.store import Store
+from hermes_tui.platform.atomic_write import sweep
 from session_adapters.base import Environment
 from session_adapters.hermes.adapter import HermesAdapter
 

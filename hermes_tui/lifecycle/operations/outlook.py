@@ -11,12 +11,12 @@ import msgspec
 
 from hermes_tui.display import counted
 from hermes_tui.errors import EntryError
-from hermes_tui.lifecycle.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.rows import KEPT, Peer, Rows, insert
 from hermes_tui.lifecycle.operations.facts import Facts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
 from hermes_tui.lifecycle.policy import next_reset
 from hermes_tui.lifecycle.routing import Route, next_message
-from hermes_tui.lifecycle.rows import KEPT, Peer, Rows, insert
 
 __all__ = ["Outlook", "deadline_words", "outlook"]
 

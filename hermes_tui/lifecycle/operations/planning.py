@@ -8,7 +8,8 @@ from pathlib import Path
 
 from hermes_tui.display import counted
 from hermes_tui.errors import ValidationError
-from hermes_tui.lifecycle.homes import HermesHome
+from hermes_tui.lifecycle.gateway.homes import HermesHome
+from hermes_tui.lifecycle.lane_index.rows import Rows
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words
 from hermes_tui.lifecycle.operations.facts import Facts, Surroundings, look_around, read_facts
 from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
@@ -17,7 +18,6 @@ from hermes_tui.lifecycle.operations.plan import Plan, Request, basis_of
 from hermes_tui.lifecycle.operations.switches import reset, resume, suspend
 from hermes_tui.lifecycle.recovery import AUTO_RESUME_REASONS
 from hermes_tui.lifecycle.routing import recovered_lanes
-from hermes_tui.lifecycle.rows import Rows
 
 __all__ = ["checked", "draw_up"]
 

@@ -14,14 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_tui.errors import EntryError, ValidationError
-from hermes_tui.lifecycle.entry import SessionEntry, check_session_id, check_session_key
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry, check_session_id, check_session_key
+from hermes_tui.lifecycle.lane_index.rows import Peer, Rows, SessionRow
 from hermes_tui.lifecycle.operations.draft import NEW_ROW, PEER
 from hermes_tui.lifecycle.operations.facts import Surroundings
 from hermes_tui.lifecycle.operations.plan import Cell, Changes, Request, RowChange
 from hermes_tui.lifecycle.operations.planning import checked
 from hermes_tui.lifecycle.operations.switches import END_REASONS, FRESH
-from hermes_tui.lifecycle.rows import Peer, Rows, SessionRow
 from hermes_tui.lifecycle.state_db.recoverable import RECOVERABLE
 
 if TYPE_CHECKING:

@@ -16,9 +16,10 @@ from uuid import uuid4
 
 from hermes_tui.display import counted
 from hermes_tui.errors import EntryError
-from hermes_tui.lifecycle.configuration import settings_since
-from hermes_tui.lifecycle.entry import SessionEntry, check_session_id
-from hermes_tui.lifecycle.gateway_rules import UNSURE
+from hermes_tui.lifecycle.gateway.configuration import settings_since
+from hermes_tui.lifecycle.gateway.rules import UNSURE
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry, check_session_id
+from hermes_tui.lifecycle.lane_index.rows import SessionRow
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.operations.draft import (
     Draft,
@@ -31,7 +32,6 @@ from hermes_tui.lifecycle.operations.draft import (
 )
 from hermes_tui.lifecycle.operations.facts import Facts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
-from hermes_tui.lifecycle.rows import SessionRow
 
 __all__ = ["END_REASONS", "FRESH", "reset", "resume", "suspend"]
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hermes_tui.errors import OperationRefused
-from hermes_tui.lifecycle.homes import HermesHome
-from hermes_tui.lifecycle.index_file import read_index, write_index
+from hermes_tui.lifecycle.gateway.homes import HermesHome
+from hermes_tui.lifecycle.lane_index.index_file import read_index, write_index
 from hermes_tui.lifecycle.operations.plan import Changes, FileChange, RowChange, TableChange
-from hermes_tui.lifecycle.state_db.store import Store
+from hermes_tui.lifecycle.state_db.connection.store import Store
 
 __all__ = ["write_file", "write_rows"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from hermes_tui.lifecycle.state_db.rows import Row
+from hermes_tui.lifecycle.state_db.connection.rows import Row
 
 __all__ = ["decode_content", "decode_row", "encode_content", "encode_list", "preview"]
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.content import decode_content, decode_list
 from hermes_tui.lifecycle.state_db.lineage import LineageRows
 from hermes_tui.lifecycle.state_db.messages import MessageRows
-from hermes_tui.lifecycle.state_db.rows import Row
 
 __all__ = ["ConversationRows"]
 

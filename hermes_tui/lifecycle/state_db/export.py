@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.messages import MessageRows
-from hermes_tui.lifecycle.state_db.rows import Row
 from hermes_tui.lifecycle.state_db.sessions import SessionRows
 
 __all__ = ["ExportRows"]

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from hermes_tui.errors import StoreError
+from hermes_tui.lifecycle.state_db.connection.rows import Row
+from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.recoverable import recoverable
-from hermes_tui.lifecycle.state_db.rows import Row
-from hermes_tui.lifecycle.state_db.store import Store
 
 __all__ = ["LaneRows"]
 

@@ -5,8 +5,8 @@ Every walk ends: at a session that is missing, at one that was there before, and
 
 from __future__ import annotations
 
-from hermes_tui.lifecycle.state_db.rows import Row
-from hermes_tui.lifecycle.state_db.store import Store
+from hermes_tui.lifecycle.state_db.connection.rows import Row
+from hermes_tui.lifecycle.state_db.connection.store import Store
 
 __all__ = ["LineageRows"]
 

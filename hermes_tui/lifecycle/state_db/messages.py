@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from hermes_tui.errors import SessionNotFound, StoreError, ValidationError
-from hermes_tui.lifecycle.state_db.content import decode_row, encode_content, encode_list, preview
-from hermes_tui.lifecycle.state_db.failures import RuleBroken
-from hermes_tui.lifecycle.state_db.rows import Row
-from hermes_tui.lifecycle.state_db.store import Store
+from hermes_tui.lifecycle.state_db.connection.failures import RuleBroken
+from hermes_tui.lifecycle.state_db.connection.rows import Row
+from hermes_tui.lifecycle.state_db.connection.store import Store
+from hermes_tui.lifecycle.state_db.content import decode_content, decode_row, encode_content, encode_list, preview
 
 __all__ = ["MessageRows"]
 
@@ -159,7 +159,8 @@ class MessageRows(Store):
                 )
             query = f"SELECT max(id) FROM messages WHERE session_id = ?{self.live('')}"  # noqa: S608
             head = self.value(query, (session_id,))
-        return {"rewound_count": hidden, "target_message": decode_row(target), "new_head_id": head}
+        said = {**target, "content": decode_content(target["content"])}  # lists stay JSON here, as Hermes leaves them
+        return {"rewound_count": hidden, "target_message": said, "new_head_id": head}
 
     def _without_session(self, session_id: str, error: RuleBroken) -> Exception:
         """What a broken constraint means when a message is written."""

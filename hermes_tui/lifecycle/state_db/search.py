@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hermes_tui.lifecycle.state_db.connection.failures import QueryRefused
+from hermes_tui.lifecycle.state_db.connection.rows import Row
+from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.content import decode_content, preview
-from hermes_tui.lifecycle.state_db.failures import QueryRefused
-from hermes_tui.lifecycle.state_db.rows import Row
 from hermes_tui.lifecycle.state_db.sessions import escape_like
-from hermes_tui.lifecycle.state_db.store import Store
 from hermes_tui.lifecycle.state_db.words import (
     Words,
     cjk_letters,

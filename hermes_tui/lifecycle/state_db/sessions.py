@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from hermes_tui.errors import SessionNotFound
-from hermes_tui.lifecycle.state_db.failures import RuleBroken
+from hermes_tui.lifecycle.state_db.connection.failures import RuleBroken
+from hermes_tui.lifecycle.state_db.connection.rows import Row
+from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.recoverable import RECOVERABLE
-from hermes_tui.lifecycle.state_db.rows import Row
-from hermes_tui.lifecycle.state_db.store import Store
 
 __all__ = ["SessionRows", "escape_like"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 
 from hermes_tui.errors import StoreError, ValidationError
-from hermes_tui.lifecycle.state_db.failures import RuleBroken
-from hermes_tui.lifecycle.state_db.rows import Row
+from hermes_tui.lifecycle.state_db.connection.failures import RuleBroken
+from hermes_tui.lifecycle.state_db.connection.rows import Row
+from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.sessions import escape_like
-from hermes_tui.lifecycle.state_db.store import Store
 
 __all__ = ["MAX_TITLE_LENGTH", "TitleRefused", "TitleRows", "sanitize_title"]
 

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
-from hermes_tui.sessions.cost.accounts import own_cost
+from hermes_tui.sessions.cost.aggregate import own_cost
 from hermes_tui.sessions.cost.prices import Prices
+from hermes_tui.sessions.cost.rates import price
 from hermes_tui.sessions.cost.runs import Run
-from hermes_tui.sessions.cost.tariff import price
 from session_adapters.model import Cost, Message, Session
 from session_adapters.usage import Usage, usage_of
 

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
 from hermes_tui.sessions.cost.report import CostBreakdown, CostOptions, CostSummary, GroupBy, total_cost
-from hermes_tui.sessions.cost.sheet import Sheet
+from hermes_tui.sessions.cost.summary import Sheet
 from session_adapters.model import Problem, SessionSummary
 
 __all__ = ["DAYS", "KINDS", "Figure", "Kind", "Overview", "Rank", "overview"]

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hermes_tui.config import Price
-from hermes_tui.sessions.cost.tariff import Rate, Tariff, Tier
+from hermes_tui.sessions.cost.rates import Rate, Tariff, Tier
 
 if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot

@@ -14,10 +14,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.cost.accounts import days_of
+from hermes_tui.sessions.catalogue.options import ListOptions, matches
+from hermes_tui.sessions.cost.aggregate import days_of
 from hermes_tui.sessions.cost.runs import Run
-from hermes_tui.sessions.cost.sheet import Row, Sheet
-from hermes_tui.sessions.options import ListOptions, matches
+from hermes_tui.sessions.cost.summary import Row, Sheet
 from session_adapters.model import EPOCH, SessionSummary
 
 __all__ = ["UNKNOWN", "UNTAGGED", "CostBreakdown", "CostOptions", "CostSummary", "GroupBy", "total_cost"]

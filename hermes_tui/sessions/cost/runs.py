@@ -13,8 +13,8 @@ from pathlib import PurePath
 from msgspec import Struct
 
 from session_adapters.base import Environment
-from session_adapters.files import Decoder, file_stamp, lines, open_file
 from session_adapters.model import Problem
+from session_adapters.reading.files import Decoder, file_stamp, lines, open_file
 from session_adapters.times import parse_time
 from session_adapters.usage import Usage
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from msgspec import MsgspecError, Raw, Struct, msgpack
 
-from hermes_tui.sessions.cost.sheet import Sheet
-from hermes_tui.sessions.sealed import forget_others, read_part, write_parts
+from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
+from hermes_tui.sessions.cost.summary import Sheet
 from session_adapters.usage import Usage
 
 __all__ = ["SourceCalls", "decode_calls", "encode_calls", "load_calls", "load_sheet", "save"]

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hermes_tui.errors import ValidationError
-from hermes_tui.replacing import owner_kept, replacing
+from hermes_tui.platform.atomic_write import owner_kept, replacing
 from hermes_tui.sessions.export import SUFFIXES
 from session_adapters.model import SessionSummary
 

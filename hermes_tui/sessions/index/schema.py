@@ -32,10 +32,10 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from hermes_tui.own_files import check_own, open_own, read_own
-from hermes_tui.paths import private_dir
+from hermes_tui.platform.own_files import check_own, open_own, read_own
+from hermes_tui.platform.paths import private_dir
 from hermes_tui.sessions.words import TOKENIZER
-from session_adapters.sqlite import database_uri
+from session_adapters.reading.sqlite import database_uri
 
 __all__ = [
     "FILE",

@@ -22,13 +22,13 @@ import msgspec
 
 import hermes_tui
 import session_adapters
-from hermes_tui import locking
-from hermes_tui.parent import helper_command
-from hermes_tui.sessions.cache import cache_name
-from hermes_tui.sessions.index.place import leave_word, trouble_at
-from hermes_tui.sessions.index.reader import Index
+from hermes_tui.platform import locks
+from hermes_tui.platform.parent import helper_command
+from hermes_tui.sessions.catalogue.cache import cache_name
+from hermes_tui.sessions.index.diagnostics import leave_word, trouble_at
+from hermes_tui.sessions.index.reading.reader import Index
 from hermes_tui.sessions.index.schema import STORES, remove
-from hermes_tui.sessions.index.telling import tell
+from hermes_tui.sessions.index.writing.ipc import tell
 from session_adapters.base import Environment, Source
 from session_adapters.proc import words_of
 
@@ -49,7 +49,7 @@ _TAKE_OVER = 10.0
 """Seconds for an indexer of another program to say who it is and to end."""
 _PATIENCE = 0.3
 """Seconds that an indexer has to end in order."""
-_MODULE = "hermes_tui.sessions.index.worker"
+_MODULE = "hermes_tui.sessions.index.writing.worker"
 
 
 def index_file(environment: Environment, cache_dir: Path) -> Path:
@@ -209,7 +209,7 @@ class IndexService:
 
     def progress(self) -> Progress:
         """How far the index is."""
-        running = locking.is_held(self._held)
+        running = locks.is_held(self._held)
         size = sum(_size(Path(f"{self.path}{end}")) for end in ("", "-wal"))
         trouble = self.trouble
         if not self.on:
@@ -250,7 +250,7 @@ class IndexService:
         """The lock, if need be from the indexer that has it: it may be stopped at any moment, and says who it is
         when it has looked at the stores."""
         until = time.monotonic() + _TAKE_OVER
-        while (held := locking.take(self._held)) is None and time.monotonic() < until:
+        while (held := locks.take(self._held)) is None and time.monotonic() < until:
             pid = self.index.indexer()
             if pid is not None and self._is_indexer(pid):
                 with suppress(ProcessLookupError, PermissionError):

@@ -45,7 +45,7 @@ def child_argv(start: Start) -> list[str]:
     the program fails. `-P`: nothing that lies in the session's directory is taken for our code."""
     settings = [f"{name}={value}" for name, value in {**start.env, "PWD": start.cwd}.items()]
     removed = [word for name in start.unset for word in ("-u", name)]
-    stay = [sys.executable, "-P", "-m", "hermes_tui.handover"]
+    stay = [sys.executable, "-P", "-m", "hermes_tui.platform.terminal_handoff"]
     return ["env", *removed, *settings, *stay, start.program or start.argv[0], *start.argv[1:]]
 
 

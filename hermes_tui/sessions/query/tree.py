@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.words import Passage, Span
-from session_adapters.calls import NOTHING, Names
 from session_adapters.model import SessionSummary
+from session_adapters.tool_names import NOTHING, Names
 
 __all__ = [
     "FALSE",

@@ -8,21 +8,21 @@ from typing import Any
 
 import msgspec
 
-from hermes_tui.sessions.index.reader import Index
+from hermes_tui.sessions.catalogue.options import ListOptions, select
+from hermes_tui.sessions.index.reading.reader import Index
 from hermes_tui.sessions.lineage import lineage_of
-from hermes_tui.sessions.options import ListOptions, select
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import MessageFilter, all_of
 from hermes_tui.sessions.scan import Wanted, scan
+from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, text_of, window_around
-from hermes_tui.sessions.search.gather import Conversation, Gathering, Part
-from hermes_tui.sessions.search.hunt import Hunt
+from hermes_tui.sessions.search.grouping import Conversation, Gathering, Part
 from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions, facts_of
 from hermes_tui.sessions.search.relevance import MOST_RANKED
 from hermes_tui.sessions.search.stores import CatalogueStores, by_age
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
-from session_adapters.searchable import Text
+from session_adapters.reading.searchable import Text
 from session_adapters.transcript import along
 
 __all__ = ["RANKED", "details", "discover", "glimpse", "keeper", "narrowed", "outline"]

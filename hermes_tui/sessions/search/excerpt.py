@@ -11,7 +11,7 @@ from hermes_tui.sessions.query.tree import Unit
 from hermes_tui.sessions.search.model import Line, Match, Window
 from hermes_tui.sessions.words import Span
 from session_adapters.model import Message
-from session_adapters.searchable import Text, flat, texts_of
+from session_adapters.reading.searchable import Text, flat, texts_of
 from session_adapters.text import cut, scrub
 
 __all__ = ["LINE_LENGTH", "bookends", "line", "name_of", "seen_in", "snippet", "text_of", "window_around"]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from hermes_tui.sessions.index.expression import match_expression
+from hermes_tui.sessions.index.reading.expression import match_expression
 from hermes_tui.sessions.query.tree import TRUE, All, Tree, Word, all_of, leaves
 from hermes_tui.sessions.scan import Wanted
 from hermes_tui.sessions.search.model import Field, Found, Match
 from hermes_tui.sessions.words import is_dense
-from session_adapters.searchable import Text
+from session_adapters.reading.searchable import Text
 
 __all__ = ["own_rows", "own_terms"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from hermes_tui.sessions.index.reader import Coverage, Index
+from hermes_tui.sessions.index.reading.reader import Coverage, Index
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import Tree, Word, any_of

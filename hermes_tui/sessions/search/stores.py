@@ -9,14 +9,14 @@ from heapq import merge
 
 from hermes_tui.errors import AgentNotFound
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.cache import Entry
-from hermes_tui.sessions.catalogue import Catalogue
-from hermes_tui.sessions.index.reader import Coverage
-from hermes_tui.sessions.index.standing import Level, key_of
+from hermes_tui.sessions.catalogue.cache import Entry
+from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from hermes_tui.sessions.catalogue.snapshot import newest_first
+from hermes_tui.sessions.index.reading.reader import Coverage
+from hermes_tui.sessions.index.source_state import Level, key_of
 from hermes_tui.sessions.query.filters import SessionFilter
-from hermes_tui.sessions.search.shelves import Place, Shelf
+from hermes_tui.sessions.search.sources import Place, Shelf
 from hermes_tui.sessions.search.titles import Titles
-from hermes_tui.sessions.snapshot import newest_first
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
 

@@ -9,7 +9,7 @@ from hermes_tui.sessions.query.tree import Unit
 from hermes_tui.sessions.scan import fields_of
 from hermes_tui.sessions.words import Span
 from session_adapters.model import Message, SessionSummary
-from session_adapters.searchable import texts_of
+from session_adapters.reading.searchable import texts_of
 
 __all__ = ["Within", "place_of"]
 

@@ -1,0 +1,1 @@
+"""The chats of Cursor's command line."""

@@ -1,0 +1,240 @@
+"""The CLI's conversations: a `store.db` each, whose blobs are named by their content (FACTS.md «Four separate stores»
+1). Superseded messages and inner nodes lie among them, so only what the latest root names is read, in its order."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import apsw
+
+from session_adapters.cursor.chat_store.messages import messages_of_blob
+from session_adapters.cursor.chat_store.wire import Root, read_root
+from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE, Facts, Reader, Shelf, Unit, unique_ids
+from session_adapters.cursor.pieces import real_model
+from session_adapters.cursor.places import log_directories, uri_path
+from session_adapters.cursor.records import CHAT_FACTS, META, ChatFacts, Meta, number, word
+from session_adapters.cursor.summary import CursorFold
+from session_adapters.model import Message
+from session_adapters.reading.files import read_small
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite_rows import as_text
+
+__all__ = ["ChatReader", "ChatShelf", "count_chat"]
+
+T = TypeVar("T")
+FULL_MESSAGES = 60
+"""A conversation of so many messages is read in full for a list; of a longer one the ends."""
+FIRST, LAST = 6, 12
+ROW_LIMIT = 64 << 10
+"""Bytes of a message that are read for a list."""
+_PAGE = 200
+_PLACEHOLDER = "New Agent"
+_HEX = re.compile(rb"\s*(?:[0-9A-Fa-f]{2})+\s*")
+
+
+class ChatReader(Reader):
+    """One chat."""
+
+    def __init__(self, connection: apsw.Connection, path: str, session_id: str) -> None:
+        folder = path.rpartition("/")[0]
+        self._connection = connection
+        self.limit = CONTENT_LIMIT
+        """Bytes of a message that are read; lower for a quick look."""
+        self.skipped = 0
+        """Messages that were too large for a quick look."""
+        lost: list[tuple[str, str]] = []
+        try:
+            known = self._known(lost)
+            self.root_id = word(known.latest_root_blob_id).lower()
+            self.root = self._root(lost)
+        except apsw.SQLError:
+            known = None
+        # Only where no blob was asked for it is left open whether there are any.
+        if known is None or not (self.root_id or {"id", "data", "value"} <= _columns(connection)):
+            raise DatabaseUnreadable("it has no tables of blobs and of facts: it is not a chat of Cursor's")
+        beside = _beside(f"{folder}/meta.json", lost)
+        super().__init__(_facts(session_id, folder, known, beside, self.root))
+        for place, reason in lost:
+            self.note(place, reason)
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was ever said in it: Cursor makes one for every start."""
+        return not self.root_id and not self.facts.title
+
+    def _known(self, lost: list[tuple[str, str]]) -> ChatFacts:
+        try:
+            row = self._connection.execute("SELECT CAST(value AS BLOB) FROM meta WHERE key = '0'").fetchone()
+        except DAMAGE as error:
+            lost.append(("meta 0", f"a part of it is damaged ({error})"))
+            return ChatFacts()
+        data = row[0] if row else None
+        if not isinstance(data, bytes):
+            lost.append(("meta 0", "it is not there, and with it the way to the messages"))
+            return ChatFacts()
+        try:
+            text = bytes.fromhex(data.decode()) if _HEX.fullmatch(data) else data
+            return CHAT_FACTS.one(text)
+        except ValueError:
+            lost.append(("meta 0", "it is neither JSON nor that in hexadecimal"))
+            return ChatFacts()
+
+    def _root(self, lost: list[tuple[str, str]]) -> Root:
+        none = Root([], None, None, None, whole=True)
+        if not self.root_id:
+            return none
+        found = self._blobs([self.root_id], CONTENT_LIMIT, lost).get(self.root_id)
+        if found is None:
+            if not lost:
+                lost.append((f"blob {self.root_id}", "the root of the conversation is not in the database"))
+            return none
+        root = read_root(found)
+        if not root.whole:
+            lost.append((f"blob {self.root_id}", "a part of the conversation's root is damaged"))
+        return root
+
+    def units(self) -> list[Unit]:
+        """See `Reader.units`. A blob never changes: its name says what is in it."""
+        return [Unit(id_, name) for id_, name in zip(unique_ids(self.root.ids), self.root.ids, strict=True)]
+
+    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
+        """See `Reader.contents`."""
+        found: dict[str, list[Message]] = {}
+        for at in range(0, len(units), _PAGE):
+            page = units[at : at + _PAGE]
+            lost: list[tuple[str, str]] = []
+            blobs = self._blobs([unit.place for unit in page], self.limit, lost)
+            for place, reason in lost:
+                self.note(place, reason)
+            for unit in page:
+                data = blobs.get(unit.place)
+                if data is None:
+                    continue
+                try:
+                    found[unit.id] = messages_of_blob(unit.id, data, self.root.zone)
+                except ValueError:
+                    self.note(f"blob {unit.place}", "the message is damaged")
+        return found
+
+    def _blobs(self, names: Sequence[str], limit: int, lost: list[tuple[str, str]]) -> dict[str, bytes]:
+        """By name. What is missing, damaged or over `limit` is left out, and said in `lost`."""
+        try:
+            rows = self._rows(names, limit)
+        except DAMAGE:
+            rows = []
+            for name in names:
+                try:
+                    rows += self._rows([name], limit)
+                except DAMAGE as error:
+                    lost.append((f"blob {name}", f"it is damaged ({error})"))
+                    rows.append((name, None, None))
+        found: dict[str, bytes] = {}
+        seen: set[str] = set()
+        for key, data, size in rows:
+            name = as_text(key) or ""
+            seen.add(name)
+            if isinstance(data, bytes):
+                found[name] = data
+            elif isinstance(size, int) and limit < size <= CONTENT_LIMIT:
+                self.skipped += 1
+            elif size is not None:
+                lost.append((f"blob {name}", f"it is too large to be read ({size} bytes)"))
+        lost += [(f"blob {name}", "it is not in the database") for name in dict.fromkeys(names) if name not in seen]
+        return found
+
+    def _rows(self, names: Sequence[str], limit: int) -> list[tuple[apsw.SQLiteValue, ...]]:
+        # Not by `json_each`: to set that up takes as long as the rest, for each of ten thousand chats.
+        query = (
+            f"SELECT CAST(id AS BLOB), CASE WHEN octet_length(data) <= {limit} THEN CAST(data AS BLOB) END,"  # noqa: S608
+            f" octet_length(data) FROM blobs WHERE id IN ({','.join('?' * len(names))})"
+        )
+        return self._connection.execute(query, names).fetchall()
+
+
+def _columns(connection: apsw.Connection) -> set[str]:
+    """Names of the columns of both tables, by one question: there may be ten thousand chats."""
+    query = (
+        "SELECT CAST(name AS BLOB) FROM pragma_table_info('blobs') WHERE name IN ('id', 'data')"
+        " UNION SELECT CAST(name AS BLOB) FROM pragma_table_info('meta') WHERE name = 'value'"
+    )
+    try:
+        return {as_text(name) or "" for (name,) in connection.execute(query)}
+    except apsw.SQLError:
+        return set()  # a view of something missing
+
+
+def _beside(path: str, lost: list[tuple[str, str]]) -> Meta:
+    """`meta.json`, which chats from before 2026.08 do not have."""
+    try:
+        return META.one(read_small(path, 1 << 20))
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        lost.append(("meta.json", f"it cannot be read: {error.strerror or error}"))
+    except ValueError:
+        lost.append(("meta.json", "it is not valid JSON"))
+    return Meta()
+
+
+def _facts(session_id: str, folder: str, known: ChatFacts, beside: Meta, root: Root) -> Facts:
+    name = word(known.name)
+    raw = {"mode": word(known.mode), "workspaceHash": _hash(folder)}
+    return Facts(
+        id=session_id,
+        kind="chat",
+        title=word(beside.title).strip() or ("" if name == _PLACEHOLDER else name),
+        cwd=word(beside.cwd) or uri_path(root.workspace) or _guessed(folder),
+        created=number(beside.created_at_ms) or number(known.created_at),
+        updated=number(beside.updated_at_ms),
+        model=real_model(known.last_used_model),
+        source=root.source,
+        raw={key: value for key, value in raw.items() if value},
+    )
+
+
+def _hash(folder: str) -> str:
+    """The name of the folder that a chat's own lies in."""
+    return folder.rsplit("/", 2)[-2]
+
+
+def _guessed(folder: str) -> str | None:
+    """The directory that a chat without any word of it was held in: the folder is named by the MD5 of its path,
+    which the logs of the projects can be tried against."""
+    for directory in log_directories(Path(folder).parents[2]):
+        if hashlib.md5(directory.encode(), usedforsecurity=False).hexdigest() == _hash(folder):
+            return directory
+    return None
+
+
+class ChatShelf(Shelf):
+    """A `store.db`."""
+
+    def visit(self, session_id: str, work: Callable[[ChatReader], T]) -> T:
+        """See `Shelf.visit`."""
+        return read_database(self.path, lambda connection: work(ChatReader(connection, self.path, session_id)))
+
+
+def count_chat(reader: ChatReader, *, exact: bool) -> CursorFold:
+    """The counts of a chat; without `exact` of a long one from its ends."""
+    fold = CursorFold()
+    units = reader.units()
+    parts: list[Sequence[Unit]] = [units]
+    if not exact:
+        reader.limit = ROW_LIMIT
+        if len(units) > FULL_MESSAGES:
+            parts = [units[:FIRST], units[-LAST:]]
+            fold.partial = True
+    for part in parts:
+        for at in range(0, len(part), _PAGE):
+            for block in reader.read(part[at : at + _PAGE]):
+                fold.add(block)
+    if fold.partial:
+        fold.messages += len(units) - FIRST - LAST
+    fold.messages += reader.skipped
+    fold.partial = fold.partial or bool(reader.skipped)
+    fold.warnings = len(reader.lost)
+    return fold

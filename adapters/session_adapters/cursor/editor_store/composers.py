@@ -1,0 +1,172 @@
+"""Conversations of the editor: a composer and its bubbles, in older versions all in one value (FACTS.md «Four
+separate stores» 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+from zlib import crc32
+
+from session_adapters.cursor.editor_store.bubbles import bubble_of, messages_of_bubble, workspace_of
+from session_adapters.cursor.editor_store.state import State
+from session_adapters.cursor.facts import Facts, Reader, Unit, unique_ids
+from session_adapters.cursor.pieces import real_model
+from session_adapters.cursor.places import uri_path
+from session_adapters.cursor.records import Bubble, Composer, dig, items, number, word
+from session_adapters.cursor.summary import CursorFold
+from session_adapters.model import Message
+
+__all__ = ["ComposerReader", "composer_directory", "count_composer"]
+
+_BUBBLES = "bubbleId:"
+_NEWEST = 40
+"""Bubbles that are looked into whenever the database has changed; of those before them a change is seen by size."""
+_PAGE = 200
+_LAST = 3
+
+
+class ComposerReader(Reader):
+    """One conversation."""
+
+    def __init__(self, state: State, session_id: str, composer: Composer, directory: str | None = None) -> None:
+        super().__init__(_facts(session_id, composer, directory))
+        self._state = state
+        self._helpers = frozenset(filter(None, map(word, items(composer.sub_composer_ids))))
+        self._inline = _inline(composer)
+        self._headers = _headers(composer)
+        self.directory: str | None = None
+        """The directory that a bubble which was read names."""
+        self.missing = 0
+        """Messages that the conversation names and that are not in the database: real ones have such."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was ever said in it: a draft."""
+        return not self._headers
+
+    def listed(self) -> list[Unit]:
+        """The units, without stamps."""
+        names = unique_ids(id_ for id_, _ in self._headers)
+        return [
+            Unit(name, f"{_BUBBLES}{self.facts.id}:{id_}", (), str(role))
+            for name, (id_, role) in zip(names, self._headers, strict=True)
+        ]
+
+    def units(self) -> list[Unit]:
+        """See `Reader.units`."""
+        found = self.listed()
+        sizes = self._state.sizes([unit.place for unit in found])
+        newest = self._state.disk([unit.place for unit in found[-_NEWEST:]], lambda place, reason: None)
+        sums = {key: crc32(row.data) for key, row in newest.items() if row.data}
+        return [
+            unit._replace(stamp=(sizes.get(unit.place), sums.get(unit.place), self._inline_stamp(unit)))
+            for unit in found
+        ]
+
+    def _inline_stamp(self, unit: Unit) -> int:
+        return len(str(self._inline.get(_own_id(unit), "")))
+
+    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
+        """See `Reader.contents`."""
+        found: dict[str, list[Message]] = {}
+        for at in range(0, len(units), _PAGE):
+            page = units[at : at + _PAGE]
+            rows = self._state.disk([unit.place for unit in page], self.note)
+            for unit in page:
+                row = rows.get(unit.place)
+                value: Any = row.data if row and row.data else self._inline.get(_own_id(unit))
+                if value is None and row is not None and row.size > 0:
+                    self.note(unit.place, f"it is too large to be read ({row.size} bytes)")
+                if value is None:
+                    self.missing += row is None or row.size == 0
+                    continue
+                try:
+                    bubble = bubble_of(value)
+                except ValueError:
+                    self.note(unit.place, "it is not valid JSON")
+                    continue
+                self._look(bubble)
+                found[unit.id] = messages_of_bubble(unit.id, bubble, unit.role, helpers=self._helpers)
+        return found
+
+    def _look(self, bubble: Bubble) -> None:
+        if self.directory is None and (named := workspace_of(bubble)):
+            self.directory = uri_path(named) or (named if "://" not in named else None)
+
+
+def _own_id(unit: Unit) -> str:
+    return str(unit.place).rpartition(":")[2]
+
+
+def _headers(composer: Composer) -> list[tuple[str, Any]]:
+    """(bubble, type) in conversation order."""
+    named = items(composer.full_conversation_headers_only) or items(composer.conversation)
+    found: list[tuple[str, Any]] = []
+    for place, one in enumerate(named):
+        if isinstance(one, dict):
+            found.append((word(one.get("bubbleId")) or f"@{place}", one.get("type")))
+    return found
+
+
+def _inline(composer: Composer) -> dict[str, Any]:
+    """Bubbles that stand in the conversation itself."""
+    found: dict[str, Any] = {}
+    if isinstance(composer.conversation_map, dict):
+        found |= {word(key): one for key, one in composer.conversation_map.items() if isinstance(one, dict)}
+    for place, one in enumerate(items(composer.conversation)):
+        if isinstance(one, dict):
+            found[word(one.get("bubbleId")) or f"@{place}"] = one
+    return found
+
+
+def _facts(session_id: str, composer: Composer, directory: str | None) -> Facts:
+    status = word(composer.status)
+    raw = {
+        "status": status,
+        "mode": word(composer.unified_mode),
+        "subagentType": word(dig(composer.subagent_info, "subagentType")),
+        "subComposerIds": [id_ for one in items(composer.sub_composer_ids) if (id_ := word(one))],
+    }
+    return Facts(
+        id=session_id,
+        kind="composer",
+        title=word(composer.name).strip(),
+        cwd=composer_directory(composer.workspace_identifier) or directory,
+        parent_id=word(dig(composer.subagent_info, "parentComposerId")) or None,
+        created=number(composer.created_at),
+        updated=number(composer.last_updated_at),
+        model=real_model(dig(composer.model_config, "modelName")),
+        archived=composer.is_archived is True,
+        failed=status == "error",  # «aborted» is what stands there while a turn runs too
+        source="ide",
+        raw={key: value for key, value in raw.items() if value},
+    )
+
+
+def composer_directory(identifier: Any) -> str | None:
+    """The directory in a `workspaceIdentifier`; a workspace of several has none."""
+    uri = dig(identifier, "uri")
+    return word(dig(uri, "fsPath")) or word(dig(uri, "path")) or uri_path(word(dig(uri, "external"))) or None
+
+
+def count_composer(reader: ComposerReader, *, exact: bool) -> CursorFold:
+    """The counts of a conversation; without `exact` from its first prompt and its last bubbles."""
+    fold = CursorFold()
+    units = reader.listed()
+    fold.partial = not exact
+    if exact:
+        for at in range(0, len(units), _PAGE):
+            for block in reader.read(units[at : at + _PAGE]):
+                fold.add(block)
+    else:
+        first = next((unit for unit in units[:-_LAST] if unit.role in ("1", "user")), None)
+        few = [*([first] if first else []), *units[-_LAST:]]
+        for block in reader.read(few):
+            fold.add(block)
+        fold.messages = len(units)
+        fold.turns = sum(
+            one.role in ("1", "user") and following.role in ("2", "ai") for one, following in pairwise(units)
+        )
+    fold.warnings = len(reader.lost)
+    return fold

@@ -1,0 +1,221 @@
+"""The editor's databases as a whole: which conversations are in one, and where their workspaces are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+import msgspec
+from msgspec.structs import replace
+
+from session_adapters.cursor.editor_store.composers import ComposerReader, composer_directory, count_composer
+from session_adapters.cursor.editor_store.state import COMPOSERS, Note, Row, State
+from session_adapters.cursor.editor_store.tabs import count_tab, tabs_of
+from session_adapters.cursor.facts import Reader, Shelf
+from session_adapters.cursor.places import uri_path, workspace_databases
+from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
+from session_adapters.model import SessionSummary
+from session_adapters.reading.files import read_small
+from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite_limits import Stint
+from session_adapters.reading.units import Lost, SessionGone
+
+__all__ = ["EditorShelf", "editor_summaries", "has_session"]
+
+T = TypeVar("T")
+FULL_SIZE = 4 << 20
+"""Bytes. A smaller database is read in full at once."""
+FULL_SECONDS = 60.0
+"""After so long the rest of a database stays at a quick look."""
+_TIMEOUT = 600.0
+_HEADERS = "composer.composerHeaders"
+_OF_WORKSPACE = "composer.composerData"
+
+
+# Conversations -----------------------------------------------------------------------------------------------
+
+
+def _composer(session_id: str, row: Row, note: Note) -> Composer | None:
+    """The conversation in a row; None for the remains of one that was deleted, or a damaged one."""
+    place = f"{COMPOSERS}{session_id}"
+    if not row.data:
+        if row.size > 0:
+            note(place, f"it is too large to be read ({row.size} bytes)")
+        return None
+    try:
+        return COMPOSER.one(row.data)
+    except ValueError:
+        note(place, "it is not valid JSON")
+        return None
+
+
+def editor_summaries(
+    path: str, user: str, size: int, note: Callable[[Lost], None], *, exact: bool
+) -> list[SessionSummary]:
+    """Every conversation in the database. `user` is the editor's directory. Raises `DatabaseUnreadable`."""
+
+    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], list[Lost]]:
+        lost: list[Lost] = []
+
+        def keep(place: str, reason: str) -> None:
+            lost.append(Lost(place, reason))
+
+        state = State(connection)
+        deadline = time.monotonic() + FULL_SECONDS
+        full = exact or size <= FULL_SIZE
+        found: list[SessionSummary] = []
+        headers = _headers(state, keep)
+        stint = Stint()
+        for number, (session_id, row) in enumerate(state.composers(keep)):
+            if stint.over and not exact:
+                keep("table cursorDiskKV", f"it is too large for a list: {number} conversations are read, no more")
+                break
+            composer = _composer(session_id, row, keep)
+            reader = ComposerReader(state, session_id, composer, headers.get(session_id)) if composer else None
+            if reader is None or reader.is_empty:
+                continue
+            fold = count_composer(reader, exact=full and time.monotonic() < deadline)
+            facts = reader.facts
+            if facts.cwd is None:
+                facts = facts._replace(cwd=reader.directory)
+            if reader.missing and not fold.partial:
+                facts = facts._replace(raw={**facts.raw, "missingMessages": reader.missing})
+            lost += reader.lost
+            found.append(fold.summary(facts, path))
+        for tab in tabs_of(state, folder_of(path), keep):
+            counts = count_tab(tab)
+            lost += tab.lost
+            found.append(counts.summary(tab.facts, path))
+        return found, lost
+
+    found, lost = read_database(path, read, timeout=_TIMEOUT)
+    for one in lost:
+        note(one)
+    return _placed(_with_parents(found), user)
+
+
+def _with_parents(found: list[SessionSummary]) -> list[SessionSummary]:
+    """Helpers that only their parent names."""
+    parents = {helper: one.session_id for one in found for helper in one.raw.get("subComposerIds", ())}
+    return [
+        replace(one, kind="subagent", parent_id=parents[one.session_id])
+        if one.kind == "session" and parents.get(one.session_id, one.session_id) != one.session_id
+        else one
+        for one in found
+    ]
+
+
+def _placed(found: list[SessionSummary], user: str) -> list[SessionSummary]:
+    """With the directory of those that do not say it and that the database of a workspace names."""
+    if all(one.cwd for one in found):
+        return found
+    known = _workspaces(Path(user))
+    return [one if one.cwd else replace(one, cwd=known.get(one.session_id)) for one in found]
+
+
+# Workspaces --------------------------------------------------------------------------------------------------
+
+
+def _headers(state: State, note: Note) -> dict[str, str]:
+    """Directories by conversation, out of the list that newer editors keep of all of them."""
+    return {
+        id_: directory
+        for id_, one in _listed(state.item(_HEADERS, note))
+        if (directory := composer_directory(dig(one, "workspaceIdentifier")))
+    }
+
+
+def _listed(data: bytes | None) -> Iterator[tuple[str, Any]]:
+    for one in items(dig(decoded(data.decode("utf-8", "replace")) if data else None, "allComposers")):
+        if id_ := word(dig(one, "composerId")):
+            yield id_, one
+
+
+def _workspaces(user: Path) -> dict[str, str]:
+    """Directories by conversation, out of the databases of all workspaces."""
+
+    def read(connection: apsw.Connection) -> bytes | None:
+        return State(connection).item(_OF_WORKSPACE, lambda place, reason: None)
+
+    found: dict[str, str] = {}
+    for path in workspace_databases(user, lambda path, error: None):
+        directory = folder_of(str(path))
+        if directory is None:
+            continue
+        try:
+            data = read_database(path, read)
+        except (DatabaseUnreadable, OSError):
+            continue  # a source of its own, which says so
+        for id_, _ in _listed(data):
+            found.setdefault(id_, directory)
+    return found
+
+
+def folder_of(path: str) -> str | None:
+    """The directory of the workspace whose database this is; None for one of several directories, and for the
+    database of all."""
+    try:
+        data = read_small(Path(path).with_name("workspace.json"), 1 << 20)
+        return uri_path(word(dig(msgspec.json.decode(data), "folder")))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+# One conversation --------------------------------------------------------------------------------------------
+
+
+def _reader(connection: apsw.Connection, path: str, session_id: str) -> Reader:
+    """Raises `SessionGone`, and `ValueError` for a damaged conversation."""
+    state = State(connection)
+    lost: list[Lost] = []
+
+    def keep(place: str, reason: str) -> None:
+        lost.append(Lost(place, reason))
+
+    row = state.disk([COMPOSERS + session_id], keep).get(COMPOSERS + session_id)
+    if row is not None and (row.size > 0 or lost):
+        composer = _composer(session_id, row, keep)
+        if composer is None:
+            raise ValueError(lost[0].reason)
+        return ComposerReader(state, session_id, composer, _headers(state, keep).get(session_id))
+    for tab in tabs_of(state, folder_of(path), keep):
+        if tab.facts.id == session_id:
+            return tab
+    raise SessionGone(session_id)
+
+
+def has_session(path: str, session_id: str) -> bool:
+    """Whether the conversation is in the database, be it damaged."""
+
+    def read(connection: apsw.Connection) -> bool:
+        try:
+            _reader(connection, path, session_id)
+        except SessionGone:
+            return False
+        except ValueError:
+            return True
+        return True
+
+    try:
+        return read_database(path, read)
+    except (DatabaseUnreadable, OSError):
+        return False  # `summaries` reports it
+
+
+class EditorShelf(Shelf):
+    """A `state.vscdb`."""
+
+    def __init__(self, path: str, user: str) -> None:
+        super().__init__(path)
+        self._user = user
+
+    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
+        """See `Shelf.visit`."""
+        return read_database(self.path, lambda connection: work(_reader(connection, self.path, session_id)))
+
+    def directory(self, session_id: str) -> str | None:
+        """The directory of a conversation that does not say it itself."""
+        return _workspaces(Path(self._user)).get(session_id)

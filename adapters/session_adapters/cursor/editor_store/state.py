@@ -1,0 +1,110 @@
+"""What is asked of the editor's databases, `state.vscdb`: keys and values, of which only wanted ones are ever asked
+for. They reach tens of gigabytes and hold access tokens beside the conversations (FACTS.md «Four separate stores» 3).
+
+Not read: `agentKv:blob:*`, messages of which nothing says to which conversation and where in it they belong.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import apsw
+
+from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE
+from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_rows import as_text, columns
+
+__all__ = ["COMPOSERS", "Note", "Row", "State"]
+
+COMPOSERS = "composerData:"
+_PAGE = 50
+"""Conversations asked for at once."""
+_CHUNK = 200
+"""Bubbles asked for at once."""
+_VALUE = f"CASE WHEN octet_length(value) <= {CONTENT_LIMIT} THEN CAST(value AS BLOB) END"
+
+Note = Callable[[str, str], None]
+
+
+class Row(NamedTuple):
+    """A value: None where there is none or it is too large."""
+
+    data: bytes | None
+    size: int
+
+
+def _row(data: Any, size: Any) -> Row:
+    return Row(data if isinstance(data, bytes) else None, size if isinstance(size, int) else 0)
+
+
+class State:
+    """An open `state.vscdb`."""
+
+    def __init__(self, connection: apsw.Connection) -> None:
+        self._connection = connection
+        self._disk = {"key", "value"} <= columns(connection, "cursorDiskKV")
+        self._items = {"key", "value"} <= columns(connection, "ItemTable")
+        if not self._disk and not self._items:
+            raise DatabaseUnreadable("it has no table of keys and values: it is not the editor's")
+
+    def composers(self, note: Note) -> Iterator[tuple[str, Row]]:
+        """(id, row) of every conversation, a page at a time."""
+        query = (
+            f"SELECT CAST(key AS BLOB), {_VALUE}, octet_length(value) FROM cursorDiskKV"  # noqa: S608
+            " WHERE key > ?1 AND key < 'composerData;' ORDER BY key LIMIT ?2"
+        )
+        after = COMPOSERS
+        while self._disk:
+            try:
+                rows = self._connection.execute(query, (after, _PAGE)).fetchall()
+            except DAMAGE as error:
+                note("table cursorDiskKV", f"a part of it is damaged, conversations are missing ({error})")
+                return
+            for key, data, size in rows:
+                yield (as_text(key) or "").removeprefix(COMPOSERS), _row(data, size)
+            if len(rows) < _PAGE:
+                return
+            after = as_text(rows[-1][0]) or ""
+
+    def disk(self, keys: Sequence[str], note: Note) -> dict[str, Row]:
+        """The values of these keys."""
+        rows = self._each(keys, _VALUE, note)
+        return {key: _row(data, size) for key, data, size in rows}
+
+    def sizes(self, keys: Sequence[str]) -> dict[str, int]:
+        """How long the values of these keys are; none is read for it."""
+        return {key: size for key, _, size in self._each(keys, "NULL", lambda place, reason: None)}
+
+    def _each(self, keys: Sequence[str], value: str, note: Note) -> Iterator[tuple[str, Any, Any]]:
+        query = (
+            f"SELECT CAST(key AS BLOB), {value}, octet_length(value) FROM cursorDiskKV"  # noqa: S608
+            " WHERE key IN (SELECT value FROM json_each(?1))"
+        )
+        for at in range(0, len(keys) if self._disk else 0, _CHUNK):
+            chunk = keys[at : at + _CHUNK]
+            try:
+                rows: list[Any] = self._connection.execute(query, (json.dumps(chunk),)).fetchall()
+            except DAMAGE:
+                rows = []
+                for key in chunk:
+                    try:
+                        rows += self._connection.execute(query, (json.dumps([key]),)).fetchall()
+                    except DAMAGE as error:
+                        note(key, f"it is damaged ({error})")
+                        rows.append((key.encode("utf-8", "replace"), None, None))
+            for key, data, size in rows:
+                yield as_text(key) or "", data, size
+
+    def item(self, key: str, note: Note) -> bytes | None:
+        """A value of the table of settings, by its exact name: tokens are beside it."""
+        if not self._items:
+            return None
+        query = f"SELECT {_VALUE} FROM ItemTable WHERE key = ?1"  # noqa: S608
+        try:
+            row = self._connection.execute(query, (key,)).fetchone()
+        except DAMAGE as error:
+            note(key, f"it is damaged ({error})")
+            return None
+        return row[0] if row and isinstance(row[0], bytes) else None

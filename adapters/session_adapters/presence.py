@@ -1,0 +1,76 @@
+"""Whether an agent may have left sessions on a machine, told without importing its adapter: nearly no machine has all
+agents, and an adapter takes longer to import than it takes to see that its places are not there."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from session_adapters.base import Environment
+from session_adapters.reading.folders import is_reachable
+
+__all__ = ["PLACES", "Places", "may_have_sessions"]
+
+
+class Places(NamedTuple):
+    """Where an agent's sessions may be. There may be more than there are, never fewer."""
+
+    variables: tuple[str, ...] = ()
+    """Those that move them: nothing is known where one is set."""
+    home: tuple[str, ...] = ()
+    """Beginnings of names in the home directory."""
+    config: tuple[str, ...] = ()
+    """Names in `$XDG_CONFIG_HOME`."""
+    data: tuple[str, ...] = ()
+    """Names in `$XDG_DATA_HOME`."""
+    state: tuple[str, ...] = ()
+    """Names in `$XDG_STATE_HOME`."""
+    library: tuple[str, ...] = ()
+    """Names in macOS' `Library/Application Support`."""
+
+
+PLACES: Mapping[str, Places] = {
+    "copilot": Places(("COPILOT_HOME",), (".copilot",), config=("github-copilot",), state=(".copilot",)),
+    "cursor": Places(
+        ("CURSOR_DATA_DIR", "CURSOR_CONFIG_DIR", "APPDATA"),
+        (".cursor",),
+        config=("cursor", "Cursor"),
+        library=("Cursor",),
+    ),
+    "gemini": Places(("GEMINI_CLI_HOME",), (".gemini",)),
+    "omp": Places(("PI_CONFIG_DIR", "PI_CODING_AGENT_DIR"), (".omp",), data=("omp",)),
+    "openclaw": Places(
+        ("OPENCLAW_HOME", "OPENCLAW_STATE_DIR", "OPENCLAW_PROFILE", "OPENCLAW_CONFIG_PATH"),
+        (".openclaw", ".clawdbot", ".moldbot", ".moltbot"),
+    ),
+    "opencode": Places(("OPENCODE_DB",), data=("opencode",)),
+    "pi": Places(("PI_CODING_AGENT_DIR", "PI_CODING_AGENT_SESSION_DIR"), (".pi",)),
+}
+"""Of those agents of which it can be told in a few looks."""
+
+
+def may_have_sessions(agent: str, environment: Environment) -> bool:
+    """False where it is certain that `agent` has none. Also true where nobody can tell: its adapter says why."""
+    places = PLACES.get(agent)
+    if places is None or any(environment.variables.get(name, "").strip() for name in places.variables):
+        return True
+    try:
+        names = os.listdir(environment.home)  # noqa: PTH208 - names alone
+    except (FileNotFoundError, NotADirectoryError):
+        names = []
+    except OSError:
+        return True
+    if any(name.startswith(places.home) for name in names):
+        return True
+    folders = (
+        (environment.path("XDG_CONFIG_HOME", ".config"), places.config),
+        (environment.path("XDG_DATA_HOME", ".local", "share"), places.data),
+        (environment.path("XDG_STATE_HOME", ".local", "state"), places.state),
+        (environment.home / "Library" / "Application Support", places.library),
+    )
+    unknown: list[OSError] = []
+    found = [
+        is_reachable(folder / name, lambda _, error: unknown.append(error)) for folder, of in folders for name in of
+    ]
+    return any(found) or bool(unknown)

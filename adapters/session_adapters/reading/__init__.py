@@ -1,0 +1,1 @@
+"""How files and databases of agents are read: what all adapters share."""

@@ -1,0 +1,400 @@
+"""Reading files without touching them: opened for reading only, in bounded memory, lines split on `\\n` alone.
+
+Nothing of a store is trusted: a path may have become a pipe, a line may be 100 GB long (of which a sparse file keeps
+nothing), hold NULs, half a record, two records glued together, or ten million values.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+import msgspec
+
+from session_adapters.reading.bounds import CROWDED, data_from, is_crowded
+from session_adapters.text import scrub_json
+
+__all__ = [
+    "LINE_LIMIT",
+    "METER",
+    "PATIENCE",
+    "Decoder",
+    "Line",
+    "Meter",
+    "QuickDecoder",
+    "RecordDecoder",
+    "file_stamp",
+    "has_text_keys",
+    "is_unfinished",
+    "is_whole",
+    "line_start",
+    "lines",
+    "names_in",
+    "open_file",
+    "read_at",
+    "read_small",
+    "scan_at",
+]
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+BLOCK = 1 << 20
+_AT_ONCE = 1 << 30
+LINE_LIMIT = 32 << 20
+"""Bytes. A longer line is passed over and reported; it is never held in memory as a whole. Requests to models, with
+all their images, are not larger."""
+_PASSED_OVER = 1 << 30
+"""Bytes of one line that are passed over. What stands behind so many is not looked at, and belongs to the line."""
+
+PATIENCE = 60.0
+"""Seconds after which a last line without newline waits for its writer no longer."""
+_EFFORT = 64 << 20
+"""Characters that are looked at, at most, to find records in one damaged line."""
+
+_JUNK = b"\x00 \t\r\n\xef\xbb\xbf"
+"""What may stand around a record: NUL runs after a power cut, blanks, a byte order mark."""
+
+
+class Meter:
+    """Counts what is read, so that tests can hold the program to its laziness."""
+
+    def __init__(self) -> None:
+        self.opened = 0
+        self.bytes = 0
+        self.scanned = 0
+        """Bytes that were searched for a few words and not looked into; not among `bytes`."""
+
+    def reset(self) -> None:
+        """Start again at zero."""
+        self.opened = self.bytes = self.scanned = 0
+
+
+METER = Meter()
+
+
+class Line(NamedTuple):
+    """One line of a file."""
+
+    offset: int
+    data: bytes
+    """Without the newline; empty when `too_long`."""
+    complete: bool = True
+    """It ends with a newline. Only the last one may not: a writer is in the middle of it. Half a record at the end of
+    a file that nobody has written to for `PATIENCE` counts as complete: it is damaged."""
+    too_long: int = 0
+    """Where it is over `LINE_LIMIT`: how many bytes it has; 1 where its ends were not looked for."""
+
+    @property
+    def excess(self) -> str:
+        """Why a line that is `too_long` is not read."""
+        return "the line is too long to be read" + (f" ({self.too_long:,} bytes)" if self.too_long > 1 else "")
+
+
+class _Anything(msgspec.Struct):
+    """An object; its fields are passed over."""
+
+
+_OBJECT = msgspec.json.Decoder(_Anything).decode
+
+
+def file_stamp(status: os.stat_result) -> tuple[int, ...]:
+    """Changes when the content may have changed: device, inode, size, mtime in ns."""
+    return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+
+
+def names_in(folder: str | Path, trouble: Callable[[Path, OSError], None]) -> list[str]:
+    """What lies in a directory, sorted; nothing where there is none. `trouble` is told of one that cannot be read."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names alone
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        trouble(Path(folder), error)
+        return []
+
+
+@contextmanager
+def open_file(path: str | Path) -> Iterator[int]:
+    """A descriptor of a regular file, for reading; its access time is left alone where the system allows it.
+
+    Raises `OSError` (also for a directory, a pipe or a device, which are never waited for).
+    """
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK
+    try:
+        fd = os.open(path, flags | getattr(os, "O_NOATIME", 0))
+    except PermissionError:  # O_NOATIME is for the owner only
+        fd = os.open(path, flags)
+    try:
+        status = os.fstat(fd)
+        if not stat.S_ISREG(status.st_mode) or status.st_dev == _proc():
+            raise OSError(f"not a regular file: {path}")
+        METER.opened += 1
+        yield fd
+    finally:
+        os.close(fd)
+
+
+@cache
+def _proc() -> int | None:
+    """The device of `/proc`, whose files look regular: some have no end, and memory in them."""
+    try:
+        return os.stat("/proc").st_dev if os.path.ismount("/proc") else None  # noqa: PTH116 - a system's own
+    except OSError:
+        return None
+
+
+def read_at(fd: int, offset: int, size: int) -> bytes:
+    """Up to `size` bytes at `offset`; fewer only at the end of the file."""
+    parts: list[bytes] = []
+    while size > 0 and (part := os.pread(fd, min(size, _AT_ONCE), offset)):  # one part, as a rule: no second copy
+        parts.append(part)
+        offset += len(part)
+        size -= len(part)
+    data = b"".join(parts)
+    METER.bytes += len(data)
+    return data
+
+
+def scan_at(fd: int, offset: int, size: int) -> bytes:
+    """Some of `size` bytes at `offset`, which are searched and not looked into."""
+    data = os.pread(fd, size, offset)
+    METER.scanned += len(data)
+    return data
+
+
+def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
+    """A whole small file. Raises `OSError`, also when it is larger than `limit` bytes."""
+    with open_file(path) as fd:
+        size = os.fstat(fd).st_size
+        if size > limit:
+            raise OSError(f"larger than expected ({size} bytes): {path}")
+        return read_at(fd, 0, size)
+
+
+def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
+    """The lines from `start`, which must be the beginning of one, up to the byte `stop` (the end of the file if
+    None). Blank lines are left out. A line over `LINE_LIMIT` comes as `too_long`, in bounded memory."""
+    offset = start
+    pending: list[bytes] = []
+    held = 0
+    skipping = False
+    position = start
+    while stop is None or position < stop:
+        stored = data_from(fd, position, stop)
+        if skipping or stored - position > LINE_LIMIT - held:
+            position, pending, skipping = stored, [], True
+        part = read_at(fd, position, BLOCK if stop is None else min(BLOCK, stop - position))
+        if not part:
+            break
+        pieces = part.split(b"\n")
+        rest = pieces.pop()
+        if pieces:  # a line ends in this block
+            if skipping:
+                end = position + len(pieces.pop(0))
+                yield Line(offset, b"", too_long=end - offset)
+                offset = end + 1
+            elif pending:
+                pieces[0] = b"".join((*pending, pieces[0]))
+            pending, held, skipping = [], 0, False
+        for data in pieces:
+            if data[:1] == b"{" or data.strip(_JUNK):
+                # Millions of them: without the call of a constructor.
+                yield tuple.__new__(Line, (offset, data, True, 0))
+            offset += len(data) + 1
+        position += len(part)
+        held += len(rest)
+        if held > LINE_LIMIT:
+            pending, skipping = [], True
+            if held > _PASSED_OVER:
+                position = os.fstat(fd).st_size if stop is None else stop
+                break
+        elif not skipping and rest:
+            pending.append(rest)
+    if skipping:
+        complete = held > _PASSED_OVER or _is_left(fd, position)
+        yield Line(offset, b"", complete=complete, too_long=position - offset)
+    elif (data := b"".join(pending)).strip(_JUNK):
+        yield Line(offset, data, complete=_is_left(fd, position) and not is_whole(data))
+
+
+def line_start(fd: int, at: int, floor: int = 0) -> int:
+    """Where the line begins that the byte before `at` is in; `floor`, where one begins, if none does behind it. Holes
+    are not read, and of one line no more than `lines` passes over: it is said to begin at `floor` then."""
+    span, passed = 4 << 10, 0
+    while at > floor and passed <= _PASSED_OVER:
+        low = max(floor, at - span)
+        if data_from(fd, low, at) >= at:
+            at, span = low, span * 2
+        elif span > BLOCK:
+            span = BLOCK
+        else:
+            found = read_at(fd, low, at - low).rfind(b"\n")
+            if found >= 0:
+                return low + found + 1
+            passed += at - low
+            at, span = low, min(span * 2, BLOCK)
+    return floor
+
+
+def _is_left(fd: int, end: int) -> bool:
+    """Whether the file ends there and nobody has written to it lately: nothing more comes of its last line."""
+    status = os.fstat(fd)
+    return status.st_size <= end and time.time() - status.st_mtime > PATIENCE
+
+
+def is_unfinished(path: str | Path) -> bool:
+    """Whether the last line of a file has no newline. Raises `OSError`."""
+    with open_file(path) as fd:
+        size = os.fstat(fd).st_size
+        return bool(size) and read_at(fd, size - 1, 1) != b"\n"
+
+
+def is_whole(data: bytes) -> bool:
+    """Whether `data` is one JSON object from beginning to end: a last line that only lacks its newline."""
+    try:
+        _OBJECT(data.strip(_JUNK))
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return False
+    return True
+
+
+class RecordDecoder(Protocol[T_co]):
+    """What makes records of lines."""
+
+    def all(self, data: bytes) -> tuple[Sequence[T_co], bool]:
+        """Every record that can be had from a line, and whether something in it was lost."""
+
+
+class Decoder(Generic[T]):
+    """Decodes lines into one record type: fast and typed first, then forgiving.
+
+    A line that the typed decoder refuses (lone surrogates, NaN, a byte order mark, a field of another type) is
+    tried again with the standard library; glued and half records are taken apart.
+    """
+
+    def __init__(self, record: type[T]) -> None:
+        self._type = record
+        self._decode = msgspec.json.Decoder(record).decode
+
+    def one(self, data: bytes) -> T:
+        """The record in `data`. Raises `ValueError` when there is none, or more than one, or too many values."""
+        if is_crowded(data):
+            raise ValueError(CROWDED)
+        try:
+            return self._decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            if b"{" not in data and b"[" not in data:
+                raise ValueError(str(error)) from error  # there may be millions of such lines
+            return self._convert(_load(data))
+
+    def all(self, data: bytes) -> tuple[list[T], bool]:
+        """Every record that can be had from a line, and whether something in it was lost."""
+        if is_crowded(data):
+            return [], True
+        try:
+            record = self._decode(data)
+            if has_text_keys(data):
+                return [record], False
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            if b"{" not in data:
+                return [], bool(data.strip(_JUNK))  # there may be millions of such lines
+        values, lost = _take_apart(data)
+        lost = lost or not has_text_keys(data)
+        records: list[T] = []
+        for value in values:
+            try:
+                records.append(self._convert(value))
+            except ValueError:
+                lost = True
+        return records, lost
+
+    def quick(self, record: type[T]) -> QuickDecoder[T]:
+        """One that makes `record`s, of a subclass that passes over fields, of whole lines; damaged ones are left to
+        this one."""
+        return QuickDecoder(record, self)
+
+    def _convert(self, value: object) -> T:
+        try:
+            return msgspec.convert(scrub_json(value), self._type, strict=False)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise ValueError(str(error)) from error
+
+
+class QuickDecoder(Generic[T]):
+    """See `Decoder.quick`."""
+
+    def __init__(self, record: type[T], full: Decoder[T]) -> None:
+        self._decode = msgspec.json.Decoder(record).decode
+        self._full = full
+
+    def all(self, data: bytes) -> tuple[Sequence[T], bool]:
+        """See `Decoder.all`."""
+        if is_crowded(data):
+            return (), True
+        try:
+            record = self._decode(data)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return self._full.all(data)
+        return ((record,), False) if has_text_keys(data) else self._full.all(data)
+
+
+def has_text_keys(data: bytes) -> bool:
+    """Whether no name of a field holds bytes that are no UTF-8: such a field is passed over, and what it held is
+    lost. In a value they are shown as replacement characters."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return not _BROKEN_KEY.search(data.decode("utf-8", "replace"))
+    return True
+
+
+_BROKEN_KEY = re.compile(r'[{,]\s*"[^"\\\ufffd]*+(?:\\.[^"\\\ufffd]*+)*+\ufffd[^"\\]*+(?:\\.[^"\\]*+)*+"\s*:')
+
+
+def _text(data: bytes) -> str:
+    return data.strip(_JUNK).decode("utf-8", "replace")
+
+
+def _load(data: bytes) -> object:
+    try:
+        return json.loads(_text(data), strict=False)  # raw control characters inside strings are no loss
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _take_apart(data: bytes) -> tuple[list[object], bool]:
+    """The JSON objects in a damaged line: whole ones glued together, or a whole one after half of another."""
+    text = _text(data)
+    decode = json.JSONDecoder(strict=False).raw_decode
+    values: list[object] = []
+    lost = False
+    at = 0
+    budget = _EFFORT
+    while 0 <= at < len(text):
+        try:
+            value, end = decode(text, at)
+        except (ValueError, RecursionError):
+            value, end = None, at
+        # After half a record an inner object decodes too. But then something is left behind it, or the half ends with
+        # it, just before the next record.
+        rest = text[end : end + 1] and text[end:].lstrip("\x00 \t\r")
+        inner = text[max(0, at - 2) : at].rstrip().endswith((":", ",", "["))
+        if isinstance(value, dict) and (not rest or (rest.startswith("{") and not inner)):
+            values.append(value)
+            at = len(text) - len(rest)
+        else:
+            lost = True
+            budget -= len(text) - at + at // 16  # an error counts the lines before it
+            at = text.find('{"', at + 1) if budget > 0 else -1
+    return values, lost

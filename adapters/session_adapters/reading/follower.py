@@ -1,0 +1,121 @@
+"""The texts of a conversation in one append-only file of JSON lines, in bounded memory, and of what is appended."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from session_adapters.reading.files import is_whole, lines, open_file, read_at
+from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
+from session_adapters.tool_names import Names, of_call
+from session_adapters.transcript import Builder
+
+__all__ = ["LinesReader"]
+
+_CHECK = 64
+"""Bytes before the known end that must be unchanged for the file to count as appended to."""
+_RUN = 200
+"""Messages after which those that are settled are handed over."""
+
+
+class LinesReader(TextReader):
+    """Feeds the lines to a builder and takes the finished messages out of it."""
+
+    def __init__(self, path: str | Path, session_id: str, builder: Builder, settled: Callable[[], int]) -> None:
+        """`settled` tells how many of the builder's messages, from the first, no later line can change."""
+        self.builder = builder
+        self._path = path
+        self.session_id = session_id
+        self._settled = settled
+        self._file: tuple[int, int] | None = None
+        self._end = 0
+        self._check = b""
+        self._unterminated = False
+        self._given: Counter[str] = Counter()
+        """Ids of the messages that are no longer in the builder."""
+        self._kept: list[str] = []
+        """Ids of the messages that were handed over and are still in the builder."""
+        self._fresh = 0
+        """Index of the first message in the builder that is new or different."""
+        self._asked: dict[str, Names] = {}
+        """What calls were about that are no longer in the builder, by their ids: those that messages there answer."""
+
+    def read(self) -> Iterator[tuple[int, Text]]:
+        """See `TextReader.read`."""
+        with open_file(self._path) as fd:
+            status = os.fstat(fd)
+            if self._file is None:
+                self._file = (status.st_dev, status.st_ino)
+            elif not self._continues(fd, status):
+                raise Rewritten(f"{self._path} is another file now")
+            self._unterminated = False
+            stop = status.st_size
+            for line in lines(fd, self._end, stop):
+                if not line.complete and (line.too_long or not is_whole(line.data)):
+                    stop = line.offset  # a writer is in the middle of it
+                    break
+                self._unterminated = line.offset + len(line.data) == stop
+                self.builder.give(line)
+                if len(self.builder.messages) >= _RUN:
+                    yield from self._take_settled()
+            self._end = stop
+            self._check = read_at(fd, max(0, stop - _CHECK), min(_CHECK, stop))
+        self._note_change()
+        yield from self._numbered(len(self.builder.messages))
+        self._fresh = len(self.builder.messages)
+        self._kept = [message.id for message in self.builder.messages]
+        # Handed over; what is settled need not be kept.
+        self._forget(self._settled())
+
+    def _continues(self, fd: int, status: os.stat_result) -> bool:
+        if (status.st_dev, status.st_ino) != self._file or status.st_size < self._end:
+            return False
+        if read_at(fd, self._end - len(self._check), len(self._check)) != self._check:
+            return False
+        # A last line that was taken without its newline must now get one.
+        return not (self._unterminated and status.st_size > self._end and read_at(fd, self._end, 1) != b"\n")
+
+    def _take_settled(self) -> Iterator[tuple[int, Text]]:
+        self._note_change()
+        settled = self._settled()
+        if settled:
+            yield from self._numbered(settled)
+            self._forget(settled)
+
+    def _note_change(self) -> None:
+        changed = self.builder.take_change()
+        if changed is None:
+            return
+        self._fresh = min(self._fresh, changed)
+        now = self.builder.messages[changed : len(self._kept)]
+        if self._kept[changed:] != [message.id for message in now]:
+            # Codex' summary of a conversation is a reply like any other until the record behind it says what it was.
+            raise Rewritten(f"{self._path} says now that a message was another one")
+
+    def _numbered(self, stop: int) -> Iterator[tuple[int, Text]]:
+        messages = self.builder.messages
+        before = Counter(message.id for message in messages[: self._fresh])
+        for text in texts_of(self.session_id, messages, self._fresh, stop, self._asked):
+            yield self._given[text.message_id] + before[text.message_id], text
+            before[text.message_id] += 1
+
+    def _forget(self, count: int) -> None:
+        if not count:
+            return
+        self._given.update(message.id for message in self.builder.messages[:count])
+        self._remember(count)
+        self.builder.drop(set(range(count)))
+        self.builder.take_change()
+        del self._kept[:count]
+        self._fresh = max(0, self._fresh - count)
+
+    def _remember(self, count: int) -> None:
+        messages = self.builder.messages
+        results = [one.tool_result for one in messages[count:] if one.tool_result is not None]
+        answered = {result.tool_call_id for result in results if result.linked}
+        self._asked = {key: names for key, names in self._asked.items() if key in answered}
+        if answered:
+            calls = [call for one in messages[:count] for call in one.tool_calls if call.tool_call_id in answered]
+            self._asked.update((call.tool_call_id, of_call(call)) for call in calls)

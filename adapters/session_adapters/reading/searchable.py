@@ -1,0 +1,135 @@
+"""What of a message can be searched: its prose, and the text of the tools it used.
+
+Prose is the `content` of what user and assistant say, whatever its kind. Tool text is everything else that was
+written: thinking, the names and inputs of calls, outputs, and what the program said (roles `tool` and `system`).
+An output stands with the message that brought it; where that is a `tool` message, its call shows the output too
+(`ToolResult.linked`) and does not repeat it here, so that each output is found once.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from session_adapters.model import Message
+from session_adapters.tool_names import NOTHING, Names, names_of
+
+__all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "flat", "texts_of"]
+
+
+class Text(NamedTuple):
+    """One message, for searching."""
+
+    session_id: str
+    """Native id."""
+    message_id: str
+    """`Message.id` of the same message."""
+    role: str
+    time: float | None
+    """Seconds since the epoch; None where the store has no time."""
+    prose: str
+    tool: str
+    visibility: str = "live"
+    """As `Message.visibility`."""
+    names: Names = NOTHING
+    """The tools that the message called or answers for, and the files that those calls name."""
+
+
+class SessionTexts(NamedTuple):
+    """What is new in one session of a source that holds many."""
+
+    session_id: str
+    """Native id."""
+    mark: str
+    """What tells later whether anything in it has changed since; never empty."""
+    whole: bool
+    """`texts` are all there are: messages that are not among them are gone. Else they are new or different."""
+    texts: Iterable[Text]
+    """In conversation order; read as they are taken."""
+
+
+class TextReader(ABC):
+    """Reads the texts of one source, and later those of what was written to it since. Keeps what it must know of the
+    part that was read; is used by one thread at a time."""
+
+    @abstractmethod
+    def read(self) -> Iterator[tuple[int, Text]]:
+        """The messages that are new, and those that are different, since the last time (all, the first time), in
+        conversation order. The number tells messages of the same id in one session apart: 0, 1, 2 … in the order of
+        the conversation. Raises `Rewritten` when what was read before is no longer so, and `OSError`."""
+
+
+class Rewritten(Exception):
+    """The source is not what was read with more behind it: it must be read anew."""
+
+
+def texts_of(
+    session_id: str,
+    messages: Sequence[Message],
+    first: int = 0,
+    stop: int | None = None,
+    before: Mapping[str, Names] | None = None,
+) -> Iterator[Text]:
+    """The texts of a conversation, in its order; every message gives one, also one without any text. Of the messages
+    from `first` up to `stop` alone, if only those are wanted. `before` has what calls in messages before all these
+    are about, by their ids."""
+    answered = {
+        message.tool_result.tool_call_id
+        for message in messages
+        if message.tool_result is not None and message.tool_result.linked
+    }
+    for message, names in zip(messages[first:stop], names_of(messages, first, stop, before), strict=True):
+        spoken = message.role in ("user", "assistant")
+        yield Text(
+            session_id=session_id,
+            message_id=message.id,
+            role=message.role,
+            time=message.timestamp.timestamp() if message.timestamp is not None else None,
+            prose=message.content if spoken else "",
+            tool="\n".join(part for part in _tool_parts(message, spoken, answered) if part),
+            visibility=message.visibility,
+            names=names,
+        )
+
+
+def _tool_parts(message: Message, spoken: bool, answered: Iterable[str]) -> Iterator[str]:
+    if message.thinking:
+        yield message.thinking
+    if not spoken:
+        yield message.content
+    for call in message.tool_calls:
+        yield call.tool_name
+        yield flat(call.input)
+        if call.tool_call_id not in answered:
+            yield flat(call.output)
+    result = message.tool_result
+    if result is not None:
+        if not result.linked:
+            yield result.tool_name
+        output = flat(result.output)
+        if output != message.content or spoken:
+            yield output
+
+
+def flat(value: Any) -> str:
+    """The words of a JSON value, a line each: keys, texts as they stand, numbers and `true`/`false` as JSON writes
+    them. A text is itself, None is nothing."""
+    if isinstance(value, str):
+        return value
+    parts: list[str] = []
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            parts.append(item)
+        elif isinstance(item, dict):
+            for key, inner in reversed(item.items()):
+                waiting += (inner, str(key))
+        elif isinstance(item, list | tuple):
+            waiting += reversed(item)
+        elif isinstance(item, bool):
+            parts.append("true" if item else "false")
+        elif item is not None:
+            parts.append(str(item))
+    return "\n".join(parts)

@@ -1,0 +1,150 @@
+"""Rows of somebody else's tables: columns found by name, values taken as they are.
+
+A schema is never inferred from its version number: which columns there are is asked, and what is missing reads as
+NULL. SQLite does not hold a column to its declared type, nor a text to valid UTF-8, so every value is converted
+on its own and one that makes no sense is None rather than the loss of its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from types import UnionType
+from typing import Any, Generic, TypeVar, get_args
+
+import apsw
+import msgspec
+
+from session_adapters.reading.sqlite_limits import DatabaseUnreadable, rationed
+
+__all__ = ["LISTED_LIMIT", "VALUE_LIMIT", "Note", "Record", "as_float", "as_int", "as_text", "columns", "select_list"]
+
+T = TypeVar("T", bound=msgspec.Struct)
+
+VALUE_LIMIT = 32 << 20
+"""Bytes of a text or blob that are read at most."""
+LISTED_LIMIT = 1 << 20
+"""The same in a row of a table of sessions."""
+Long = Callable[[str, str], None]
+"""Is told of a text that was left out: (column, how long it is)."""
+Note = Callable[[str, str], None]
+"""Is told of what could not be read: (place, reason)."""
+
+
+def columns(connection: apsw.Connection, table: str, *, views: bool = False) -> frozenset[str]:
+    """The names of a table's columns, but those that are computed; empty when there is no such table. Raises
+    `DatabaseUnreadable` for a view or a virtual table; with `views` it has no columns."""
+    for (kind,) in connection.execute("SELECT type FROM pragma_table_list(?) WHERE schema = 'main'", (table,)):
+        if kind != "table" and views:
+            return frozenset()
+        if kind != "table":
+            raise DatabaseUnreadable(f"«{table}» in it is a {kind} and no plain table")
+    # As bytes: in a damaged schema a name may be no text.
+    found = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?)", (table,))
+    return frozenset(name.decode("utf-8", "replace") for (name,) in found)
+
+
+def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "", limit: int = VALUE_LIMIT) -> str:
+    """Expressions for a SELECT, one for each wanted column: text as its bytes, a missing column as NULL. In place of
+    a text or blob over `limit` bytes its size stands, as a Python `str`, which nothing else is.
+
+    `wanted` are names from our own code, never from the database. `prefix` is the table's alias with its dot.
+    """
+    parts: list[str] = []
+    for name in wanted:
+        column = f'{prefix}"{name}"'
+        if name in have:
+            short = f"octet_length({column}) <= {limit}"
+            long = f"ELSE '(too long: ' || octet_length({column}) || ' bytes)' END"
+            parts.append(
+                f"CASE typeof({column}) WHEN 'text' THEN CASE WHEN {short} THEN CAST({column} AS BLOB) {long}"
+                f" WHEN 'blob' THEN CASE WHEN {short} THEN {column} {long} ELSE {column} END"
+            )
+        else:
+            parts.append("NULL")
+    return ", ".join(parts)
+
+
+def as_text(value: Any) -> str | None:
+    """Text; bytes that are no UTF-8 are replaced, numbers written out."""
+    if value is None or isinstance(value, str):
+        return value
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def as_float(value: Any) -> float | None:
+    """A finite number, also one that stands as text."""
+    if value is None:
+        return None
+    try:
+        number = float(value)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def as_int(value: Any) -> int | None:
+    """A whole number, also one that stands as text or with a fraction."""
+    if isinstance(value, int):
+        return value
+    number = as_float(value)
+    return None if number is None else int(number)
+
+
+_CONVERT: dict[Any, Callable[[Any], Any]] = {str: as_text, float: as_float, int: as_int}
+
+
+class Record(Generic[T]):
+    """Reads rows into a `msgspec.Struct` whose fields are the columns; each may be str, int or float, or None.
+
+    A field that does not allow None gets its default, or the type's empty value, in place of one.
+    """
+
+    def __init__(self, kind: type[T], *, limit: int = VALUE_LIMIT) -> None:
+        """Texts over `limit` bytes are left out."""
+        self._kind = kind
+        self._limit = limit
+        fields = msgspec.structs.fields(kind)
+        self.names = tuple(field.encode_name for field in fields)
+        self._fields = tuple((field.name, *_conversion(field)) for field in fields)
+
+    def select(self, have: Collection[str], *, prefix: str = "") -> str:
+        """The SELECT list that `read` expects, out of the columns that there are."""
+        return select_list(have, self.names, prefix=prefix, limit=self._limit)
+
+    def read(self, row: Sequence[Any], long: Long | None = None) -> T:
+        """One row as a record; `long` is told of each text that is left out."""
+        values: dict[str, Any] = {}
+        for (name, convert, empty), value in zip(self._fields, row, strict=True):
+            if value.__class__ is str:
+                if long is not None:
+                    long(name, value)
+                value = None
+            converted = None if value is None else convert(value)
+            values[name] = empty if converted is None else converted
+        return self._kind(**values)
+
+    def read_all(self, rows: Iterable[Sequence[Any]], long: Long | None = None) -> Iterator[T]:
+        """Each row as a record."""
+        return (self.read(row, long) for row in rows)
+
+    def listed(self, rows: Iterable[Sequence[Any]], table: str, note: Note) -> Iterator[T]:
+        """The records of a table of sessions, as many as a list may hold. What is left out is told to `note`."""
+        cut: list[tuple[str, str]] = []
+
+        def stopped(number: int) -> None:
+            note(f"table {table}", f"it is too large for a list: {number} of its rows are read, the rest is left out")
+
+        for row in rationed(rows, stopped):
+            record = self.read(row, lambda name, size: cut.append((name, size)))
+            for name, size in cut:
+                note(f"table {table}, row {getattr(record, self._fields[0][0])}", f"its {name} is left out {size}")
+            cut.clear()
+            yield record
+
+
+def _conversion(field: msgspec.structs.FieldInfo) -> tuple[Callable[[Any], Any], Any]:
+    kinds = get_args(field.type) if isinstance(field.type, UnionType) else (field.type,)
+    kind = next(kind for kind in kinds if kind is not type(None))
+    if type(None) in kinds:
+        return _CONVERT[kind], None
+    return _CONVERT[kind], kind() if field.default is msgspec.NODEFAULT else field.default

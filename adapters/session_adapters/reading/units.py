@@ -1,0 +1,189 @@
+"""A conversation kept as rows or files that can be listed without reading what is in them.
+
+Each is a unit: it becomes some messages, and tells by its stamp whether it changed. The newest units are read at
+once, earlier ones page by page; whenever the store has changed, those whose stamps differ are read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from session_adapters.base import SessionMissing, SessionUnreadable
+from session_adapters.model import Message, Problem
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.text import scrub
+from session_adapters.transcript import Change, Transcript, first_difference
+
+__all__ = ["PAGE_UNITS", "Lost", "SessionGone", "UnitReader", "UnitShelf", "UnitTranscript", "Unitary"]
+
+PAGE_UNITS = 100
+_UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
+
+
+class SessionGone(LookupError):
+    """The store does not have the session."""
+
+
+class Lost(NamedTuple):
+    """Something that could not be read."""
+
+    place: str
+    reason: str
+
+
+class Unitary(Protocol):
+    """A unit. Equal to an earlier one when its content is the same."""
+
+    @property
+    def id(self) -> str:
+        """Unique within the session."""
+
+
+U = TypeVar("U", bound=Unitary)
+T = TypeVar("T")
+
+
+class UnitReader(Protocol[U]):
+    """One session in an opened store; good for a moment."""
+
+    lost: list[Lost]
+
+    def units(self) -> list[U]:
+        """All of it, in conversation order, without reading any text."""
+
+    def read(self, units: Sequence[U]) -> list[list[Message]]:
+        """The messages of each of these units."""
+
+
+class UnitShelf(Protocol[U]):
+    """The place that holds the session."""
+
+    path: str
+
+    def stamp(self) -> tuple[Any, ...]:
+        """Changes when something may have changed; empty where only looking tells."""
+
+    def visit(self, session_id: str, work: Callable[[UnitReader[U]], T]) -> T:
+        """`work` with a reader for the session; it may be run again. Raises `SessionGone`, `OSError`,
+        `DatabaseUnreadable`, and `ValueError` where the session itself is damaged."""
+
+
+class UnitTranscript(Transcript, Generic[U]):
+    """The loaded units of a session and their messages."""
+
+    def __init__(self, agent: str, shelf: UnitShelf[U], session_id: str, *, page: int = PAGE_UNITS) -> None:
+        super().__init__(agent, scrub(session_id), shelf.path)
+        self._shelf = shelf
+        self._page = page
+        self._units: list[U] = []
+        """The loaded ones."""
+        self._blocks: list[list[Message]] = []
+        """The messages of each."""
+        self._lost: list[Lost] = []
+        try:
+            self._stamp = shelf.stamp()
+            shelf.visit(self.session_id, self._load)
+        except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
+            raise SessionMissing(f"{agent} session {self.session_id} is not in {self.path} any more") from error
+        except _UNREADABLE as error:
+            raise SessionUnreadable(
+                f"cannot read {agent} session {self.session_id} in {self.path}: {error}"
+            ) from error
+
+    def join(self, blocks: Iterable[list[Message]]) -> list[Message]:
+        """The messages of the loaded units as one conversation."""
+        return [message for block in blocks for message in block]
+
+    def _load(self, reader: UnitReader[U]) -> None:
+        units = reader.units()
+        start = self._cut(len(units))
+        blocks = reader.read(units[start:])
+        self._units, self._blocks = units[start:], blocks
+        self.complete = start == 0
+        self._lost = list(reader.lost)
+        self._publish()
+
+    def _cut(self, stop: int) -> int:
+        return max(0, stop - self._page)
+
+    def _publish(self, *more: str) -> None:
+        self.messages = self.join(self._blocks)
+        self.problems = [
+            Problem(
+                agent=self.agent, path=self.path, reason=lost.reason, place=lost.place, session_id=self.session_id
+            )
+            for lost in (*self._lost, *(Lost("", reason) for reason in more))
+        ]
+
+    def earlier(self) -> int:
+        """See `Transcript.earlier`."""
+        before = len(self.messages)
+        while not self.complete and len(self.messages) <= before:
+            try:
+                fits = self._shelf.visit(self.session_id, self._read_before)
+            except (SessionGone, *_UNREADABLE):
+                return 0  # `refresh` says what is the matter
+            if not fits:
+                return 0
+        return len(self.messages) - before
+
+    def _read_before(self, reader: UnitReader[U]) -> bool:
+        """Put the page before in front; False when the loaded part is not where it was."""
+        units = reader.units()
+        ids = [unit.id for unit in units]
+        if self._units and self._units[0].id not in ids:
+            return False
+        stop = ids.index(self._units[0].id) if self._units else len(ids)
+        start = self._cut(stop)
+        blocks = reader.read(units[start:stop])
+        self._units = [*units[start:stop], *self._units]
+        self._blocks = [*blocks, *self._blocks]
+        self.complete = start == 0
+        self._lost += [lost for lost in reader.lost if lost not in self._lost]
+        self._publish()
+        return True
+
+    # Following ---------------------------------------------------------------------------------------------
+
+    def refresh(self) -> Change:
+        """See `Transcript.refresh`."""
+        stamp = self._shelf.stamp()
+        if stamp and stamp == self._stamp:
+            return Change()
+        try:
+            change = self._shelf.visit(self.session_id, self._follow)
+        except (DatabaseMissing, FileNotFoundError, SessionGone):
+            return Change(gone=True)
+        except _UNREADABLE as error:
+            self._publish(f"cannot be read now: {error}")
+            self._stamp = ()
+            return Change()
+        self._stamp = stamp
+        return change
+
+    def _follow(self, reader: UnitReader[U]) -> Change:
+        """Take in what is new or different in the loaded part, and what came after it."""
+        units = reader.units()
+        old = {unit.id: (unit, block) for unit, block in zip(self._units, self._blocks, strict=True)}
+        start = next((index for index, unit in enumerate(units) if unit.id in old), None)
+        if start is None:  # nothing of what is shown is there any more
+            start = 0 if self.complete else self._cut(len(units))
+        elif self.complete:
+            start = 0
+        after = units[start:]
+        different = [unit for unit in after if unit.id not in old or old[unit.id][0] != unit]
+        fresh = dict(zip((unit.id for unit in different), reader.read(different), strict=True))
+        blocks = [fresh[unit.id] if unit.id in fresh else old[unit.id][1] for unit in after]
+        kept = {unit.id for unit in after}
+        removed = any(unit.id not in kept for unit in self._units)
+        before = self.messages
+        self._units, self._blocks = after, blocks
+        self.complete = start == 0
+        again = [unit.id for unit in different]
+        self._lost = [lost for lost in self._lost if not any(id_ in lost.place for id_ in again)]
+        self._lost += [lost for lost in reader.lost if lost not in self._lost]
+        self._publish()
+        if removed:
+            return Change(first=0, rewritten=True)
+        return Change(first=first_difference(before, self.messages))

@@ -1,0 +1,1 @@
+"""`hermes-tui lanes` and its commands."""

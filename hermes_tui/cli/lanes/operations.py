@@ -1,0 +1,195 @@
+"""The commands of `hermes-tui lanes` that change something: each shows its plan, asks, applies and says what became
+of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_tui.cli import narration, output
+from hermes_tui.cli.lanes.commands import board_of, environment, lane_named, lanes
+from hermes_tui.errors import OperationRefused, ValidationError
+
+if TYPE_CHECKING:
+    from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
+
+_CODES = {
+    "lost": narration.LOST,
+    "failed": narration.LOST,
+    "pending": narration.PENDING,
+    "interrupted": narration.PENDING,
+}
+
+Command = Callable[..., int]
+
+
+def _common(command: Command) -> Command:
+    """The options that all of them have."""
+    for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print plan and outcome as JSON."),
+        click.option("--yes", is_flag=True, help="Do it without asking."),
+        click.option("--dry-run", is_flag=True, help="Only show the plan."),
+        click.option("--profile", metavar="NAME", help="The lane's profile, where several have one of that key."),
+    ):
+        command = option(command)
+    return command
+
+
+@lanes.command("reset")
+@click.argument("key")
+@_common
+@click.pass_context
+def reset(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
+    """Give the lane KEY a new, empty session."""
+    return _run(context, _request(context, "reset", key, profile), **options)
+
+
+@lanes.command("suspend")
+@click.argument("key")
+@_common
+@click.pass_context
+def suspend(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
+    """Let the next message of the lane KEY begin a new session."""
+    return _run(context, _request(context, "suspend", key, profile), **options)
+
+
+@lanes.command("resume")
+@click.argument("key")
+@click.argument("session")
+@click.option("--force", is_flag=True, help="Also a session of another chat or person.")
+@_common
+@click.pass_context
+def resume(
+    context: click.Context, /, key: str, session: str, profile: str | None, force: bool, **options: bool
+) -> int:
+    """Let the lane KEY go on in another session of the same profile."""
+    return _run(context, _request(context, "resume", key, profile, target=session, force=force), **options)
+
+
+@lanes.command("mark")
+@click.argument("key")
+@click.option(
+    "--reason",
+    type=click.Choice(("restart_timeout", "shutdown_timeout", "restart_interrupted")),
+    default="restart_timeout",
+    show_default=True,
+    help="Why it was interrupted.",
+)
+@_common
+@click.pass_context
+def mark(context: click.Context, /, key: str, reason: str, profile: str | None, **options: bool) -> int:
+    """Mark the lane KEY as interrupted, to keep its conversation."""
+    return _run(context, _request(context, "mark", key, profile, reason=reason), **options)
+
+
+@lanes.command("clear")
+@click.argument("key")
+@_common
+@click.pass_context
+def clear(context: click.Context, /, key: str, profile: str | None, **options: bool) -> int:
+    """Take the resume mark away from the lane KEY."""
+    return _run(context, _request(context, "clear", key, profile), **options)
+
+
+@lanes.command("prune")
+@click.option("--days", type=click.IntRange(1), required=True, metavar="N", help="Without activity for longer.")
+@_common
+@click.pass_context
+def prune(context: click.Context, /, days: int, profile: str | None, **options: bool) -> int:
+    """Drop old lanes from a profile's index; their sessions stay."""
+    from hermes_tui.lifecycle.operations import Request
+
+    return _run(context, Request(kind="prune", profile=profile or "default", days=days), **options)
+
+
+@lanes.command("undo")
+@click.argument("operation")
+@_common
+@click.pass_context
+def undo(context: click.Context, /, operation: str, profile: str | None, **options: bool) -> int:
+    """Take an operation back, where the store still allows it.
+
+    `lanes log` has the ids.
+    """
+    operations = _operations(context)
+    plan = operations.undo(operation)
+    if profile not in (None, plan.request.profile):
+        raise ValidationError(f"operation {operation} was on profile {plan.request.profile!r}, not on {profile!r}")
+    return _carried_out(operations, plan, **options)
+
+
+@lanes.command("log")
+@click.option("--limit", type=click.IntRange(1), default=50, show_default=True, metavar="N", help="At most so many.")
+@click.option("--profile", metavar="NAME", help="Only what was done to this profile's.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def log(context: click.Context, /, limit: int, profile: str | None, as_json: bool) -> None:
+    """List what was done to lanes, newest first, and what became of it."""
+    from hermes_tui.cli.lanes.view import outcome_line
+
+    operations = _operations(context)
+    found = operations.log(limit, profile)
+    if as_json:
+        output.write_json(found)
+    else:
+        output.write("".join(f"{outcome_line(one)}\n" for one in found) or "(nothing was done)\n")
+    for problem in operations.history().problems:
+        narration.say(f"hermes-tui: {problem}")
+
+
+def _operations(context: click.Context) -> Operations:
+    from hermes_tui.lifecycle.operations import Operations
+
+    return Operations(
+        environment(context),
+        read_only=context.find_root().obj.config().read_only,
+        waiting=lambda words: narration.say(f"hermes-tui: {words}"),
+    )
+
+
+def _request(context: click.Context, kind: Any, key: str, profile: str | None, **more: Any) -> Request:
+    """With the whole key, where its end was given."""
+    from hermes_tui.lifecycle.operations import Request
+
+    lane = lane_named(board_of(context, profile, datetime.now(UTC)), key)
+    return Request(kind=kind, profile=lane.profile, key=lane.key, **more)
+
+
+def _run(context: click.Context, request: Request, **options: bool) -> int:
+    operations = _operations(context)
+    return _carried_out(operations, operations.plan(request), **options)
+
+
+def _carried_out(operations: Operations, plan: Plan, *, as_json: bool, yes: bool, dry_run: bool) -> int:
+    """Show the plan, ask unless told not to, and apply it; the exit code. Raises `OperationRefused`."""
+    from hermes_tui.cli.lanes.view import outcome_line, plan_lines
+
+    if not as_json:
+        output.write("".join(f"{line}\n" for line in plan_lines(plan)))
+    if dry_run:
+        if as_json:
+            output.write_json({"plan": plan})
+        return narration.REFUSED if plan.refusal else narration.OK
+    if not plan.refusal and not yes:
+        _ask(plan, as_json)
+    outcome: Outcome = operations.apply(plan)
+    if as_json:
+        output.write_json({"plan": plan, "outcome": outcome})
+    else:
+        output.write(f"{outcome_line(outcome)}\n")
+    return _CODES.get(outcome.state, narration.OK)
+
+
+def _ask(plan: Plan, as_json: bool) -> None:
+    """Raises `OperationRefused` unless a person says yes."""
+    if as_json or sys.stdin is None or not sys.stdin.isatty():
+        raise OperationRefused(
+            f"{plan.request.kind}: nobody is there to confirm the plan; --yes does it without asking"
+        )
+    output.finish()  # the plan is on the screen before the question
+    if not click.confirm("Do it?", default=False, err=True):
+        raise OperationRefused("nothing was changed")

@@ -1,0 +1,166 @@
+"""Lanes, plans and outcomes as lines for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hermes_tui.display import age, cell_width, count, counted, duration, fit, safe
+
+if TYPE_CHECKING:
+    from hermes_tui.lifecycle.gateway.process import Gateway
+    from hermes_tui.lifecycle.lanes import Board, Lane, Profile
+    from hermes_tui.lifecycle.operations import Outcome, Plan
+
+__all__ = ["board_lines", "gateway_words", "lane_lines", "outcome_line", "plan_lines"]
+
+_HEAD = ("PLATFORM", "CHAT", "WHO", "SESSION", "LAST", "CONTEXT", "STATE", "RESETS", "KEY")
+_RIGHT = {4, 5}
+_MOST = (14, 28, 16, 32, 4, 8, 14, 28, 0)
+_GAP = "  "
+
+
+def board_lines(board: Board, now: datetime, width: int) -> Iterator[str]:
+    """Every profile with its gateway, and its lanes as a table no wider than `width` where that is possible: keys
+    are never cut, for they are what the next command needs."""
+    for profile in board.profiles:
+        yield f"{safe(profile.name)}: {gateway_words(profile, now)}  {safe(profile.home)}"
+        for note in profile.notes:
+            yield f"  note: {safe(note)}"
+        lanes = [lane for lane in board.lanes if lane.profile == profile.name]
+        yield from (f"  {line}" for line in _table(lanes, now, width - 2))
+    if not board.profiles:
+        yield f"({safe(board.no_home)})"
+
+
+def gateway_words(profile: Profile, now: datetime) -> str:
+    """`gateway running (pid 4127) for 3d, 2 turns running, 0.19`."""
+    gateway = profile.gateway
+    if gateway.state == "unknown":
+        return f"gateway unknown, {safe(gateway.reason)}"
+    if gateway.state == "stopped":
+        return "no gateway runs"
+    details = [f"pid {gateway.pid}"] if gateway.pid else []
+    if gateway.since:
+        details.append(f"up {duration(now - gateway.since)}")
+    details += _work(gateway)
+    if profile.rules is not None:
+        version = f"Hermes {profile.rules.version}" if profile.rules.version else ""
+        old = "" if profile.rules.verdict == "proven" else f"lanes are fixed while it runs: {profile.rules.reason}"
+        details += [part for part in (version, old) if part]
+    return f"gateway running ({safe(', '.join(details))})" if details else "gateway running"
+
+
+def _work(gateway: Gateway) -> list[str]:
+    words = [gateway.phase] if gateway.phase not in ("", "running") else []
+    if gateway.active_agents:
+        words.append(f"{counted(gateway.active_agents, 'turn')} running")
+    return words
+
+
+def _table(lanes: Sequence[Lane], now: datetime, width: int) -> Iterator[str]:
+    if not lanes:
+        yield "(no lanes)"
+        return
+    rows = [_row(lane, now) for lane in lanes]
+    widths = [
+        max(cell_width(_HEAD[at]), *(min(cell_width(row[at]), _MOST[at] or 10_000) for row in rows))
+        for at in range(len(_HEAD))
+    ]
+    columns = list(range(len(_HEAD)))
+    for optional in (5, 3, 2, 4, 7):  # least telling first
+        if sum(widths[at] + len(_GAP) for at in columns) <= width:
+            break
+        columns.remove(optional)
+    for row in (_HEAD, *rows):
+        cells = [row[at] if at == 8 else fit(row[at], widths[at], right=at in _RIGHT) for at in columns]
+        yield _GAP.join(cells).rstrip()
+
+
+def _row(lane: Lane, now: datetime) -> tuple[str, ...]:
+    return (
+        safe(lane.platform),
+        safe(lane.chat),
+        safe(lane.who),
+        safe(lane.session_id),
+        age(lane.last_active, now),
+        count(lane.context_tokens) if lane.context_tokens else "",
+        lane.state + (" !" if lane.disagreement or lane.fault else ""),
+        safe(lane.resets_briefly),
+        safe(lane.key),
+    )
+
+
+def lane_lines(lane: Lane, now: datetime) -> Iterator[str]:
+    """Everything about one lane."""
+    yield safe(lane.key)
+    facts = {
+        "profile": lane.profile,
+        "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
+        "state": lane.state,
+        "cannot be read": lane.fault,
+        "disagreement": lane.disagreement,
+        "chat": lane.chat,
+        "who": lane.who,
+        "session": " ".join(part for part in (lane.session_id, lane.title and f"“{lane.title}”") if part),
+        "continues in": lane.continues_in,
+        "ended": lane.end_reason,
+        "model": lane.model,
+        "since": _moment(lane.created_at),
+        "last active": _moment(lane.last_active) and f"{_moment(lane.last_active)} ({_ago(lane.last_active, now)})",
+        "flags": ", ".join(lane.flags),
+        "resume reason": lane.resume_reason,
+        "tokens": f"{lane.context_tokens:,} context, {lane.input_tokens:,} in, {lane.output_tokens:,} out",
+        "messages": f"{lane.messages:,}",
+        "policy": lane.policy,
+        "resets": lane.resets,
+        "last reset": lane.last_reset,
+        "restarts": f"{lane.restarts} in a row while busy; at 3 it is suspended" if lane.restarts else "",
+    }
+    for name, value in facts.items():
+        if value:
+            yield f"  {name:14} {safe(value)}"
+    for one in lane.earlier:
+        details = (
+            _moment(one.started_at),
+            one.end_reason or "not ended",
+            counted(one.messages, "message"),
+            one.title,
+        )
+        yield f"  {'earlier':14} {safe(one.session_id)}  {safe(', '.join(part for part in details if part))}"
+
+
+def plan_lines(plan: Plan) -> Iterator[str]:
+    """A plan, before it is confirmed."""
+    lane = plan.request.key or (f"{len(plan.keys)} lanes" if len(plan.keys) != 1 else plan.keys[0])
+    yield safe(f"{plan.request.kind}: {lane} (profile {plan.request.profile})")
+    for word in plan.read:
+        yield f"  read     {safe(word)}"
+    for word in plan.writes:
+        yield f"  writes   {safe(word)}"
+    if plan.next_message:
+        yield f"  then     the next message {safe(plan.next_message)}"
+    if plan.expects == "pending":
+        yield "  when     at the lane's next message: until then the outcome is pending"
+    for word in plan.notes:
+        yield f"  note     {safe(word)}"
+    if plan.refusal:
+        yield f"  refused  {safe(plan.refusal)}"
+
+
+def outcome_line(outcome: Outcome) -> str:
+    """One operation in the log."""
+    at = _moment(outcome.at)
+    lane = outcome.request.key or ", ".join(outcome.keys[:3]) + ("…" if len(outcome.keys) > 3 else "")
+    name = f"{outcome.request.kind} {lane}".strip()
+    return safe(f"{outcome.operation}  {at}  {outcome.state:8}  {name}: {outcome.text}")
+
+
+def _ago(moment: datetime | None, now: datetime) -> str:
+    shown = age(moment, now).strip()
+    return shown if shown == "now" else f"{shown} ago"
+
+
+def _moment(moment: datetime | None) -> str:
+    return moment.astimezone().strftime("%Y-%m-%d %H:%M") if moment else ""

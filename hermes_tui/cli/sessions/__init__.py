@@ -1,0 +1,1 @@
+"""`hermes-tui sessions` and its commands."""

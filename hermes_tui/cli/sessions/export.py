@@ -1,0 +1,118 @@
+"""`hermes-tui sessions export`."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from hermes_tui.cli import narration, output
+from hermes_tui.cli.machine import manager_of
+from hermes_tui.cli.sessions.named import get_named, split_name
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.manager import SessionManager
+    from session_adapters.model import Session
+
+__all__ = ["export"]
+
+_FORMATS = ("markdown", "html", "json", "jsonl")
+_STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+"""Whatever that is: a file that it was directed into is no file to be replaced."""
+
+
+@click.command("export")
+@click.argument("agent", metavar="AGENT")
+@click.argument("session_id", metavar="ID", required=False)
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="What to write.  [default: as FILE ends, else markdown]",
+)
+@click.option(
+    "-o",
+    "--output",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    metavar="FILE",
+    help="Write there instead of to standard output, whole or not at all, readable by you alone.",
+)
+@click.option("--force", is_flag=True, help="Replace FILE if it is there.")
+@click.option("--redact", is_flag=True, help="Mask keys, tokens, passwords and private keys, and say how many.")
+@click.option("--lineage", is_flag=True, help="All sessions of the same conversation, oldest first.")
+@click.pass_context
+def export(
+    context: click.Context,
+    agent: str,
+    session_id: str | None,
+    form: str | None,
+    target: Path | None,
+    force: bool,
+    redact: bool,
+    lineage: bool,
+) -> int:
+    """Write the session ID of AGENT as a document.
+
+    `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so.
+    """
+    manager = manager_of(context.find_root().obj.home)
+    agent, session_id = split_name(manager, agent, session_id, context)
+    session = get_named(manager, agent, session_id)
+    from hermes_tui.redact import Redactor
+    from hermes_tui.sessions.export import export as written
+    from hermes_tui.sessions.export import export_lineage
+    from hermes_tui.sessions.export.chapters import Chapters
+
+    chosen = form or _format_of(target)
+    redactor = Redactor() if redact else None
+    chapters = Chapters(_parts(manager, session) if lineage else ())
+    if lineage:
+        parts = export_lineage(chapters, chosen, redactor=redactor)
+    else:
+        parts = written(session, chosen, redactor=redactor)
+    if target is None or str(target) in _STANDARD_OUTPUT:
+        for part in parts:
+            output.write(part)
+    else:
+        _write(target, parts, force=force)
+    if redactor is not None:
+        narration.say(f"hermes-tui: {redactor.report}")
+    for error in chapters.lost:
+        narration.say(f"hermes-tui: left out: {error}")
+    return narration.FAILURE if chapters.lost else narration.OK
+
+
+def _format_of(target: Path | None) -> str:
+    from hermes_tui.sessions.export import SUFFIXES
+
+    ends = {suffix: form for form, suffix in SUFFIXES.items()}
+    return ends.get(target.suffix.lower(), "markdown") if target is not None else "markdown"
+
+
+def _parts(manager: SessionManager, session: Session) -> Iterator[Callable[[], Session]]:
+    """What reads each part of the lineage; the one that is there already is not read again."""
+    for one in manager.lineage(session.agent, session.session_id):
+        there = one.session_id == session.session_id
+        yield (lambda: session) if there else partial(manager.get, one.agent, one.session_id)
+
+
+def _takes_bytes(target: Path) -> bool:
+    """Whether it is no file, but something behind which somebody reads: a pipe, a terminal."""
+    try:
+        mode = target.expanduser().stat().st_mode
+    except OSError:
+        return False  # `write_file` says why
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def _write(target: Path, parts: Iterator[bytes], *, force: bool) -> None:
+    from hermes_tui.display import size
+    from hermes_tui.sessions.export.target import pour, write_file
+
+    written = pour(target, parts) if _takes_bytes(target) else write_file(target, parts, replace=force)
+    narration.say(f"hermes-tui: wrote {target} ({size(written)})")

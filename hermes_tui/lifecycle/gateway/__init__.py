@@ -1,0 +1,1 @@
+"""Hermes homes, their gateways and configurations."""

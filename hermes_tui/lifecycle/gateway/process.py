@@ -1,0 +1,167 @@
+"""Is a Hermes gateway alive? Found out without touching anything it owns.
+
+A gateway holds an exclusive flock on `<home>/gateway.lock` for as long as it lives; the kernel frees it even after
+SIGKILL, while its pid and state files stay behind. The lock is looked up in `/proc/locks` and never taken: a gateway
+that is just starting exits when somebody else holds it for an instant (facts on Hermes, section 4.1).
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from session_adapters.proc import file_locks
+from session_adapters.reading.files import read_small
+from session_adapters.times import from_epoch
+
+__all__ = ["Gateway", "gateway_for", "gateway_of"]
+
+
+class Gateway(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What is known of the gateway of one Hermes home (the default profile's or another's)."""
+
+    home: str
+    state: Literal["running", "stopped", "unknown"]
+    pid: int | None = None
+    since: datetime | None = None
+    """When the process started."""
+    reason: str = ""
+    """Why the state is unknown."""
+    phase: str = ""
+    """What a running gateway says of itself: starting, running, draining, stopping; halted where its process is
+    stopped by a signal, and says nothing."""
+    active_agents: int | None = None
+    """Turns in progress over all lanes, as it last wrote it down."""
+    serves: tuple[str, ...] = ()
+    """Other profiles that it serves from this home."""
+
+    @property
+    def draining(self) -> bool:
+        """It takes no new turns."""
+        return self.phase in ("draining", "stopping")
+
+
+class _PidRecord(msgspec.Struct):
+    """The body of `gateway.pid` and `gateway.lock`."""
+
+    pid: int
+
+
+class _StateRecord(msgspec.Struct):
+    """The body of `gateway_state.json`; it stays behind when the gateway is gone."""
+
+    pid: int | None = None
+    gateway_state: str = ""
+    active_agents: int | None = None
+    served_profiles: list[str] | None = None
+
+
+class _Held(NamedTuple):
+    """One line of /proc/locks for the inode in question."""
+
+    pid: int
+    device: tuple[int, int]
+
+
+def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
+    """The gateway that serves the Hermes home `home`; `proc` is where the process table is mounted."""
+    lock = home / "gateway.lock"
+    try:
+        status = lock.stat()
+    except FileNotFoundError:
+        return Gateway(home=str(home), state="stopped")
+    except OSError as error:
+        return Gateway(home=str(home), state="unknown", reason=f"cannot look at {lock}: {error.strerror}")
+    try:
+        held = _held(proc, status.st_ino)
+    except OSError as error:
+        reason = f"this system does not list its file locks in {proc / 'locks'} ({error.strerror})"
+        return Gateway(home=str(home), state="unknown", reason=reason)
+    device = (os.major(status.st_dev), os.minor(status.st_dev))
+    named = _named_pid(home)
+    for one in held:
+        # Overlay and btrfs show another device number there than `stat` gives: the pid then tells.
+        if one.device == device or (one.pid > 0 and one.pid == named):
+            pid = one.pid if one.pid > 0 else named  # 0: a process of another pid namespace
+            said = _said(home, pid)
+            return Gateway(
+                home=str(home),
+                state="running",
+                pid=pid,
+                since=_started(proc, one.pid),
+                phase="halted" if _is_halted(proc, one.pid) else said.gateway_state,
+                active_agents=said.active_agents,
+                serves=tuple(said.served_profiles or ()),
+            )
+    return Gateway(home=str(home), state="stopped")
+
+
+def gateway_for(home: Path, profile: str, root: Path | None, proc: Path = Path("/proc")) -> Gateway:
+    """The gateway that the lanes in `home` belong to: its own, else the one at `root` (the default profile's home)
+    where that serves this profile too."""
+    own = gateway_of(home, proc)
+    if own.state != "stopped" or root is None:
+        return own
+    shared = gateway_of(root, proc)
+    return shared if shared.state == "unknown" or profile in shared.serves else own
+
+
+def _said(home: Path, pid: int | None) -> _StateRecord:
+    """What the process with that pid wrote of itself; nothing where the file is another's or cannot be read."""
+    try:
+        said = msgspec.json.decode(read_small(home / "gateway_state.json", limit=1 << 20), type=_StateRecord)
+    except (OSError, ValueError):
+        return _StateRecord()
+    return said if said.pid == pid else _StateRecord()
+
+
+def _held(proc: Path, inode: int) -> list[_Held]:
+    """The exclusive flocks on files of that inode number. A waiting one (`->`) is not held."""
+    found: list[_Held] = []
+    for line in file_locks(proc):
+        fields = line.split()
+        # 1: FLOCK  ADVISORY  WRITE 4127 08:01:131090 0 EOF
+        if len(fields) < 6 or fields[1:4:2] != ["FLOCK", "WRITE"]:
+            continue
+        major, minor, number = fields[5].split(":")
+        if int(number) == inode:
+            found.append(_Held(int(fields[4]), (int(major, 16), int(minor, 16))))
+    return found
+
+
+def _named_pid(home: Path) -> int | None:
+    """The pid that the gateway wrote down, in its pid file or else in the lock file."""
+    for name in ("gateway.pid", "gateway.lock"):
+        try:
+            return msgspec.json.decode(read_small(home / name, limit=65536), type=_PidRecord).pid
+        except (OSError, ValueError):
+            continue  # an old version, or one that is just writing it
+    return None
+
+
+def _started(proc: Path, pid: int) -> datetime | None:
+    """Start time of a process: field 22 of its stat, in clock ticks since the boot time of `stat`, which is a whole
+    second: up to a second too early."""
+    try:
+        ticks = int(_stat(proc, pid)[19])
+        boot = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
+        return from_epoch(int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+
+
+def _is_halted(proc: Path, pid: int) -> bool:
+    """By SIGSTOP or a debugger: it lives, holds its lock and does nothing."""
+    try:
+        return _stat(proc, pid)[0] in "Tt"
+    except (OSError, IndexError):
+        return False
+
+
+def _stat(proc: Path, pid: int) -> list[str]:
+    """The fields of a process' stat from its state, field 3, on. Raises `OSError`."""
+    return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()

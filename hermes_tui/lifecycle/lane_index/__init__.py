@@ -1,0 +1,1 @@
+"""The index of lanes: its entries, its file and its table."""

@@ -1,0 +1,100 @@
+"""The whole index of lanes, loaded and saved as a gateway does: the table first, the file beside it.
+
+Hermes' own saving drops what it did not understand when it loaded. This one keeps it: entries that cannot be read,
+members of an entry that it does not know, notes in the file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from hermes_tui.errors import EntryError, StoreError
+from hermes_tui.lifecycle.lane_index.entry import SessionEntry
+from hermes_tui.lifecycle.lane_index.index_file import README, read_index, write_index
+from hermes_tui.lifecycle.state_db import SessionDB
+
+__all__ = ["StoredIndex"]
+
+
+class StoredIndex:
+    """Where one sessions directory has its lanes."""
+
+    def __init__(self, sessions_dir: Path, db: SessionDB | None, write_file: bool = True) -> None:
+        """`write_file` is the setting `gateway.write_sessions_json`; without a routing table the file is written
+        whatever it says."""
+        self._dir = sessions_dir
+        self._db = db
+        self._write_file = write_file
+        self._not_understood: dict[str, Any] = {}
+        self._notes: dict[str, Any] = {}
+        self.problems: list[str] = []
+        """Entries that were passed over when loading, with the reason."""
+
+    @property
+    def path(self) -> Path:
+        """`sessions.json`."""
+        return self._dir / "sessions.json"
+
+    @property
+    def _in_table(self) -> SessionDB | None:
+        return self._db if self._db is not None and self._db.has_routing else None
+
+    @property
+    def _scope(self) -> str:
+        return str(self._dir.resolve())
+
+    def load(self) -> dict[str, SessionEntry]:
+        """Every lane: the table's, and those that only the file has. Raises `StoreError`, for a file that is torn
+        too where it is the only index: it would be overwritten otherwise."""
+        self._dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found: dict[str, SessionEntry] = {}
+        table = self._in_table
+        if table is not None:
+            for key, text in table.load_gateway_routing_entries(scope=self._scope).items():
+                self._take(found, key, text)
+        file = read_index(self.path)
+        if file.fault and table is None:
+            raise StoreError(f"The index {self.path} cannot be used: {file.fault}; repair it or move it away.")
+        if file.fault:
+            self.problems.append(f"{self.path}: {file.fault}")
+        self._notes = {key: value for key, value in file.members.items() if key.startswith("_")}
+        for key, value in file.entries.items():
+            if key not in found and key not in self._not_understood:
+                self._take(found, key, value)
+        return found
+
+    def _take(self, found: dict[str, SessionEntry], key: str, value: Any) -> None:
+        try:
+            found[key] = SessionEntry.from_json(value) if isinstance(value, str) else SessionEntry.from_dict(value)
+        except EntryError as error:
+            self._not_understood[key] = value
+            self.problems.append(f"lane {key}: {error}")
+
+    def save(self, entries: Mapping[str, SessionEntry]) -> None:
+        """Write all of them, at once in each place. Raises `StoreError`."""
+        written = {key: entry.to_dict() for key, entry in entries.items()}
+        kept = {key: value for key, value in self._not_understood.items() if key not in written}
+        table = self._in_table
+        if table is not None:
+            texts = {key: json.dumps(value) for key, value in written.items()}
+            texts |= {key: value if isinstance(value, str) else json.dumps(value) for key, value in kept.items()}
+            table.replace_gateway_routing_entries(texts, scope=self._scope)
+        if table is None or self._write_file:
+            # The note says that the table is what counts: there is none in the document's store.
+            noted = table is None or "_README" in self._notes
+            notes = self._notes if noted else {"_README": README, **self._notes}
+            others = {key: _decoded(value) for key, value in kept.items()}
+            try:
+                write_index(self.path, {**notes, **written, **others})
+            except OSError as error:
+                raise StoreError(f"The index {self.path} cannot be written: {error.strerror or error}.") from error
+
+
+def _decoded(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value

@@ -1,0 +1,1 @@
+"""The connection to `state.db`: who may write, and what the tables are."""

@@ -1,0 +1,98 @@
+"""Making a store of version 6, and bringing those of version 1 to 5 there (spec 000, "Schema Version").
+
+Each step adds what is missing, however far an earlier attempt came. All of them together are one transaction: a
+process that dies on the way leaves the store as it was.
+"""
+
+from __future__ import annotations
+
+import apsw
+
+from hermes_tui.lifecycle.state_db.connection.schema import (
+    FTS,
+    INDEXES,
+    MESSAGES,
+    SESSIONS,
+    TRIGGERS,
+    UNIQUE_TITLES,
+    VERSION,
+    Schema,
+)
+
+__all__ = ["bring_up", "needs_work"]
+
+_ADDED: dict[int, tuple[tuple[str, str], ...]] = {
+    2: (("messages", "finish_reason TEXT"),),
+    3: (("sessions", "title TEXT"),),
+    5: (
+        ("sessions", "cache_read_tokens INTEGER DEFAULT 0"),
+        ("sessions", "cache_write_tokens INTEGER DEFAULT 0"),
+        ("sessions", "reasoning_tokens INTEGER DEFAULT 0"),
+        ("sessions", "billing_provider TEXT"),
+        ("sessions", "billing_base_url TEXT"),
+        ("sessions", "billing_mode TEXT"),
+        ("sessions", "estimated_cost_usd REAL"),
+        ("sessions", "actual_cost_usd REAL"),
+        ("sessions", "cost_status TEXT"),
+        ("sessions", "cost_source TEXT"),
+        ("sessions", "pricing_version TEXT"),
+    ),
+    6: (
+        ("messages", "reasoning TEXT"),
+        ("messages", "reasoning_details TEXT"),
+        ("messages", "codex_reasoning_items TEXT"),
+    ),
+}
+"""Columns by the version that brought them. Version 4 brought the unique index of titles."""
+
+
+def needs_work(schema: Schema) -> bool:
+    """Whether the store is one of ours that is not whole yet. A newer one never is."""
+    return schema.is_empty or (schema.is_documented and not schema.is_current)
+
+
+def bring_up(connection: apsw.Connection) -> None:
+    """Make or complete the schema, within a transaction of the caller's. Looks again first: another process may
+    have done it meanwhile. Raises `apsw.Error`."""
+    found = Schema.of(connection)
+    if not needs_work(found):
+        return
+    for table in ("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)", SESSIONS, MESSAGES):
+        connection.execute(table)
+    _add_columns(connection)
+    _make_titles_unique(connection)
+    for index in INDEXES:
+        connection.execute(index)
+    _make_searchable(connection, found)
+    if found.version is None:
+        connection.execute("DELETE FROM schema_version")
+        connection.execute("INSERT INTO schema_version (version) VALUES (?)", (VERSION,))
+    else:
+        connection.execute("UPDATE schema_version SET version = ?", (VERSION,))
+
+
+def _add_columns(connection: apsw.Connection) -> None:
+    found = Schema.of(connection)
+    for columns in _ADDED.values():
+        for table, declared in columns:
+            if not found.has(table, declared.split()[0]):
+                connection.execute(f"ALTER TABLE {table} ADD COLUMN {declared}")
+
+
+def _make_titles_unique(connection: apsw.Connection) -> None:
+    """Version 3 let two sessions have the same title: the newer row keeps it, as in Hermes."""
+    connection.execute(
+        "UPDATE sessions AS older SET title = NULL WHERE title IS NOT NULL AND EXISTS"
+        " (SELECT 1 FROM sessions newer WHERE newer.title = older.title AND newer.rowid > older.rowid)"
+    )
+    connection.execute(UNIQUE_TITLES)
+
+
+def _make_searchable(connection: apsw.Connection, found: Schema) -> None:
+    """The full-text index and its triggers. While one of them was missing, the index was not kept up to date: it
+    is then made anew from the messages."""
+    connection.execute(FTS)
+    for trigger in TRIGGERS.values():
+        connection.execute(trigger)
+    if not found.is_searchable:
+        connection.execute("INSERT INTO messages_fts(messages_fts) VALUES('rebuild')")

@@ -1,0 +1,1 @@
+"""What the operating system gives: paths, files, locks, signals, the terminal."""

@@ -1,0 +1,110 @@
+"""Another program in our place in the terminal, and back to the same screen: pager, editor, an agent's own program.
+
+The program is looked for before the screen is given up; while it runs Ctrl-C and Ctrl-\\ are its own.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from textual.app import SuspendNotSupported
+
+from hermes_tui.errors import ValidationError
+from hermes_tui.platform.terminal_handoff import run_here
+
+if TYPE_CHECKING:
+    from textual.app import App
+
+    from hermes_tui.sessions.native import Start
+
+__all__ = ["editor", "pager", "run_outside", "run_start"]
+
+_AT_ONCE = 5.0
+"""Seconds; a program that fails sooner has said why, and nobody has read it yet."""
+
+
+def pager(variables: Mapping[str, str] | None = None) -> list[str]:
+    """The user's pager: `$PAGER`, else less, else more. Raises `ValidationError` where there is none."""
+    return _wanted(("PAGER",), ("less -R", "more"), variables)
+
+
+def editor(variables: Mapping[str, str] | None = None) -> list[str]:
+    """The user's editor: `$VISUAL`, `$EDITOR`, else the first that is there. Raises `ValidationError`."""
+    return _wanted(("VISUAL", "EDITOR"), ("sensible-editor", "nano", "vim", "vi"), variables)
+
+
+def _wanted(names: Sequence[str], usual: Sequence[str], variables: Mapping[str, str] | None) -> list[str]:
+    variables = os.environ if variables is None else variables
+    for name in names:
+        value = variables.get(name, "").strip()
+        if not value:
+            continue
+        try:
+            argv = shlex.split(value)
+        except ValueError as error:
+            raise ValidationError(f"${name} cannot be understood: {error}") from error
+        if not argv or shutil.which(argv[0]) is None:
+            raise ValidationError(f"${name} names {argv[0] if argv else value!r}, which is not installed")
+        return argv
+    for value in usual:
+        argv = value.split()
+        if shutil.which(argv[0]) is not None:
+            return argv
+    raise ValidationError(f"no program to show it with; set ${names[-1]}")
+
+
+def run_outside(
+    app: App[Any], argv: Sequence[str], *, cwd: Path | None = None, variables: Mapping[str, str] | None = None
+) -> int:
+    """Run `argv` (never a shell's line) in the terminal until it ends; its exit code, negative for a signal.
+
+    Nothing is awaited meanwhile: the screen has no terminal to write to. Raises `ValidationError` where the program
+    is missing or cannot start, or where there is no terminal to hand over.
+    """
+    program = shutil.which(argv[0])
+    if program is None:
+        raise ValidationError(f"{argv[0]} is not installed")
+    return _hand_over(app, argv, program, cwd, {**os.environ, **(variables or {})}, shlex.join(argv))
+
+
+def run_start(app: App[Any], start: Start) -> int:
+    """Run an agent's program as `start` says, in the same way. One that fails at once is left to be read before the
+    screen comes back. Raises as `run_outside` does, and as `Start.check`."""
+    start.check()
+    assert start.program is not None  # noqa: S101  (`check` has seen to it)
+    return _hand_over(
+        app, start.argv, start.program, Path(start.cwd), start.environment(), start.line, patience=_AT_ONCE
+    )
+
+
+def _hand_over(
+    app: App[Any],
+    argv: Sequence[str],
+    program: str,
+    cwd: Path | None,
+    variables: Mapping[str, str],
+    line: str,
+    *,
+    patience: float = 0.0,
+) -> int:
+    failure: OSError | ValueError | None = None
+    code = 0
+    try:
+        with app.suspend():
+            try:
+                code = run_here(
+                    argv, program, cwd=cwd, variables=variables, patience=patience, afterwards="returns to hermes-tui"
+                )
+            except (OSError, ValueError) as error:  # told once the screen is back
+                failure = error
+    except SuspendNotSupported as error:
+        raise ValidationError(f"there is no terminal to hand over here; run it yourself: {line}") from error
+    if failure is not None:
+        reason = failure.strerror if isinstance(failure, OSError) else None
+        raise ValidationError(f"{argv[0]} cannot be started: {reason or failure}") from failure
+    return code

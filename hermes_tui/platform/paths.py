@@ -1,0 +1,57 @@
+"""Every path that is ours. Nothing here is part of an agent's store.
+
+Read from the environment on each call, so that a test or a changed `XDG_CACHE_HOME` takes effect at once.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+__all__ = ["cache_dir", "config_dir", "log_file", "private_dir", "state_dir", "styles_dir"]
+
+_NAME = "hermes-tui"
+
+
+def cache_dir() -> Path:
+    """Where what can be made anew is kept: the catalogue, the search index."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path(_NAME)
+
+
+def config_dir() -> Path:
+    """Where the user's settings are."""
+    from platformdirs import user_config_path
+
+    return user_config_path(_NAME)
+
+
+def state_dir() -> Path:
+    """Where the log and the audit trail are."""
+    from platformdirs import user_state_path
+
+    return user_state_path(_NAME)
+
+
+def log_file() -> Path:
+    """The log of unexpected errors."""
+    return state_dir() / "hermes-tui.log"
+
+
+def styles_dir() -> Path:
+    """The folder with the `*.tcss` files: inside the package when installed, beside it in a checkout."""
+    package = Path(__file__).parents[1]
+    packaged = package / "styles"
+    return packaged if packaged.is_dir() else package.parent / "styles"
+
+
+def private_dir(path: Path) -> Path:
+    """Make `path` and its missing parents, readable by the owner alone; `path` itself. Raises `OSError`."""
+    missing = [path, *path.parents]
+    for directory in reversed([one for one in missing if not one.exists()]):
+        try:
+            os.mkdir(directory, 0o700)  # noqa: PTH102  (Path.mkdir gives parents other modes)
+        except FileExistsError:
+            continue
+    return path

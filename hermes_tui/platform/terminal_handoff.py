@@ -1,0 +1,108 @@
+"""Another program in this terminal until it ends, and the terminal afterwards as it was before.
+
+Run as a module it is the whole of a window: `python -P -m hermes_tui.platform.terminal_handoff PROGRAM ARG…` stays
+until its program's last words have been read. tmux could keep such a window itself (`remain-on-exit failed`), but
+where it is built with libutempter it now and then never learns that the program has ended, and keeps the window for
+ever.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+__all__ = ["run_here"]
+
+_OURS = (signal.SIGINT, signal.SIGQUIT)
+_RESET = b"\x1b[?1000;1002;1003;1006;2004;1l\x1b>\x1b[0m\x1b[?25h"
+"""Mouse, bracketed paste, application keys and colours off, cursor on: what a killed program leaves behind."""
+
+
+def run_here(
+    argv: Sequence[str],
+    program: str,
+    *,
+    cwd: Path | None = None,
+    variables: Mapping[str, str] | None = None,
+    patience: float = 0.0,
+    afterwards: str = "",
+) -> int:
+    """Run `program` as `argv` (never a shell's line); its exit code, negative for a signal.
+
+    While it runs Ctrl-C and Ctrl-\\ are its own. One that fails within `patience` seconds is left to be read until
+    Enter, which `afterwards` says what it does ("returns to hermes-tui"). Raises `OSError` or `ValueError` where the
+    program cannot be started.
+    """
+    # Caught and passed over, not ignored: what is ignored, the program would inherit.
+    before = {number: signal.signal(number, _pass_over) for number in _OURS}
+    mode = _mode()
+    began = time.monotonic()
+    try:
+        code = subprocess.run(  # noqa: S603  (argv, no shell)
+            list(argv), executable=program, cwd=cwd, env=variables, check=False
+        ).returncode
+        _restore(mode)
+        if code and time.monotonic() - began < patience:
+            _let_read(argv[0], code, afterwards)
+        return code
+    finally:
+        _restore(mode)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _pass_over(number: int, frame: FrameType | None) -> None:
+    """Ctrl-C is the program's."""
+
+
+def _mode() -> list[Any] | None:
+    try:
+        return termios.tcgetattr(0)
+    except (termios.error, OSError):
+        return None
+
+
+def _restore(mode: list[Any] | None) -> None:
+    """The terminal's mode as it was; keys that the program left unread are not ours, and could do harm here."""
+    if mode is None:
+        return
+    try:
+        termios.tcsetattr(0, termios.TCSAFLUSH, mode)
+        os.write(1, _RESET)
+    except (termios.error, OSError):
+        pass  # a terminal that is gone: whoever called notices by itself
+
+
+def _let_read(name: str, code: int, afterwards: str) -> None:
+    """Its last words are on the screen; wait for Enter before they are gone."""
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    try:
+        os.write(1, f"\r\n[{name} {how}; Enter {afterwards}]".encode())
+        while os.read(0, 1024)[-1:] not in (b"\n", b""):
+            pass
+    except OSError:
+        pass  # nobody is there to press it
+
+
+def _window(words: Sequence[str]) -> int:
+    """Be a window's program; the exit code."""
+    name = Path(words[0]).name
+    try:
+        code = run_here([name, *words[1:]], words[0], patience=float("inf"), afterwards="closes this window")
+    except (OSError, ValueError) as error:
+        print(f"{name} cannot be started: {getattr(error, 'strerror', None) or error}", file=sys.stderr)
+        _let_read(name, 127, "closes this window")
+        return 127
+    return code if code >= 0 else 128 - code
+
+
+if __name__ == "__main__":
+    sys.exit(_window(sys.argv[1:]))

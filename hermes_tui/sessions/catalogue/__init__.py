@@ -1,0 +1,1 @@
+"""The list of all sessions: kept in memory and in a cache file."""

@@ -1,0 +1,227 @@
+"""What is known of one agent's sessions, and how that is brought up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import PurePath
+
+from msgspec.structs import replace
+
+from hermes_tui.sessions.catalogue.cache import Entry
+from hermes_tui.sessions.catalogue.sharing import share_strings
+from hermes_tui.sessions.catalogue.snapshot import Place
+from session_adapters.base import Adapter, Liveness, Source
+from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading.files import PATIENCE, is_unfinished
+
+__all__ = ["AgentSessions", "Key", "read"]
+
+Key = tuple[str, str]
+"""Path and native id of a source."""
+
+
+def read(adapter: Adapter, source: Source, *, exact: bool = False) -> Entry:
+    """The summaries in `source`; whatever an adapter does wrong becomes a problem in the entry."""
+    problems: list[Problem] = []
+    failed = False
+    summaries: list[SessionSummary] = []
+    try:
+        for summary in adapter.summaries(source, problems.append, exact=exact):
+            if summary.agent == adapter.name:
+                summaries.append(summary)
+            else:
+                reason = f"the adapter gave a session of another agent ({summary.agent})"
+                problems.append(Problem(agent=adapter.name, path=source.path, reason=reason))
+    except Exception as error:
+        failed = True
+        problems.append(_failure(adapter.name, source.path, "reading it", error))
+    entry = Entry(
+        source=source,
+        summaries=tuple(summaries),
+        problems=tuple(problems),
+        exact=exact,
+        waits=source.path.endswith(".jsonl") and not _is_left(source),
+        failed=failed,
+    )
+    share_strings(entry)
+    return entry
+
+
+def _is_torn(source: Source) -> bool:
+    try:
+        return is_unfinished(source.path)
+    except OSError:
+        return False  # when it is written to again its reader says so
+
+
+def _is_left(source: Source) -> bool:
+    return time.time() - source.modified > PATIENCE
+
+
+class AgentSessions:
+    """One agent's sources and sessions. Not thread-safe: the catalogue holds its lock around every call."""
+
+    def __init__(self, agent: str) -> None:
+        self.agent = agent
+        self.entries: dict[Key, Entry] = {}
+        self.place: Place | None = None
+        """Where it was looked; None before the first `refresh`."""
+        self.related: tuple[SessionSummary, ...] = ()
+        self._gone: dict[str, SessionSummary] = {}
+        self._live: Mapping[str, Liveness] = {}
+        self._listing: tuple[Problem, ...] = ()
+        self._relating: tuple[Problem, ...] = ()
+        self._stale = False
+        self._news = False
+
+    @property
+    def problems(self) -> Iterable[Problem]:
+        """What could not be listed, read or related."""
+        yield from self._listing
+        for entry in self.entries.values():
+            yield from entry.problems
+        yield from self._relating
+
+    @property
+    def sessions(self) -> Iterable[SessionSummary]:
+        """Those there are, with their processes, then those that are gone."""
+        for summary in self.related:
+            now = self._live.get(summary.session_id)
+            status = now.status if now else None
+            if summary.live == (now is not None) and summary.status == status:
+                yield summary
+            else:
+                yield replace(summary, live=now is not None, status=status)
+        yield from self._gone.values()
+
+    def take_news(self) -> bool:
+        """Whether `sessions`, `problems` or `place` may differ from what they were when this was last asked."""
+        news, self._news = self._news, False
+        return news
+
+    def restore(self, entry: Entry) -> None:
+        """Take over what was known when the program last ran."""
+        share_strings(entry)
+        self.entries[entry.source.path, entry.source.session_id] = entry
+        self._stale = True
+
+    def update(self, key: Key, old: Entry, new: Entry) -> None:
+        """Put `new` in the place of `old`, unless something newer is there by now."""
+        if self.entries.get(key) is old:
+            self.entries[key] = new
+            self._stale = True
+
+    def broken(self, reason: str) -> None:
+        """The adapter cannot be used: say so, and list nothing of this agent."""
+        self.place = Place(agent=self.agent, label=self.agent)
+        self._listing = (Problem(agent=self.agent, path="", reason=reason),)
+        self.entries.clear()
+        self.related = ()
+        self._news = True
+
+    def refresh(self, adapter: Adapter) -> bool:
+        """Stat all sources and read those that changed; whether anything was read or dropped."""
+        problems: list[Problem] = []
+        found: dict[Key, Entry] = {}
+        changed = failed = False
+        try:
+            roots = tuple(adapter.roots())
+            for source in adapter.sources(problems.append):
+                key = (source.path, source.session_id)
+                known = self.entries.get(key)
+                if known is None or known.source.stamp != source.stamp:
+                    known = read(adapter, source)
+                    changed = True
+                elif known.waits and _is_left(source):
+                    torn = _is_torn(source)
+                    known = read(adapter, source, exact=known.exact) if torn else replace(known, waits=False)
+                    changed = changed or torn
+                elif known.source != source:
+                    known = replace(known, source=source)
+                found[key] = known
+        except Exception as error:
+            roots = self.place.roots if self.place else ()
+            failed = True
+            problems.append(_failure(self.agent, "", "listing its sessions", error))
+        for key in self.entries.keys() - found.keys():
+            # Not seen because of an unreadable directory is not the same as gone.
+            if failed or _hidden(key[0], problems):
+                found[key] = self.entries[key]
+            else:
+                changed = True
+        first = self.place is None
+        place = Place(agent=self.agent, label=adapter.label, roots=roots)
+        self.entries = found
+        self._stale = self._stale or changed
+        self.relate(adapter, notice_gone=not first)
+        live = self._processes(adapter, problems)
+        before = (self.place, self._listing, self._live)
+        self.place, self._listing, self._live = place, tuple(problems), live
+        self._news = self._news or before != (place, self._listing, live)
+        return changed
+
+    def refresh_processes(self, adapter: Adapter) -> None:
+        """Look only at which sessions a process has open."""
+        problems: list[Problem] = []
+        live = self._processes(adapter, problems)
+        if problems:
+            return  # the next `refresh` says so
+        self._news = self._news or live != self._live
+        self._live = live
+
+    def relate(self, adapter: Adapter, *, notice_gone: bool = False) -> None:
+        """Let the adapter compare the sessions with each other, if any changed since it last did."""
+        if not self._stale:
+            return
+        self._stale = False
+        self._news = True
+        self._relating = ()
+        # Copies too: the adapter knows which of them is the session; of what it leaves, the longest is.
+        read_now = [summary for entry in self.entries.values() for summary in entry.summaries]
+        before = self.related
+        try:
+            self.related = tuple(_distinct(adapter.relate(read_now)))
+        except Exception as error:
+            self.related = tuple(_distinct(read_now))
+            self._relating = (_failure(self.agent, "", "comparing its sessions", error),)
+        present = {summary.session_id for summary in read_now}
+        if notice_gone:
+            for summary in before:
+                self._gone[summary.session_id] = replace(summary, gone=True, live=False, status=None)
+        self._gone = {key: summary for key, summary in self._gone.items() if key not in present}
+
+    def _processes(self, adapter: Adapter, problems: list[Problem]) -> Mapping[str, Liveness]:
+        """The sessions that are open now. Where there are none at all, no process has one."""
+        if not self.entries:
+            return {}
+        try:
+            return dict(adapter.live())
+        except Exception as error:
+            problems.append(_failure(self.agent, "", "looking for its processes", error))
+            return {}
+
+
+def _distinct(summaries: Iterable[SessionSummary]) -> Sequence[SessionSummary]:
+    """Each session once (checklist L-11): of copies the one that goes on longest."""
+    best: dict[str, SessionSummary] = {}
+    for summary in summaries:
+        other = best.get(summary.session_id)
+        if other is None or _length(summary) > _length(other):
+            best[summary.session_id] = summary
+    return list(best.values())
+
+
+def _length(summary: SessionSummary) -> tuple[float, int, int]:
+    return (summary.updated_at.timestamp(), summary.message_count, summary.size)
+
+
+def _hidden(path: str, problems: Sequence[Problem]) -> bool:
+    parents = {str(parent) for parent in PurePath(path).parents}
+    return any(problem.path == path or problem.path in parents for problem in problems if problem.path)
+
+
+def _failure(agent: str, path: str, doing: str, error: Exception) -> Problem:
+    return Problem(
+        agent=agent, path=path, reason=f"the adapter failed while {doing} ({type(error).__name__}: {error})"
+    )

@@ -1,0 +1,141 @@
+"""The catalogue's file: what was read last time, so that only what changed must be read again.
+
+A cache, never a truth: delete it at any time. A damaged file, or one of another version of this program, counts as
+absent. Two parts of MessagePack (`sealed`): a list of `Entry`, and a `Picture`, which alone is read for the first
+picture.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+
+from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
+from session_adapters.base import Environment, Source
+from session_adapters.model import Problem, SessionSummary
+from session_adapters.registry import BUILT_IN
+
+__all__ = ["Entry", "Picture", "cache_name", "load", "load_picture", "save"]
+
+_MAGIC = b"hermes-tui catalogue 4\n"
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What one source held when it had that stamp."""
+
+    source: Source
+    summaries: tuple[SessionSummary, ...] = ()
+    """As read; relations to other sessions are not in them."""
+    problems: tuple[Problem, ...] = ()
+    exact: bool = False
+    """Read in full."""
+    waits: bool = False
+    """It was being written to: looked at again for half a line at its end when nobody has done so for a while."""
+    failed: bool = False
+    """The adapter itself failed: not written to the file, so that the next process tries again."""
+
+
+class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was shown last: enough for a first picture without any adapter."""
+
+    sessions: tuple[SessionSummary, ...] = ()
+    """With their relations, newest first; nothing of processes."""
+    labels: Mapping[str, tuple[str, str]] = {}
+    """Agent name → label and badge, of all agents there were."""
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
+_ENTRY = msgspec.msgpack.Decoder(Entry)
+_PICTURE = msgspec.msgpack.Decoder(Picture)
+_NOTHING = Picture()
+_SUFFIXES = ("_HOME", "_DIR")
+"""How variables that move stores usually end."""
+_OWN_SUFFIXES = ("_PATH", "_DSN", "_DB", "_PROFILE")
+"""And those of the agents we know; other programs' names end so, too, and change from shell to shell."""
+_OWN = tuple(f"{name.upper()}_" for name in BUILT_IN)
+_NOT_STORES = frozenset({"JAVA_HOME", "PYENV_DIR", "SSL_CERT_DIR", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"})
+"""Variables that are named like places of stores and are none. Some change with the working directory."""
+
+
+def cache_name(environment: Environment) -> str:
+    """A file name for one home and one set of variables that move stores: two homes never share a catalogue."""
+    moved = sorted(
+        (name, value)
+        for name, value in environment.variables.items()
+        if name not in _NOT_STORES
+        and (
+            name.endswith(_SUFFIXES) or name == "APPDATA" or (name.startswith(_OWN) and name.endswith(_OWN_SUFFIXES))
+        )
+    )
+    text = repr((str(environment.home), moved)).encode("utf-8", "surrogateescape")
+    return f"catalogue-{hashlib.blake2b(text, digest_size=6).hexdigest()}.msgpack"
+
+
+def load(path: Path, picture: Picture = _NOTHING) -> list[Entry]:
+    """The entries in the file; none when it is missing, damaged or of another version. A summary that equals the
+    one in `picture` is that one, so that it is not in memory twice."""
+    part = read_part(path, _MAGIC, 0)
+    if part is None:
+        return []
+    shown = {one.unified_id: one for one in picture.sessions}
+    try:
+        return [_entry(raw, shown) for raw in _ENTRIES.decode(part)]
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return []
+
+
+def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> Entry:
+    entry = _ENTRY.decode(raw)
+    same = (shown.get(one.unified_id) for one in entry.summaries)
+    summaries = tuple(one if other != one else other for one, other in zip(entry.summaries, same, strict=True))
+    msgspec.structs.force_setattr(entry, "summaries", summaries)
+    return entry
+
+
+def load_picture(path: Path) -> Picture | None:
+    """The picture in the file, without reading the entries; None when it is missing, damaged or of another
+    version."""
+    part = read_part(path, _MAGIC, 1)
+    try:
+        return None if part is None else _PICTURE.decode(part)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+
+
+def save(path: Path, entries: Iterable[Entry], picture: Picture = _NOTHING) -> None:
+    """Replace the file. Raises `OSError`."""
+    write_parts(path, _MAGIC, (_ENCODER.encode(_encodable(entries)), _encoded_picture(picture)))
+    forget_others(path, "catalogue-*.msgpack")
+
+
+def _encoded_picture(picture: Picture) -> bytes:
+    """The picture encoded; a session that cannot be is missing in the first picture and nowhere else."""
+    try:
+        return _ENCODER.encode(picture)
+    except (OverflowError, TypeError, ValueError, RecursionError):
+        sessions = tuple(filter(_is_encodable, picture.sessions))
+        return _ENCODER.encode(Picture(sessions=sessions, labels=picture.labels))
+
+
+def _is_encodable(value: object) -> bool:
+    try:
+        _ENCODER.encode(value)
+    except (OverflowError, TypeError, ValueError, RecursionError):
+        return False
+    return True
+
+
+def _encodable(entries: Iterable[Entry]) -> Sequence[msgspec.Raw]:
+    """Each entry encoded on its own: one with a number too large for MessagePack is read anew next time."""
+    encoded: list[msgspec.Raw] = []
+    for entry in entries:
+        if entry.failed:
+            continue
+        with suppress(OverflowError, TypeError, ValueError, RecursionError):
+            encoded.append(msgspec.Raw(_ENCODER.encode(entry)))
+    return encoded

@@ -1,0 +1,298 @@
+"""All sessions of all agents: kept in memory and in a cache file of ours, brought up to date by `stat`.
+
+Any thread may call any method. What is handed out is a `Snapshot`, which never changes; compare `version` to see
+whether there is anything new.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from heapq import nlargest
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.sessions.catalogue import cache
+from hermes_tui.sessions.catalogue.agent import AgentSessions, Key, read
+from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
+from session_adapters.base import Source
+from session_adapters.model import Problem, SessionSummary, unified_id
+
+__all__ = ["Catalogue"]
+
+_GLANCE = 60
+"""Sources that are read first on a machine where nothing is known: more than there are lines on a screen, for some
+hold none and some lie below others."""
+_SAVE_EVERY = 60.0
+"""Seconds between two writes of the cache file while sessions keep changing."""
+
+
+class Catalogue:
+    """The one list of sessions that both faces show."""
+
+    def __init__(self, adapters: Adapters, cache_file: Path | None) -> None:
+        """`cache_file` None: nothing is kept between runs."""
+        self._adapters = adapters
+        self._file = cache_file
+        self._known_agents: dict[str, AgentSessions] | None = None
+        self._foreign: list[cache.Entry] = []
+        self._work = threading.RLock()
+        self._snapshot = Snapshot()
+        self._by_id: dict[str, SessionSummary] = {}
+        self._picture: cache.Picture | None = None
+        self._loaded = False
+        self._unsaved = False
+        self._saved_at: float | None = None
+        self._own_problem: Problem | None = None
+        self._published_problem: Problem | None = None
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """The latest one; empty before the first `saved` or `refresh`."""
+        return self._snapshot
+
+    def saved(self) -> Snapshot:
+        """What was known when the program last ran, for the first picture; touches no store and imports no adapter.
+        After a `refresh` the latest snapshot."""
+        with self._work:
+            if not self._loaded and not self._snapshot.version:
+                wanted = self._adapters.asked
+                sessions = tuple(one for one in self._old_picture().sessions if wanted is None or one.agent in wanted)
+                if sessions:
+                    self._show(Snapshot(sessions=sessions, partial=sum(one.partial for one in sessions)))
+            return self._snapshot
+
+    @property
+    def labels(self) -> Mapping[str, tuple[str, str]]:
+        """Agent name → label and badge as last saved, for the first picture."""
+        with self._work:
+            return self._old_picture().labels
+
+    def glance(self) -> Snapshot:
+        """Where nothing is known yet: read only what changed last, whosever it is, so that the beginning of the list
+        can be shown long before all of it is read. Problems are left for `refresh` to tell."""
+        with self._work:
+            self._load()
+            if any(state.entries for state in self._agents.values()):
+                return self._snapshot
+            newest = nlargest(_GLANCE, self._sources(), key=lambda found: found[1].modified)
+            for agent, source in newest:
+                self._agents[agent].restore(read(self._adapters.get(agent), source))
+            for agent in {agent for agent, _ in newest}:
+                self._relate(agent, self._agents[agent])
+            snapshot = self._publish()
+            self._unsaved = bool(newest)  # not before: half a list is not worth keeping
+            return snapshot
+
+    def refresh(self, agents: Iterable[str] | None = None) -> Snapshot:
+        """Stat every source of `agents` (all if None) and read the ends of those that changed.
+
+        Raises `AgentNotFound`. Whatever else goes wrong is in the snapshot's `problems`.
+        """
+        wanted = self._wanted(agents)
+        with self._work:
+            self._load()
+            for agent in wanted:
+                state = self._agents[agent]
+                try:
+                    adapter = self._adapters.get(agent)
+                except AdapterBroken as error:
+                    state.broken(str(error))
+                    continue
+                self._unsaved = state.refresh(adapter) or self._unsaved
+            return self._publish()
+
+    def refresh_processes(self) -> Snapshot:
+        """Look only at which sessions a process has open; no store is looked at. Raises nothing."""
+        with self._work:
+            for agent, state in self._agents.items():
+                with suppress(AdapterBroken):  # `refresh` says so
+                    state.refresh_processes(self._adapters.get(agent))
+            return self._publish()
+
+    def complete(
+        self, stop: Callable[[], bool], agents: Iterable[str] | None = None, only: Collection[str] | None = None
+    ) -> Snapshot:
+        """Read in full what was only read at its ends, newest first, until `stop()`, which is asked before each
+        source; with `only` the sources of the sessions of these unified ids. Others may use the catalogue
+        meanwhile."""
+        wanted = self._wanted(agents)
+        with self._work:
+            fresh = [agent for agent in wanted if self._agents[agent].place is None]
+            if fresh:
+                self.refresh(fresh)
+            todo = [
+                (agent, key, entry)
+                for agent in wanted
+                for key, entry in self._agents[agent].entries.items()
+                if not entry.exact
+                and any(one.partial and (only is None or one.unified_id in only) for one in entry.summaries)
+            ]
+        todo.sort(key=lambda item: -item[2].source.modified)
+        for agent, key, entry in todo:
+            if stop():
+                break
+            self._read_in_full(agent, key, entry)
+        with self._work:
+            for agent in wanted:
+                self._relate(agent, self._agents[agent])
+            return self._publish()
+
+    def summary(self, agent: str, session_id: str) -> SessionSummary | None:
+        """The session in the latest snapshot, if it is there."""
+        return self._by_id.get(unified_id(agent, session_id))
+
+    def entries(self) -> list[cache.Entry]:
+        """What each source held when it was last looked at, for what else is made of the sources."""
+        with self._work:
+            return [entry for state in self._agents.values() for entry in state.entries.values()]
+
+    def close(self) -> None:
+        """Write what is not yet in the cache file."""
+        with self._work:
+            self._saved_at = None
+            self._save_if_due()
+
+    # Inside -------------------------------------------------------------------------------------------------
+
+    def _wanted(self, agents: Iterable[str] | None) -> Sequence[str]:
+        wanted = tuple(self._agents) if agents is None else tuple(dict.fromkeys(agents))
+        for agent in wanted:
+            self._adapters.check(agent)
+        return wanted
+
+    @property
+    def _agents(self) -> dict[str, AgentSessions]:
+        """Made on first use: which agents there are takes a search of what is installed."""
+        if self._known_agents is None:
+            self._known_agents = {name: AgentSessions(name) for name in self._adapters.names}
+        return self._known_agents
+
+    def _old_picture(self) -> cache.Picture:
+        """What was shown before this process; of agents that were not looked at since it is the latest there is."""
+        if self._picture is None:
+            self._picture = (cache.load_picture(self._file) if self._file else None) or cache.Picture()
+        return self._picture
+
+    def _load(self) -> None:
+        """Read the cache file once."""
+        if self._loaded:
+            return
+        self._loaded = True
+        for entry in cache.load(self._file, self._picture or cache.Picture()) if self._file else ():
+            state = self._agents.get(entry.source.agent)
+            if state is None:
+                self._foreign.append(entry)  # of an agent left out this time: kept for the next
+            else:
+                state.restore(entry)
+        if self._picture is not None and not self._picture.sessions:
+            # It is lost, or there was none yet.
+            self._unsaved = any(state.entries for state in self._agents.values())
+
+    def _sources(self) -> Iterator[tuple[str, Source]]:
+        """Of every agent, with its name, as far as they can be listed."""
+        for agent in self._agents:
+            with suppress(Exception):  # `refresh` says so
+                for source in self._adapters.get(agent).sources(_unheard):
+                    yield agent, source
+
+    def _relate(self, agent: str, state: AgentSessions) -> None:
+        try:
+            state.relate(self._adapters.get(agent))
+        except AdapterBroken as error:
+            state.broken(str(error))
+
+    def _read_in_full(self, agent: str, key: Key, entry: cache.Entry) -> None:
+        try:
+            adapter = self._adapters.get(agent)
+        except AdapterBroken:
+            return  # `_relate` says so
+        exact = read(adapter, entry.source, exact=True)
+        with self._work:
+            self._agents[agent].update(key, entry, exact)
+            self._unsaved = True
+
+    def _save_if_due(self) -> None:
+        now = time.monotonic()
+        if not self._unsaved or self._file is None:
+            return
+        if self._saved_at is not None and now - self._saved_at < _SAVE_EVERY:
+            return
+        self._saved_at = now
+        self._unsaved = False
+        kept = [entry for state in self._agents.values() for entry in state.entries.values()]
+        try:
+            cache.save(self._file, [*kept, *self._foreign], self._new_picture())
+            self._own_problem = None
+        except OSError as error:
+            reason = f"the list of sessions cannot be kept for the next start: {error.strerror or error}"
+            self._own_problem = Problem(agent="hermes-tui", path=str(self._file), reason=reason)
+
+    def _new_picture(self) -> cache.Picture:
+        """What is shown now, without processes; agents that this process did not look at are as they were."""
+        old = self._forget_old()
+        looked = [state for state in self._agents.values() if state.place is not None]
+        sessions = [*old.sessions, *(one for state in looked for one in state.related if one.kind != "memory")]
+        labels = dict(old.labels)
+        for state in looked:
+            label, badge = self._adapters.label(state.agent)
+            labels[state.agent] = (label, badge)
+        return cache.Picture(sessions=tuple(sorted(sessions, key=newest_first)), labels=labels)
+
+    def _forget_old(self) -> cache.Picture:
+        """Drop from the old picture what this process looked at itself, and agents that are not installed any more;
+        what is left of it."""
+        old = self._old_picture()
+        looked = {name for name, state in self._agents.items() if state.place is not None}
+        left = tuple(
+            one
+            for one in old.sessions
+            if one.agent not in looked and (self._adapters.asked is not None or one.agent in self._agents)
+        )
+        if len(left) != len(old.sessions):
+            self._picture = cache.Picture(sessions=left, labels=old.labels)
+        return self._picture or old
+
+    def _publish(self) -> Snapshot:
+        self._save_if_due()
+        problem = self._own_problem
+        # All are asked: each forgets its news by that.
+        news = [state.take_news() for state in self._agents.values()]
+        if not any(news) and problem is self._published_problem:
+            return self._snapshot
+        self._published_problem = problem
+        if self._picture is not None:
+            self._forget_old()
+        states = self._agents.values()
+        problems = sorted(
+            (problem for state in states for problem in state.problems),
+            key=lambda problem: (problem.agent, problem.path),
+        )
+        by_id = {one.unified_id: one for state in states for one in state.sessions}
+        everything = sorted(by_id.values(), key=newest_first)
+        sessions = tuple(one for one in everything if one.kind != "memory")
+        self._show(
+            Snapshot(
+                sessions=sessions,
+                memories=tuple(one for one in everything if one.kind == "memory" and not one.gone),
+                problems=(*problems, problem) if problem is not None else tuple(problems),
+                places=tuple(state.place for state in states if state.place is not None),
+                partial=sum(one.partial for one in sessions),
+            )
+        )
+        return self._snapshot
+
+    def _show(self, snapshot: Snapshot) -> None:
+        """Make `snapshot` the latest, unless nothing in it is new."""
+        snapshot = replace(snapshot, version=self._snapshot.version)
+        if snapshot != self._snapshot:
+            self._snapshot = replace(snapshot, version=snapshot.version + 1)
+            self._by_id = {one.unified_id: one for one in (*snapshot.sessions, *snapshot.memories)}
+
+
+def _unheard(problem: Problem) -> None:
+    """It is told again by whoever listens."""

@@ -1,0 +1,34 @@
+"""Rows of a list as they are after reading their sessions in full, whatever was known before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from msgspec.structs import replace
+
+from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from session_adapters.model import SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.cost.service import CostDesk
+
+__all__ = ["Row", "exact"]
+
+Row = TypeVar("Row", bound=SessionSummary)
+
+_LISTED = tuple(set(SessionSummary.__struct_fields__) - {"unified_id", "relevance_score"})
+"""What a list knows of a session."""
+
+
+def exact(catalogue: Catalogue, costs: CostDesk | None, sessions: Sequence[Row]) -> list[Row]:
+    """The same rows, counted in full, each with what it cost unless `costs` is None."""
+    agents = tuple(dict.fromkeys(one.agent for one in sessions))
+    catalogue.complete(lambda: False, agents, {one.unified_id for one in sessions if one.partial})
+    known = [catalogue.summary(one.agent, one.session_id) or one for one in sessions]
+    if costs is not None:
+        known = costs.all_priced(costs.tagged(known))
+    return [
+        replace(one, **{name: getattr(now, name) for name in _LISTED})
+        for one, now in zip(sessions, known, strict=True)
+    ]

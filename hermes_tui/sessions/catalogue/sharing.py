@@ -1,0 +1,39 @@
+"""Equal strings kept once: of thousands of sessions most have the same agent, directory, model and branch.
+
+A third of what a long list takes in memory would be such repetitions. The values stay equal, so nothing else changes.
+"""
+
+from __future__ import annotations
+
+from sys import intern
+
+from msgspec.structs import force_setattr
+
+from hermes_tui.sessions.catalogue.cache import Entry
+
+__all__ = ["share_strings"]
+
+_OF_SUMMARY = ("agent", "cwd", "model", "git_branch", "source", "profile", "end_reason", "status")
+_OF_SOURCE = ("agent", "root", "layout", "profile")
+
+
+def share_strings(entry: Entry) -> None:
+    """Let the source and the summaries of `entry` hold one copy of each string that others have too."""
+    source = entry.source
+    for name in _OF_SOURCE:
+        value = getattr(source, name)
+        if value:
+            force_setattr(source, name, intern(value))
+    for summary in entry.summaries:
+        for name in _OF_SUMMARY:
+            value = getattr(summary, name)
+            if value:
+                force_setattr(summary, name, intern(value))
+        if summary.models:
+            force_setattr(summary, "models", tuple(map(intern, summary.models)))
+        if summary.path == source.path:
+            force_setattr(summary, "path", source.path)
+        if summary.session_id == source.session_id:
+            force_setattr(summary, "session_id", source.session_id)
+        if summary.preview == summary.title:
+            force_setattr(summary, "preview", summary.title)

@@ -1,0 +1,162 @@
+"""Costs of the catalogue's sessions: what the manager hands on."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from hermes_tui.config import Price
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.catalogue.cache import cache_name
+from hermes_tui.sessions.catalogue.catalogue import Catalogue
+from hermes_tui.sessions.cost.cache import Ledger
+from hermes_tui.sessions.cost.messages import with_costs
+from hermes_tui.sessions.cost.overview import Overview, overview
+from hermes_tui.sessions.cost.refresh import Task, send
+from hermes_tui.sessions.cost.report import CostOptions, CostSummary, total_cost
+from hermes_tui.sessions.cost.summary import Sheet
+from session_adapters.base import Environment
+from session_adapters.model import Cost, Problem, Session, SessionSummary
+from session_adapters.usage import Usage
+
+__all__ = ["CostDesk", "cost_file"]
+
+_QUICK = 32 << 20
+"""Bytes, at most, that a face reads itself; a process of its own takes half a second before it reads any."""
+
+
+def cost_file(directory: Path, environment: Environment) -> Path:
+    """Where the costs of a home are kept: beside the list of its sessions."""
+    return directory / cache_name(environment).replace("catalogue-", "costs-", 1)
+
+
+class CostDesk:
+    """Answers every question about money. Any thread may call any method."""
+
+    def __init__(
+        self, catalogue: Catalogue, adapters: Adapters, file: Path | None, prices: Mapping[str, Price]
+    ) -> None:
+        """`file`: where the costs are kept between runs, None for nowhere. `prices`: the user's own."""
+        self._catalogue = catalogue
+        self._adapters = adapters
+        self._file = file
+        self._prices = prices
+        self._ledger = Ledger(adapters, file, prices)
+        self._booking = threading.Lock()
+
+    def begin(self) -> None:
+        """A command begins that will ask for costs and for nothing before: see `Ledger.begin`."""
+        self._ledger.begin(listed=bool(self._catalogue.saved().sessions))
+
+    def total(self, options: CostOptions) -> CostSummary:
+        """The sums of the sessions that match, as the stores are now."""
+        self._catalogue.refresh()
+        return self.known_total(options)
+
+    def known_total(self, options: CostOptions) -> CostSummary:
+        """The same for the sessions as last listed: no store is looked for anything new."""
+        return total_cost(self.sheet(), self._sessions(), options)
+
+    def overview(self, today: date) -> Overview:
+        """Spending at a glance, of the sessions as last listed; `today` is a local date."""
+        return overview(self.book(), self._sessions(), today)
+
+    def overview_so_far(self, today: date) -> tuple[Overview, bool]:
+        """The same as it was last added up, and whether nothing has changed since; no session is read for it."""
+        sessions = self._sessions()
+        current = self._ledger.current(self._catalogue.entries(), sessions)
+        sheet = self._ledger.last() if current is None else current
+        return overview(sheet, sessions, today), current is not None
+
+    def book(self) -> Sheet:
+        """The same as `sheet`, but added up by a process of its own where that takes long; for faces. Who asks while
+        there is one waits for it."""
+        with self._booking:
+            known = self._ledger.current(self._catalogue.entries(), self._sessions())
+            if known is not None:
+                return known
+            if self._file is not None and not self._is_quick():
+                task = Task(self._adapters.environment, self._file.parent, self._adapters.names, self._prices)
+                if send(task):
+                    return self._ledger.reload()
+            return self.sheet()
+
+    def _is_quick(self) -> bool:
+        """Costs were added up before, and what has changed since is read in less time than a process takes to start:
+        as when the sessions that are open grow."""
+        sessions = self._sessions()
+        same = self._ledger.kept(self._catalogue.entries(), sessions)
+        return bool(same) and sum(one.size for one in sessions if one.unified_id not in same) <= _QUICK
+
+    def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """The sessions, each with its cost as it was last added up; nothing is read for it."""
+        own = self._ledger.last().own
+        if not own:
+            return list(sessions)
+        return _priced(sessions, lambda one: found.cost if (found := own.get(one.unified_id)) else None)
+
+    def sheet(self) -> Sheet:
+        """What every session spent, by model and day."""
+        return self._ledger.refresh(self._catalogue.entries(), self._sessions())
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be read when the sheet was last made."""
+        return self.sheet().problems
+
+    def tagged(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """The sessions with the tags that agent-mux gave them."""
+        tags = self._ledger.tags(sessions)
+        if not tags:
+            return list(sessions)
+        return [_with_tags(one, tags.get((one.agent, one.session_id), ())) for one in sessions]
+
+    def all_priced(self, sessions: Iterable[SessionSummary]) -> list[SessionSummary]:
+        """The sessions, each with its cost, for a list in the order of costs."""
+        own = self.sheet().own
+        return _priced(sessions, lambda one: found.cost if (found := own.get(one.unified_id)) else None)
+
+    def known(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """The sessions, each with what it cost where its agent recorded that or it was added up before; the cost of
+        the others, and of those of which only the ends were read, is None. Nothing is read for it."""
+        costs = self._kept(sessions)
+        priced = []
+        for one in sessions:
+            cost = costs.get(one.unified_id) if one.cost is None or one.partial else one.cost
+            priced.append(one if cost == one.cost else replace(one, cost=cost))
+        return priced
+
+    def pending(self, sessions: Sequence[SessionSummary]) -> frozenset[str]:
+        """Unified ids of those whose cost `known` cannot tell before they are read: not the same as unknown."""
+        costs = self._kept(sessions)
+        return frozenset(one.unified_id for one in sessions if one.cost is None and one.unified_id not in costs)
+
+    def _kept(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
+        wanted = [one for one in sessions if one.cost is None or one.partial]
+        return self._ledger.kept(self._catalogue.entries(), wanted) if wanted else {}
+
+    def session(self, session: Session, calls: Callable[[], Iterable[Usage]]) -> Session:
+        """A session that was read, with its cost and that of each message; `calls` gives the calls in its record."""
+        return with_costs(session, calls, self._ledger.runs(session), self._ledger.prices)
+
+    def _sessions(self) -> list[SessionSummary]:
+        return [one for one in self._catalogue.snapshot.sessions if not one.gone]
+
+
+def _priced(
+    sessions: Iterable[SessionSummary], cost_of: Callable[[SessionSummary], Cost | None]
+) -> list[SessionSummary]:
+    """What a list counted itself counts, unless it read the ends of a file alone."""
+    priced = []
+    for one in sessions:
+        cost = one.cost if one.cost is not None and not one.partial else cost_of(one)
+        priced.append(one if cost is None or cost == one.cost else replace(one, cost=cost))
+    return priced
+
+
+def _with_tags(session: SessionSummary, tags: Sequence[str]) -> SessionSummary:
+    return replace(session, tags=tuple(dict.fromkeys((*session.tags, *tags)))) if tags else session

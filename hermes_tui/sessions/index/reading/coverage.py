@@ -1,0 +1,143 @@
+"""What an index has of every source, and how much of those that are asked about.
+
+All of it is kept, so that a look costs as much as was written since the last one, into the index and into the stores:
+the index tells which of its rows a later commit wrote, and sources are given in nearly the same order again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+
+import apsw
+
+from hermes_tui.sessions.index.reading.answers import Coverage, Key, Known
+from hermes_tui.sessions.index.schema import IndexUnusable
+from hermes_tui.sessions.index.source_state import Level, key_of
+from session_adapters.base import Source
+
+__all__ = ["Stock", "generation_of"]
+
+_LEVELS = tuple(Level)
+_NOT_THERE = (0, (), Level.NOTHING, 0)
+_STATE = "SELECT (SELECT value FROM meta WHERE key='commits'), (SELECT value FROM meta WHERE key='struck')"
+_SOURCES = "SELECT agent, path, native, id, stamp, level, again FROM source WHERE changed > ?"
+
+
+class Stock:
+    """Of one index at a time. Any thread may ask."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._begin("")
+
+    def _begin(self, generation: str) -> None:
+        self._commits = -1
+        self._known: Known = {}
+        self._asked: tuple[Source, ...] = ()
+        """What was last asked about."""
+        self._sources: dict[Key, Source] = {}
+        self._open: dict[Key, Source] = {}
+        """Those of them that are not at `Level.ALL` as they are now."""
+        self._coverage = Coverage(generation, {}, {})
+
+    def coverage(self, connection: apsw.Connection, sources: Iterable[Source]) -> Coverage:
+        """How much of `sources` there is; the same object again while nothing is different. Raises `apsw.Error` and
+        `IndexUnusable`."""
+        with self._lock:
+            self._look(connection, sources)
+            return self._coverage
+
+    def lacking(self, connection: apsw.Connection, sources: Iterable[Source], now: float) -> list[Source]:
+        """Those of which not everything is there as it is now, without what could not be read as it is, and what is
+        left alone for a while. Raises `apsw.Error` and `IndexUnusable`."""
+        with self._lock:
+            self._look(connection, sources)
+            return [source for source in self._open.values() if self._lacks(source, now)]
+
+    def _lacks(self, source: Source, now: float) -> bool:
+        found = self._known.get(key_of(source))
+        if found is None:
+            return True
+        _, stamp, level, again = found
+        return (stamp != source.stamp or level == Level.PROSE) and now >= again
+
+    # Keeping up --------------------------------------------------------------------------------------------
+
+    def _look(self, connection: apsw.Connection, sources: Iterable[Source]) -> None:
+        written = self._read(connection)
+        there = tuple(sources)
+        gone, fresh = _differences(self._asked, there)
+        self._asked = there
+        if not (gone or fresh or written):
+            return
+        for source in gone:
+            self._sources.pop(key_of(source), None)
+        self._sources.update((key_of(source), source) for source in fresh)
+        self._renew(written.union(map(key_of, gone), map(key_of, fresh)))
+
+    def _read(self, connection: apsw.Connection) -> set[Key]:
+        """Bring up to date what is known; of which sources something was written since."""
+        generation = generation_of(connection)
+        commits, struck = next(connection.execute(_STATE))
+        if generation != self._coverage.generation or struck > self._commits:
+            self._begin(generation)
+        elif commits == self._commits:
+            return set()
+        written = {
+            (agent, path, native): (number, tuple(map(int, stamp.split())), _LEVELS[level], again)
+            for agent, path, native, number, stamp, level, again in connection.execute(_SOURCES, (self._commits,))
+        }
+        self._known.update(written)
+        self._commits = commits
+        return set(written)
+
+    def _renew(self, changed: Iterable[Key]) -> None:
+        levels, numbers = dict(self._coverage.levels), dict(self._coverage.numbers)
+        for key in changed:
+            source, found = self._sources.get(key), self._known.get(key)
+            number, stamp, level, _ = found if found is not None else _NOT_THERE
+            if source is None or stamp != source.stamp:
+                level = Level.NOTHING
+            if level is not Level.NOTHING:
+                levels[key] = numbers[number] = level
+            elif levels.pop(key, None) is not None:
+                del numbers[number]
+            if source is None or level is Level.ALL:
+                self._open.pop(key, None)
+            else:
+                self._open[key] = source
+        whole = bool(levels) and levels.keys().isdisjoint(self._open)
+        self._coverage = Coverage(self._coverage.generation, levels, numbers, whole)
+
+
+def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[Sequence[Source], Sequence[Source]]:
+    """What is not there any more, and what is new."""
+    if before is now:
+        return (), ()
+    start = _alike(before, now)
+    before, now = before[start:][::-1], now[start:][::-1]
+    stop = _alike(before, now)
+    before, now = before[stop:], now[stop:]
+    old, new = dict(zip(map(id, before), before, strict=True)), dict(zip(map(id, now), now, strict=True))
+    return [old[one] for one in old.keys() - new.keys()], [new[one] for one in new.keys() - old.keys()]
+
+
+def _alike(one: tuple[Source, ...], other: tuple[Source, ...]) -> int:
+    """How many at the beginning of both are the same: thousands are compared in one go."""
+    low, high = 0, min(len(one), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def generation_of(connection: apsw.Connection) -> str:
+    """What tells an index from one that is made anew. Raises `IndexUnusable` while there is nothing in it."""
+    found = connection.execute("SELECT value FROM meta WHERE key='generation'").get
+    if not isinstance(found, str):
+        raise IndexUnusable("there is nothing in it yet")
+    return found

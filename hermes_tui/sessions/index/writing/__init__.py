@@ -1,0 +1,1 @@
+"""The one process that brings the search index up to date."""

@@ -1,0 +1,311 @@
+"""Brings the index in line with the stores: first what was said in every session, newest first, then the rest."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from math import inf
+from operator import attrgetter
+from time import monotonic, process_time, time
+from typing import NamedTuple, TypeVar
+
+import apsw
+import msgspec
+
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.sessions.index.source_state import Key, Level, Report, key_of
+from hermes_tui.sessions.index.writing.prefetch import Ahead, Untold, start
+from hermes_tui.sessions.index.writing.updater import Sink
+from hermes_tui.sessions.index.writing.writer import Writer
+from session_adapters.base import Adapter, Source
+from session_adapters.model import Problem
+from session_adapters.presence import may_have_sessions
+from session_adapters.reading.searchable import SessionTexts, Text, TextReader
+
+__all__ = ["Indexer"]
+
+T = TypeVar("T")
+
+_SHARE = 20
+"""A source that took a second to be looked through again is left alone for so many: a large database that is written
+to all the time must not keep a processor busy. Until then it is not covered."""
+_SELDOM = 300.0
+"""Seconds between two looks at every store at least, whatever is told: nobody tells of what is deleted."""
+_TOO_LONG = 86_400
+"""Seconds; to be left alone for longer than this is a mistake of the clock."""
+_KEPT = 20
+"""An indexer that would need a second to know again what it knows is kept for so many, doing nothing."""
+_LEAST = 60.0
+"""Seconds for which it is kept at least where sources are written to: starting another one is half a second of work,
+taking in a line no more than a thousandth."""
+_LONGEST = 120.0
+_WARM = 16
+"""Sources that were written to lately, whose readers are kept."""
+
+
+class _AdapterFailed(Exception):
+    """The source cannot be read."""
+
+
+class _Stopped(Exception):
+    """It was asked to stop."""
+
+
+class _Warm(NamedTuple):
+    reader: TextReader
+    sink: Sink
+    cost: float
+    """Processor seconds that making it took."""
+
+
+class Indexer:
+    """Does it in steps; after each, `stop` is asked whether that is enough."""
+
+    def __init__(
+        self,
+        connection: apsw.Connection,
+        adapters: Adapters,
+        *,
+        pid: int = 0,
+        stop: Callable[[], bool] = lambda: False,
+        beside: bool = False,
+    ) -> None:
+        """With `beside` a process of its own may read ahead: a copy of this one, which must have no threads."""
+        self._writer = Writer(connection, self._committed)
+        self._adapters = adapters
+        self._pid = pid
+        self._stop = stop
+        self._beside = beside
+        self._sources = 0
+        self._looked = -inf
+        self._said: Report | None = None
+        self._failed: dict[Key, tuple[int, ...]] = {}
+        self._warm: OrderedDict[Key, _Warm] = OrderedDict()
+        self._followed = False
+        """Some of the sources are written to while it is there."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds for which it is worth to be kept: coming back, it would have to read again what it knows now. None
+        where nothing that was there was written to."""
+        if not self._followed:
+            return 0.0
+        return min(_LONGEST, max(_LEAST, _KEPT * sum(warm.cost for warm in self._warm.values())))
+
+    def run(self, told: Sequence[Source] = ()) -> bool:
+        """Take in what is new, in the sources that somebody `told` are different, or in every store if none are named
+        or that was not done for long. Whether it got to the end. Raises `apsw.Error`."""
+        try:
+            self._run(told)
+        except _Stopped:
+            return False
+        except BaseException:
+            self._said = None
+            self._warm.clear()
+            raise
+        finally:
+            self._writer.abandon()
+        return True
+
+    def _committed(self) -> None:
+        if self._stop():
+            raise _Stopped
+
+    def _run(self, told: Sequence[Source]) -> None:
+        if not told or monotonic() - self._looked >= _SELDOM:
+            listed: Iterable[Source] = self._look()
+        else:
+            listed = [source for source in told if source.agent in self._adapters.names]
+            self._sources += sum(key_of(source) not in self._writer.sources() for source in listed)
+        fresh, changed, started = self._sorted_out(listed)
+        self._followed = self._followed or bool(changed)
+        self._commit()
+        self._each(changed, self._change)
+        self._each_said(_newest_first(fresh))
+        self._each([*fresh, *started], self._all)
+
+    def _each(self, sources: Iterable[Source], step: Callable[[Adapter, Source], None]) -> None:
+        for source in _newest_first(sources):
+            self._guarded(source, step)
+            self._writer.commit_when_full()
+        self._commit()
+
+    def _each_said(self, sources: Sequence[Source]) -> None:
+        """What was said in sources of which there is nothing yet."""
+        ahead = start(self._adapters, sources) if self._beside else None
+        try:
+            for number, source in enumerate(sources):
+                self._guarded(source, self._prose if ahead is None else partial(self._from_ahead, ahead, number))
+                self._writer.commit_when_full()
+            self._commit()
+        finally:
+            if ahead is not None:
+                ahead.close()
+
+    def _look(self) -> Iterable[Source]:
+        """Every source there is; those that are no more are taken out."""
+        listed, unsure = self._list()
+        there = {key_of(source): source for source in listed}
+        for key in [key for key in self._writer.sources() if key not in there and key[0] not in unsure]:
+            self._warm.pop(key, None)
+            self._writer.forget(key)
+        self._sources = len(there)
+        self._looked = monotonic()
+        return there.values()
+
+    def _sorted_out(self, listed: Iterable[Source]) -> tuple[list[Source], list[Source], list[Source]]:
+        """Sources of which there is nothing, those written to since, and those of which the rest is missing."""
+        known = self._writer.sources()
+        fresh: list[Source] = []
+        changed: list[Source] = []
+        started: list[Source] = []
+        for source in listed:
+            one = known.get(key_of(source))
+            if one is None or one.level == Level.NOTHING:
+                fresh.append(source)
+            elif one.stamp != source.stamp:
+                changed.append(source)
+            elif one.level != Level.ALL:
+                started.append(source)
+        return fresh, changed, started
+
+    def _commit(self) -> None:
+        self._say()
+        self._writer.commit()
+
+    def _say(self) -> None:
+        report = Report(pid=self._pid, sources=self._sources, failed=len(self._failed))
+        if report == self._said:
+            return
+        self._said = report
+        self._writer.run("INSERT OR REPLACE INTO meta VALUES('report', ?)", (msgspec.json.encode(report).decode(),))
+
+    # Finding -----------------------------------------------------------------------------------------------
+
+    def _list(self) -> tuple[list[Source], set[str]]:
+        """Every source, and the agents of which some may not have been seen."""
+        listed: list[Source] = []
+        unsure: set[str] = set()
+        environment = self._adapters.environment
+        for agent in self._adapters.names:
+            if not may_have_sessions(agent, environment):
+                continue
+            problems: list[Problem] = []
+            try:
+                listed += self._adapters.get(agent).sources(problems.append)
+            except Exception:  # an adapter of somebody else's; `doctor` says what is wrong with it
+                unsure.add(agent)
+            if problems:
+                unsure.add(agent)
+        return listed, unsure
+
+    # Reading -----------------------------------------------------------------------------------------------
+
+    def _prose(self, adapter: Adapter, source: Source) -> None:
+        """What was said in a source of which there is nothing yet."""
+        self._take(adapter, source, Level.PROSE)
+
+    def _from_ahead(self, ahead: Ahead, number: int, adapter: Adapter, source: Source) -> None:
+        """The same, as it was read ahead."""
+        sink = Sink(self._writer, source, prose_only=True)
+        try:
+            for native, messages in ahead.said(number):
+                if not sink.say(native, messages):
+                    raise Untold
+        except Untold:
+            self._prose(adapter, source)
+        else:
+            sink.finish(Level.PROSE, source)
+
+    def _all(self, adapter: Adapter, source: Source) -> None:
+        """Everything in a source that differs from what there is."""
+        self._take(adapter, source, Level.ALL)
+
+    def _take(self, adapter: Adapter, source: Source, level: Level) -> None:
+        problems: list[Problem] = []
+        prose_only = level == Level.PROSE
+        sink = Sink(self._writer, source, prose_only=prose_only)
+        if prose_only or not self._renew(adapter, source, sink):
+            sink.take(_guarded(lambda: adapter.texts(source, problems.append, prose_only=prose_only)))
+        if problems and not sink.taken:
+            raise _AdapterFailed  # not readable now is not the same as empty
+        sink.finish(level, source)
+
+    def _renew(self, adapter: Adapter, source: Source, sink: Sink) -> bool:
+        """Take in what is new in a source of many sessions, if it can be read so."""
+        marks = self._writer.marks(sink.number)
+        found = next(_guarded(lambda: (adapter.new_texts(source, lambda problem: None, marks),)))
+        if found is None:
+            return False
+        sink.renew(_each_guarded(found))
+        return True
+
+    def _change(self, adapter: Adapter, source: Source) -> None:
+        """What is different in a source that was written to: who was written to once is written to again, so its
+        reader is kept, and next time only the new lines are read."""
+        key = key_of(source)
+        warm = self._warm.pop(key, None)
+        try:
+            if warm is not None:
+                warm.sink.follow(_guarded(warm.reader.read))
+        except _AdapterFailed:
+            warm = None
+        if warm is None:
+            began = process_time()
+            reader = next(_guarded(lambda: (adapter.text_reader(source),)))
+            if reader is None:
+                self._again(adapter, source)
+                return
+            sink = Sink(self._writer, source)
+            sink.take(text for _, text in _guarded(reader.read))
+            warm = _Warm(reader, sink, process_time() - began)
+        warm.sink.finish(Level.ALL, source)
+        self._warm[key] = warm
+        if len(self._warm) > _WARM:
+            self._warm.popitem(last=False)
+
+    def _again(self, adapter: Adapter, source: Source) -> None:
+        """A source for which there is no better way, now and then."""
+        began = time()
+        known = self._writer.sources().get(key_of(source))
+        if known is not None and began < known.again <= began + _TOO_LONG:
+            return
+        worked = process_time()
+        self._all(adapter, source)
+        worked = process_time() - worked
+        self._writer.rest(source, int(time() + _SHARE * worked))
+
+    def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
+        """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""
+        key = key_of(source)
+        if self._failed.get(key) == source.stamp:
+            return
+        self._failed.pop(key, None)
+        try:
+            step(self._adapters.get(source.agent), source)
+        except (_AdapterFailed, AdapterBroken):
+            self._failed[key] = source.stamp
+            self._writer.mark(source, Level.NOTHING)
+
+
+def _newest_first(sources: Iterable[Source]) -> list[Source]:
+    return sorted(sources, key=attrgetter("modified"), reverse=True)
+
+
+def _each_guarded(found: Iterable[SessionTexts]) -> Iterator[SessionTexts]:
+    """The same, with what reading the texts raises told apart, too."""
+    for one in _guarded(lambda: found):
+        yield one._replace(texts=_guarded(partial(_same, one.texts)))
+
+
+def _same(texts: Iterable[Text]) -> Iterable[Text]:
+    return texts
+
+
+def _guarded(read: Callable[[], Iterable[T]]) -> Iterator[T]:
+    """What `read` gives, with everything that an adapter raises told apart from what the index does."""
+    try:
+        yield from read()
+    except Exception as error:
+        raise _AdapterFailed from error

@@ -1,0 +1,80 @@
+"""What the program tells its indexer, a line at a time: which sources were written to, or, by an empty line, that any
+may have been. The other end of the pipe is closed when nobody is there any more."""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Sequence
+
+import msgspec
+
+from hermes_tui.sessions.index.source_state import Key, key_of
+from session_adapters.base import Source
+
+__all__ = ["Ear", "tell"]
+
+_MOST = select.PIPE_BUF
+"""Bytes of a line: so many are written at once or not at all, also where the reader is slow."""
+_SOURCES = msgspec.json.Decoder(list[Source])
+
+
+def tell(pipe: int, sources: Sequence[Source]) -> None:
+    """Say that `sources` were written to; with none, or more than a line can name, that any may have been. Raises
+    `OSError`, also where the reader has not got round to what it was told before."""
+    try:
+        line = msgspec.json.encode(sources) if sources else b""
+    except UnicodeEncodeError:  # paths may be any bytes
+        line = b""
+    os.write(pipe, b"%b\n" % (line if len(line) < _MOST else b""))
+
+
+class Ear:
+    """The reader's end."""
+
+    def __init__(self, pipe: int | None) -> None:
+        """None where nobody tells anything."""
+        self._pipe = pipe
+        self._gone = False
+        self._rest = b""
+        self._all = False
+        self._told: dict[Key, Source] = {}
+
+    def gone(self) -> bool:
+        """Whether there is nobody any more who told something."""
+        self._listen(0)
+        return self._gone
+
+    def called(self) -> bool:
+        """Whether something was told that was not waited for yet, or it is time to end."""
+        return self.gone() or self._all or bool(self._told)
+
+    def wait(self, seconds: float) -> Sequence[Source] | None:
+        """Wait so long to be told something: the sources that were written to, none if any may have been. None when
+        it is time to end."""
+        if not self._all and not self._told:
+            self._listen(seconds)
+        if self._gone or not (self._all or self._told):
+            return None
+        told = () if self._all else tuple(self._told.values())
+        self._all = False
+        self._told.clear()
+        return told
+
+    def _listen(self, seconds: float) -> None:
+        if self._pipe is None or self._gone or not select.select([self._pipe], [], [], seconds)[0]:
+            return
+        while True:
+            data = os.read(self._pipe, 1 << 16)
+            self._gone = not data
+            *lines, self._rest = (self._rest + data).split(b"\n")
+            for line in lines:
+                self._hear(line)
+            if self._gone or not self._rest:
+                break
+
+    def _hear(self, line: bytes) -> None:
+        try:
+            self._told.update((key_of(source), source) for source in _SOURCES.decode(line))
+        except msgspec.MsgspecError:
+            self._all = True

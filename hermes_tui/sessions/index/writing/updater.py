@@ -1,0 +1,212 @@
+"""Takes in the texts of a source and writes down what differs from what the index has of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hermes_tui.sessions.index.reading.prefixes import beginnings
+from hermes_tui.sessions.index.schema import FILE, LONG, ROLE, SECOND, TOOL
+from hermes_tui.sessions.index.source_state import Level, Row
+from hermes_tui.sessions.index.writing.documents import (
+    NUMBERS,
+    Said,
+    keyed,
+    mark_of,
+    milliseconds,
+    said,
+    unique_key,
+    utf8,
+)
+from hermes_tui.sessions.index.writing.writer import Writer
+from hermes_tui.sessions.words import spaced_bytes
+from session_adapters.base import Source
+from session_adapters.reading.searchable import SessionTexts, Text
+from session_adapters.text import scrub
+from session_adapters.tool_names import NOTHING
+
+__all__ = ["Sink"]
+
+
+class Sink:
+    """Takes in the texts of one source, in its order, and keeps what is known of it for what comes later."""
+
+    def __init__(self, writer: Writer, source: Source, *, prose_only: bool = False) -> None:
+        self._writer = writer
+        self._source = source
+        self.number, fresh = writer.source(source)
+        """Of the source."""
+        self._prose_only = prose_only
+        self._there = {} if fresh else writer.sessions(self.number)
+        """Sessions that were there before, and are not met yet."""
+        self._sessions: dict[str, int] = {}
+        """Those that were met."""
+        self._native: str | None = None
+        self._blank = False
+        """There was nothing of this session."""
+        self._rows: dict[str, Row] = {}
+        self._seen: set[str] = set()
+        self._second = 0
+        self.taken = 0
+        """Texts that `take` was given."""
+        self.written = 0
+        """Messages whose words were put in or changed."""
+
+    def take(self, texts: Iterable[Text]) -> None:
+        """All texts of the source; what is not among them is taken out."""
+        for key, second, text in keyed(self._source, texts):
+            self.taken += 1
+            if text.session_id != self._native:
+                self._leave()
+                self._enter(text.session_id)
+            self._seen.add(key)
+            if self._blank and self._prose_only:
+                one = said(key, second, text)
+                if one is not None:
+                    self._writer.say(self._sessions[text.session_id], (one,))
+            else:
+                self._put(key, text)
+            self._writer.commit_when_full()
+        self._leave()
+        if not self._prose_only:
+            self._forget_others()
+
+    def say(self, native: str, messages: Iterable[Said]) -> bool:
+        """Add what was said in a session of which there was nothing before this source was begun; False where there
+        was something."""
+        if native != self._native:
+            self._enter(native)
+        if not self._blank:
+            return False
+        self._writer.say(self._sessions[native], messages)
+        self._writer.commit_when_full()
+        return True
+
+    def renew(self, found: Iterable[SessionTexts]) -> None:
+        """Every session of the source, with what is new in it."""
+        for one in found:
+            self.taken += 1
+            if one.whole:
+                self._enter(one.session_id)
+            for text in one.texts:
+                if text.session_id != self._native:
+                    self._enter(text.session_id)
+                self._seen.add(text.message_id)
+                self._put(text.message_id, text)
+                self._writer.commit_when_full()
+            if one.whole:
+                self._leave()
+            session, _ = self._session(one.session_id)
+            self._writer.remark(session, one.mark)
+        self._forget_others()
+
+    def _forget_others(self) -> None:
+        """Take the sessions out that were not met."""
+        for session in self._there.values():
+            self._writer.forget_session(self.number, session)
+        self._there.clear()
+
+    def follow(self, texts: Iterable[tuple[int, Text]]) -> None:
+        """Those that are new or different since; see `TextReader.read`."""
+        self._writer.touch(self.number)
+        for number, text in texts:
+            if text.session_id != self._native:
+                self._enter(text.session_id)
+            self._put(unique_key(text, number), text)
+            self._writer.commit_when_full()
+
+    def finish(self, level: Level, source: Source) -> None:
+        """Say that the source is in the index as it now is."""
+        self._writer.mark(source, level)
+
+    def _enter(self, native: str) -> None:
+        session, self._blank = self._session(native)
+        self._native, self._seen = native, set()
+        self._rows = {} if self._blank else self._writer.rows(self.number, session)
+        self._second = int(self._source.modified)
+
+    def _session(self, native: str) -> tuple[int, bool]:
+        """Its number, and whether it was put in because it was not there yet."""
+        session = self._sessions.get(native)
+        if session is not None:
+            return session, False
+        known = self._there.pop(native, None)
+        session = self._sessions[native] = self._writer.session(self.number, native) if known is None else known
+        return session, known is None
+
+    def _leave(self) -> None:
+        if self._native is None or self._prose_only:
+            return
+        for key in self._rows.keys() - self._seen:
+            self._writer.remove(self._rows.pop(key))
+
+    def _put(self, key: str, text: Text) -> None:
+        """Add a message of the session that is being read, or change it."""
+        if text.time is not None:
+            self._second = int(text.time)
+        prose = utf8(text.prose)
+        tool = b"" if self._prose_only else utf8(text.tool)
+        names = self._names(text) if not self._prose_only and (prose or tool or text.names != NOTHING) else None
+        at = milliseconds(text)
+        visibility = NUMBERS.get(text.visibility, 0)
+        row = self._rows.get(key)
+        if row is not None and row.at != at and row.id >> SECOND != self._second:
+            self._writer.remove(self._rows.pop(key))
+            row = None
+        if row is not None:
+            shown, row.visibility = row.visibility, visibility
+            before, unit = row.names, row.unit
+            row.names = before if self._prose_only else names
+            if self._fill(row, prose, tool) or shown != visibility or before != row.names:
+                self._writer.change(row, before, unit)
+        elif prose or tool or names:
+            row = self._rows[key] = Row(0, at, visibility, _mark(prose), None if self._prose_only else _mark(prose))
+            row.tool, row.names = _mark(tool), names
+            self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
+            self._words(row, prose, tool, Row(row.id, at, visibility))
+
+    def _names(self, text: Text) -> str:
+        found = {(ROLE, text.role)}
+        found.update((TOOL, scrub(name.lower())) for name in text.names.tools)
+        found.update((FILE, scrub(name.lower())) for name in text.names.files)
+        return self._writer.names(found)
+
+    def _fill(self, row: Row, prose: bytes, tool: bytes) -> bool:
+        """Put other words in the place of those there are; whether there was anything to do."""
+        before = Row(row.id, row.at, row.visibility, row.prose, row.short, row.tool)
+        row.prose = _mark(prose)
+        if self._prose_only:
+            row.short = row.short if row.short == row.prose else None
+        else:
+            row.short, row.tool = row.prose, _mark(tool)
+        return self._words(row, prose, tool, before)
+
+    def _words(self, row: Row, prose: bytes, tool: bytes, before: Row) -> bool:
+        """Bring the tables in line with the marks of `row`."""
+        changed = False
+        put = self._writer.words
+        if row.prose != before.prose or row.short != before.short:
+            words = spaced_bytes(prose)
+            changed = True
+            if row.prose != before.prose:
+                put("prose", row.id, words, before.prose)
+            if row.short != before.short:
+                put("short", row.id, beginnings(words) if row.short is not None else b"", before.short)
+        if row.tool != before.tool:
+            changed = True
+            words = spaced_bytes(tool)
+            once = b"" if len(words) <= LONG else _each_once(words)
+            put("tool", row.id, b"" if once else words, before.tool)
+            put("long", row.id, once, before.tool)
+            put("brief", row.id, beginnings(once or words), before.tool)
+        self.written += changed
+        return changed
+
+
+def _each_once(text: bytes) -> bytes:
+    """Every word of a text, which blanks tell apart."""
+    return b" ".join(dict.fromkeys(text.split()))
+
+
+def _mark(text: bytes) -> int | None:
+    """Tells a text from another; None for none."""
+    return mark_of(text) if text else None

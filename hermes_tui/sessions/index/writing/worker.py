@@ -1,0 +1,159 @@
+"""The indexer's process: `python -m hermes_tui.sessions.index.writing.worker FILE [--follow]`, niced, one per index.
+
+It reads the stores of the home in its environment, and ends when it is through. With `--follow` it goes on with what
+it was told on its standard input meanwhile (see `telling`), stays for that a little where it knows what would take
+long to find out again. It may be killed at any moment.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from enum import IntEnum
+from functools import cache
+from pathlib import Path
+
+import apsw
+
+from hermes_tui.platform import locks
+from hermes_tui.platform.log import write_failure
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.checksummed_file import fingerprint
+from hermes_tui.sessions.index.diagnostics import leave_word, reason_of
+from hermes_tui.sessions.index.schema import (
+    STORES,
+    Damaged,
+    break_seal,
+    broken,
+    open_writer,
+    read_seal,
+    remove,
+    write_seal,
+)
+from hermes_tui.sessions.index.writing.indexer import Indexer
+from hermes_tui.sessions.index.writing.ipc import Ear
+from hermes_tui.sessions.index.writing.optimize import tidy
+from session_adapters.base import Environment, Source
+
+__all__ = ["LITTER", "Outcome", "main", "work"]
+
+_NICE = 10
+LITTER = 20_000
+"""Objects that are made before the collector of garbage looks at them."""
+
+
+class Outcome(IntEnum):
+    """How the process ended."""
+
+    DONE = 0
+    FAILED = 1
+    """By a mistake in the program; the log says where."""
+    BUSY = 3
+    """Another one is at work."""
+    NO_PLACE = 4
+    """The cache directory cannot be written, or the disk is full."""
+
+
+def work(path: Path, *, follow: bool = False) -> Outcome:
+    """Bring the index in `path` up to date, and keep it so while asked to."""
+    ear = Ear(sys.stdin.fileno() if follow else None)
+    try:
+        held = locks.take(path.with_suffix(".lock"))
+    except OSError:
+        return Outcome.NO_PLACE
+    if held is None:
+        return Outcome.BUSY
+    leave_word(held, "")
+    try:
+        return _index_anew_if_damaged(path, ear)
+    except (OSError, apsw.Error) as error:
+        leave_word(held, reason_of(error))
+        return Outcome.NO_PLACE
+    finally:
+        os.close(held)
+
+
+def _index_anew_if_damaged(path: Path, ear: Ear) -> Outcome:
+    try:
+        return _index(path, ear)
+    except (Damaged, apsw.Error) as error:
+        if not (isinstance(error, Damaged) or broken(error)):
+            raise
+    remove(path)
+    return _index(path, ear)
+
+
+def _index(path: Path, ear: Ear) -> Outcome:
+    program = fingerprint().decode("utf-8", "replace")
+    _examine(path, program)
+    adapters = Adapters(_environment)
+    connection = open_writer(path)
+    try:
+        break_seal(path)
+        _check(connection, program)
+        indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone, beside=True)
+        told: Sequence[Source] | None = ()
+        tidied = False
+        while told is not None and indexer.run(told):
+            tidied = tidied or tidy(connection, ear.called)
+            told = ear.wait(indexer.patience)
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        connection.close()
+    write_seal(path, program)
+    return Outcome.DONE
+
+
+@cache
+def _environment() -> Environment:
+    """Nobody changes the variables of this process."""
+    given = os.environ.get(STORES)
+    if given is None:
+        return Environment.current()
+    stores = json.loads(given)
+    return Environment(home=Path(stores["home"]), variables=stores["variables"], proc=Path(stores["proc"]))
+
+
+def _examine(path: Path, program: str) -> None:
+    """Raises `Damaged` for a file that is not as its writer left it, or that other readers made."""
+    seal = read_seal(path)
+    if seal is None:
+        return
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return
+    if (seal.size, seal.modified) != (status.st_size, status.st_mtime_ns):
+        raise Damaged("something else has written to it")
+    if seal.program != program:
+        raise Damaged("it was made by another version of this program")
+
+
+def _check(connection: apsw.Connection, program: str) -> None:
+    """Raises `Damaged` where the file was left in disorder, or by other readers."""
+    made_by = connection.execute("SELECT value FROM meta WHERE key='program'").get
+    if made_by is None:
+        connection.execute("INSERT INTO meta VALUES('program', ?)", (program,))
+    elif made_by != program:
+        raise Damaged("it was made by another version of this program")
+
+
+def main() -> int:
+    """The process."""
+    with suppress(OSError):
+        os.nice(_NICE)
+    gc.freeze()
+    gc.set_threshold(LITTER)  # texts come and go in great numbers, and nearly none of them in circles
+    try:
+        return work(Path(sys.argv[1]), follow="--follow" in sys.argv[2:])
+    except Exception as error:
+        write_failure(error)
+        return Outcome.FAILED
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,307 @@
+"""Finds every session that a query finds, from whatever knows it soonest: the list of sessions, the index, a store's
+own index, and a scan of what none of them answers for.
+
+Law: what comes out is what `Query.finds` says of the sessions as they are in their stores, whatever there is of an
+index. Hermes' own index may add to that (it has rows whose words are in no text of the conversation).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from msgspec.structs import replace
+
+from hermes_tui.sessions.index.reading.reader import Coverage as Covered
+from hermes_tui.sessions.index.reading.reader import Field as Asked
+from hermes_tui.sessions.index.reading.reader import Hit, Index
+from hermes_tui.sessions.index.schema import IndexUnusable, row_time
+from hermes_tui.sessions.index.source_state import key_of
+from hermes_tui.sessions.query import Query, Search
+from hermes_tui.sessions.query.tree import Tree
+from hermes_tui.sessions.scan import Wanted, scan
+from hermes_tui.sessions.search.model import Coverage, Found, Match
+from hermes_tui.sessions.search.own_index import own_rows, own_terms
+from hermes_tui.sessions.search.planner import decide
+from hermes_tui.sessions.search.relevance import MOST_RANKED, of_unit
+from hermes_tui.sessions.search.sources import Place, Shelf, Stores
+from session_adapters.base import Adapter
+from session_adapters.model import Problem, SessionSummary
+
+__all__ = ["Hunt"]
+
+Stop = Callable[[], bool]
+_FIELDS: Sequence[Asked] = ("prose", "tool")
+
+
+class Hunt:
+    """One search for one query. Iterate over `run` once; `coverage` and `problems` may be read meanwhile."""
+
+    def __init__(
+        self,
+        stores: Stores,
+        query: Query,
+        index: Index | None,
+        *,
+        keep: Callable[[SessionSummary], bool] | None = None,
+        rewound: bool = False,
+        stop: Stop = lambda: False,
+        most: int | None = None,
+        before_reading: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`keep` says which sessions are searched at all. After `most` sessions the index is asked no further, and
+        nothing more is read: the newest come first. `before_reading` is called when what is quick to know was given
+        and stores have to be read."""
+        self._stores = stores
+        self._index = index
+        self._rewound = rewound
+        self._stop = stop
+        self._before_reading = before_reading
+        self._lock = threading.Lock()
+        self._problems: list[Problem] = []
+        self._coverage = Coverage()
+        self._most = most
+        self.more = False
+        """There may be more sessions than were asked for."""
+        self.complete = False
+        """Everything was searched that was to be."""
+        self._decided = decide(stores, query, keep)
+        self._excluded = {one.unified_id: one for one in self._decided.excluded}
+        """Sessions that are found unless something is in their texts, as far as nothing was."""
+        self._forbids = bool(self._excluded)
+        self._times: dict[str, datetime] = {}
+        """Unified id of a session that texts were found in → when it was last active."""
+        self._suspects: set[Place] = set()
+        self._sure: set[Place] = set()
+        self._numbers: dict[Place, int] = {}
+        """Units that the index found, of each session."""
+
+    @property
+    def coverage(self) -> Coverage:
+        """How far it has come."""
+        return self._coverage
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What could not be searched."""
+        with self._lock:
+            return tuple(self._problems)
+
+    def run(self) -> Iterator[Found]:
+        """The sessions that are found. Of one session further places may come later."""
+        yield from map(Found, self._decided.found)
+        if not self._decided.every:
+            self.complete = True
+            return
+        todo = self._decided.todo
+        yield from self._sift(self._titles())
+        self._coverage = Coverage(sources=len(todo))
+        left: Sequence[Shelf] = todo
+        suspects: Sequence[Shelf] = ()
+        if self._index is not None:
+            left, suspects = yield from self._indexed(self._index, todo)
+        reading = [*((shelf, self._suspects) for shelf in suspects), *((shelf, None) for shelf in left)]
+        if suspects and left:
+            reading.sort(key=lambda pair: max(one.updated_at for one in pair[0].sessions), reverse=True)
+        if reading:
+            self._before_reading()
+        if not self.more:
+            yield from self._own_indexes(left)
+        for number, (shelf, only) in enumerate(reading, 1):
+            if self._stop():
+                return
+            if self._enough(shelf):
+                self.more = True
+                break
+            yield from self._noted(self._sift(self._scan(shelf, self._wanted(shelf, only))))
+            self._coverage = replace(self._coverage, scanned=number)
+        if not self._stop():
+            self.complete = True
+            yield from map(Found, self._excluded.values())
+
+    def _noted(self, found: Iterable[Found]) -> Iterator[Found]:
+        for one in found:
+            self._times[one.summary.unified_id] = one.summary.updated_at
+            yield one
+
+    def _enough(self, shelf: Shelf) -> bool:
+        """As many sessions as were asked for are newer than all on the shelf, and so on those behind it."""
+        if self._most is None or self._forbids or len(self._times) < self._most:
+            return False
+        newest = max(one.updated_at for one in shelf.sessions)
+        return sum(time > newest for time in self._times.values()) >= self._most
+
+    # What needs no texts -----------------------------------------------------------------------------------
+
+    def _titles(self) -> Iterator[Found]:
+        for tree in self._decided.trees:
+            titles = self._stores.titles.matching(tree)
+            # Of more than are put in order by how well they fit, nobody asks how well.
+            scored = self._most is None or len(titles) <= MOST_RANKED
+            for summary, title in titles:
+                search = self._search(summary, tree)
+                if search is not None:
+                    score = of_unit(search, title, "title") if scored else None
+                    yield Found(summary, (Match("", "title", score=score),), 1)
+
+    def _sift(self, found: Iterable[Found]) -> Iterator[Found]:
+        """What was found, unless it should not have been: then the session is none of the answer."""
+        if not self._forbids:
+            return iter(found)
+        return self._allowed(found)
+
+    def _allowed(self, found: Iterable[Found]) -> Iterator[Found]:
+        for one in found:
+            search = self._decided.search(one.summary)
+            if search is not None and search.forbids:
+                self._excluded.pop(one.summary.unified_id, None)
+            else:
+                yield one
+
+    def _wanted(self, shelf: Shelf, only: Collection[Place] | None = None) -> dict[str, Wanted]:
+        """The sessions of a shelf that are to be read; of those in `only`, where it is given."""
+        place = key_of(shelf.source)
+        return {
+            one.session_id: Wanted(one, search)
+            for one in shelf.sessions
+            if (only is None or (*place, one.session_id) in only)
+            and (search := self._decided.search(one)) is not None
+        }
+
+    # Our index ---------------------------------------------------------------------------------------------
+
+    def _indexed(
+        self, index: Index, todo: Sequence[Shelf]
+    ) -> Generator[Found, None, tuple[Sequence[Shelf], Sequence[Shelf]]]:
+        """Ask the index; the return value is what is left to be read: all of it, or the suspects there."""
+        covered = index.coverage(self._stores.sources)
+        answered = True
+        try:
+            for tree in self._decided.trees:
+                answered = (yield from self._ask(index, covered, tree)) and answered
+        except IndexUnusable as error:
+            self._coverage = Coverage(sources=len(todo), trouble=str(error))
+            return todo, ()
+        self._suspects -= self._sure
+        left: Sequence[Shelf] = todo
+        if answered:
+            left = self._stores.uncovered(covered)
+            if len(todo) < len(self._stores.shelves()):
+                asked = {id(shelf) for shelf in todo}
+                left = [shelf for shelf in left if id(shelf) in asked]
+        open_places = {key_of(shelf.source) for shelf in left}
+        held = {place[:3] for place in self._suspects} - open_places
+        suspects = [shelf for shelf in todo if key_of(shelf.source) in held] if held else []
+        unread = len(left) + len(suspects)
+        self._coverage = Coverage(sources=len(todo), indexed=len(todo) - unread, trouble=index.problem)
+        return left, suspects
+
+    def _ask(self, index: Index, covered: Covered, tree: Tree) -> Generator[Found, None, bool]:
+        """Give what the index knows; whether it could be asked everything."""
+        if self._forbids and self._decided.forbidden(tree):
+            places = index.holding(tree, covered, rewound=self._rewound, stop=self._stop)
+            if places is not None:
+                self._strike(places, tree)
+                return True
+        few = self._decided.few
+        if self._most is None or self._forbids:
+            hits = index.search(tree, covered, stop=self._stop, each=False, among=few)
+            if hits is not None:
+                yield from self._sift(self._group(hits, tree, None))
+            return hits is not None
+        # What was said is told apart from what tools wrote in much less time, and is what is mostly looked for.
+        since = 0.0
+        for field in _FIELDS:
+            hits = index.search(tree, covered, fields=(field,), since=since, stop=self._stop, each=False, among=few)
+            if hits is None:
+                return False
+            last = yield from self._group(hits, tree, self._most)
+            since = row_time(last) if last is not None else since
+        return True
+
+    def _strike(self, places: Iterable[Place], tree: Tree) -> None:
+        """These sessions hold what must not be there."""
+        for place in places:
+            summary = self._stores.by_place.get(place)
+            if summary is not None and self._search(summary, tree) is not None:
+                self._excluded.pop(summary.unified_id, None)
+
+    def _search(self, summary: SessionSummary, tree: Tree) -> Search | None:
+        """What the session's texts are searched for, if it is this."""
+        search = self._decided.search(summary)
+        return search if search is not None and (search.tree is tree or search.tree == tree) else None
+
+    def _group(self, hits: Iterable[Hit], tree: Tree, most: int | None) -> Generator[Found, None, int | None]:
+        """The sessions of the newest hits; the row of the last one when `most` sessions were found before the end."""
+        by_place, found = self._stores.by_place, set[Place]()
+        for hit in hits:
+            if self._stop():
+                return None
+            place = (hit.agent, hit.path, hit.source_id, hit.session_id)
+            summary = by_place.get(place)
+            if summary is None or (hit.visibility == "rewound" and not self._rewound):
+                continue
+            if self._search(summary, tree) is None:
+                continue
+            if not hit.exact:
+                self._suspects.add(place)
+                continue
+            if most is not None and place not in found and len(found) >= most:
+                self.more = True
+                return hit.row
+            found.add(place)
+            self._sure.add(place)
+            self._times[summary.unified_id] = summary.updated_at
+            number = self._numbers[place] = self._numbers.get(place, 0) + hit.number
+            yield Found(summary, (Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility),), number)
+        return None
+
+    # Indexes of the stores themselves ----------------------------------------------------------------------
+
+    def _own_indexes(self, unread: Sequence[Shelf]) -> Iterator[Found]:
+        """What a store's own index finds counts, also where the words are in no text that we show."""
+        open_places = {key_of(shelf.source) for shelf in unread}
+        for search in self._decided.every:
+            asked = None if search.forbids else own_terms(search.tree)
+            if asked is None:
+                continue
+            for shelf in self._stores.answering:
+                wanted = {key: one for key, one in self._wanted(shelf).items() if one.search.tree == search.tree}
+                adapter = self._adapter(shelf) if wanted else None
+                if adapter is None:
+                    continue
+                thorough = key_of(shelf.source) in open_places  # else our index has told already
+                some = None if len(wanted) == len(shelf.sessions) else wanted
+                rows = adapter.full_text(shelf.source, *asked, thorough=thorough, session_ids=some)
+                if rows:
+                    yield from self._sift(own_rows(rows, wanted, rewound=self._rewound))
+
+    # The stores --------------------------------------------------------------------------------------------
+
+    def _scan(self, shelf: Shelf, wanted: Mapping[str, Wanted]) -> Iterator[Found]:
+        adapter = self._adapter(shelf)
+        if adapter is not None:
+            yield from scan(
+                adapter,
+                shelf.source,
+                wanted,
+                self._report,
+                self._stop,
+                whole=shelf.whole and len(wanted) == len(shelf.sessions),
+                rewound=self._rewound,
+            )
+
+    def _adapter(self, shelf: Shelf) -> Adapter | None:
+        from hermes_tui.sessions.adapters import AdapterBroken
+
+        try:
+            return self._stores.adapter(shelf.source.agent)
+        except AdapterBroken as error:
+            self._report(Problem(agent=shelf.source.agent, path=shelf.source.path, reason=str(error)))
+            return None
+
+    def _report(self, problem: Problem) -> None:
+        with self._lock:
+            if len(self._problems) < 1000:
+                self._problems.append(problem)

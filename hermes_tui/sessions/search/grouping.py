@@ -1,0 +1,240 @@
+"""What a hunt brings, put together: one entry for each conversation, each place in it once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
+
+from hermes_tui.sessions.scan import MOST_MATCHES
+from hermes_tui.sessions.search.model import Found, Match
+from hermes_tui.sessions.search.relevance import of_place, of_session
+from session_adapters.model import EPOCH, SessionSummary
+from session_adapters.reading.searchable import Text
+
+__all__ = ["Conversation", "Gathering", "Part"]
+
+_UNKNOWN = 0.3
+"""The score of a place whose words are in no text that is shown."""
+_key, _updated = attrgetter("key"), attrgetter("updated")
+
+
+class Part:
+    """A session of a conversation, and where in it something was found."""
+
+    def __init__(self, summary: SessionSummary) -> None:
+        self.summary = summary
+        self._places: dict[tuple[str, str], Match] = {}
+        self._total = 0
+        self._score: float | None = None
+        self._guesses = False
+        """Some places are guessed."""
+        self._compared = False
+        self._read: tuple[Match, Text] | None = None
+
+    def compare(self, found: Found) -> None:
+        """Take in all that is in its texts, in the place of what an index said of them."""
+        self._places = {key: one for key, one in self._places.items() if one.field == "title" or one.guessed}
+        self._total = 0
+        self._compared = True
+        self.add(found)
+
+    def add(self, found: Found) -> None:
+        """Take in what was found; a place that was known keeps the better knowledge."""
+        self._score = None
+        for match in found.matches:
+            if (match.guessed or self._guesses) and not self._makes_sure(match):
+                continue
+            key = match.key
+            self._guesses = self._guesses or match.guessed
+            known = self._places.get(key)
+            if known is not None:
+                if known.score is None:
+                    self._places[key] = match
+            elif len(self._places) < MOST_MATCHES or match.score is not None:
+                self._places[key] = match
+        if any(match.field != "title" for match in found.matches):
+            self._total = max(self._total, found.total)
+
+    def _makes_sure(self, match: Match) -> bool:
+        """A message of which it is known where its words are stands in the place of a guess, never beside one."""
+        if not match.message_id:
+            return True
+        known = [self._places.get((match.message_id, field)) for field in ("prose", "tool")]
+        if match.guessed:
+            return not any(known)
+        for one in known:
+            if one is not None and one.guessed:
+                del self._places[one.key]
+        return True
+
+    @property
+    def places(self) -> Sequence[Match]:
+        """All that is known."""
+        return tuple(self._places.values())
+
+    @property
+    def total(self) -> int:
+        """Places, the title among them."""
+        titles = int(("", "title") in self._places)
+        return max(self._total, len(self._places) - titles) + titles
+
+    @property
+    def unscored(self) -> bool:
+        """There are places whose texts were not looked at."""
+        return not self._compared and any(match.score is None for match in self._places.values())
+
+    @property
+    def score(self) -> float:
+        """How well the session fits, 0 to 1; 0 where nothing was looked at."""
+        if self._score is None:
+            scores = (_UNKNOWN if match.score is None else match.score for match in self._places.values())
+            self._score = of_session(max(scores, default=0.0), self.total)
+        return self._score
+
+    @property
+    def promise(self) -> float:
+        """How well it may fit by where the words stand and how often, without a look at the texts."""
+        return of_session(
+            max((of_place(one.field, one.role) for one in self._places.values()), default=0.0), self.total
+        )
+
+    @property
+    def anchor(self) -> Match | None:
+        """The place that fits best, the newest of equals; one in a message rather than the title."""
+        return max(self._places.values(), key=_fitness, default=None)
+
+    def note(self, match: Match, text: Text) -> None:
+        """Keep the message in which a place is, if it is the best one so far."""
+        if self._read is None or _fitness(match) > _fitness(self._read[0]):
+            self._read = match, text
+
+    def read(self, match: Match) -> Text | None:
+        """The message that was kept, if the place is in it."""
+        return self._read[1] if self._read is not None and self._read[0].key == match.key else None
+
+    @property
+    def newest(self) -> float:
+        """When the newest place was written, else when the session last was."""
+        times = [one.time for one in self._places.values() if one.time]
+        return max(times, default=self.summary.updated_at.timestamp())
+
+
+def _fitness(match: Match) -> tuple[bool, bool, float, bool, float, int]:
+    """The larger, the rather a place is the one to be shown."""
+    return (
+        match.field != "title",
+        not match.guessed,
+        match.score or 0.0,
+        match.field == "prose",
+        match.time or 0.0,
+        match.place or 0,
+    )
+
+
+class Conversation:
+    """All parts of a conversation (its lineage) that were found.
+
+    They are put together when they are asked for: while somebody types, most conversations are only counted.
+    """
+
+    def __init__(self, found: Iterable[Found] = ()) -> None:
+        self._found: list[Found] = []
+        self._parts: dict[str, Part] | None = None
+        self.updated = EPOCH
+        """When it was last active, as far as it was found."""
+        self.key = ""
+        """A name for a total order: the least of its parts' ids."""
+        for one in found:
+            self.add(one)
+
+    def add(self, found: Found) -> None:
+        """Take in what was found in a part of it."""
+        summary = found.summary
+        self._found.append(found)
+        if summary.updated_at > self.updated:
+            self.updated = summary.updated_at
+        if not self.key or summary.unified_id < self.key:
+            self.key = summary.unified_id
+        if self._parts is not None:
+            _put(self._parts, found)
+
+    def copy(self) -> Conversation:
+        """As it is now. Another thread may add to it meanwhile."""
+        return Conversation(tuple(self._found))
+
+    @property
+    def parts(self) -> Mapping[str, Part]:
+        """By native id of the session."""
+        if self._parts is None:
+            self._parts = {}
+            for one in self._found:
+                _put(self._parts, one)
+        return self._parts
+
+    @property
+    def best(self) -> Part:
+        """The part that fits best, the newest of equals."""
+        if len(self.parts) == 1:
+            return next(iter(self.parts.values()))
+        return max(self.parts.values(), key=lambda one: (one.score, one.summary.updated_at, one.summary.session_id))
+
+    @property
+    def score(self) -> float:
+        """That of its best part."""
+        return max(part.score for part in self.parts.values())
+
+    @property
+    def promise(self) -> float:
+        """That of its best part."""
+        return max(part.promise for part in self.parts.values())
+
+    @property
+    def total(self) -> int:
+        """Places in all parts."""
+        return sum(part.total for part in self.parts.values())
+
+
+def _put(parts: dict[str, Part], found: Found) -> None:
+    part = parts.get(found.summary.session_id)
+    if part is None:
+        part = parts[found.summary.session_id] = Part(found.summary)
+    part.add(found)
+
+
+class Gathering:
+    """The answer so far."""
+
+    def __init__(self) -> None:
+        self._by_root: dict[tuple[str, str], Conversation] = {}
+
+    def __len__(self) -> int:
+        return len(self._by_root)
+
+    def add(self, found: Found) -> None:
+        """Take in what was found."""
+        summary = found.summary
+        root = (summary.agent, summary.lineage_id or summary.session_id)
+        conversation = self._by_root.get(root)
+        if conversation is None:
+            conversation = self._by_root[root] = Conversation()
+        conversation.add(found)
+
+    def newest_first(self) -> list[Conversation]:
+        """All conversations, the last active first."""
+        return sorted(sorted(self._by_root.values(), key=_key), key=_updated, reverse=True)
+
+    @staticmethod
+    def best_first(conversations: Sequence[Conversation], ranked: int) -> list[Conversation]:
+        """The first `ranked` by how well they fit, the others behind them as they are."""
+        first = sorted(conversations[:ranked], key=lambda one: (-round(one.score, 6), -_when(one), one.key))
+        return [*first, *conversations[ranked:]]
+
+    @staticmethod
+    def likely_first(conversations: Sequence[Conversation]) -> list[Conversation]:
+        """By how well they fit as far as an index tells, which no text is read for: where the words stand, and how
+        often. The last active first of those that fit as well."""
+        return sorted(conversations, key=lambda one: (-round(one.promise, 6), -_when(one), one.key))
+
+
+def _when(conversation: Conversation) -> float:
+    return conversation.updated.timestamp()

@@ -1,0 +1,1 @@
+"""Searching while somebody types."""

@@ -1,0 +1,150 @@
+"""One question of somebody who types: what is found is gathered, and shown when it is time to."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.query import Query
+from hermes_tui.sessions.query.subsumption import narrows
+from hermes_tui.sessions.search.discovery import RANKED
+from hermes_tui.sessions.search.engine import Hunt
+from hermes_tui.sessions.search.grouping import Conversation, Gathering
+from hermes_tui.sessions.search.incremental.snapshot import LiveSnapshot, Picture, live_result
+from hermes_tui.sessions.search.model import Coverage
+from hermes_tui.sessions.search.stores import CatalogueStores
+from session_adapters.model import Problem
+
+__all__ = ["Answer", "Known", "broken_off"]
+
+_EVERY = 0.05
+"""Seconds between two snapshots at least, while more is found. The first comes after as many, or before anything is
+read, or when all is known."""
+_REST = 4
+"""Times as long as making one took, at least, is spent on searching before the next."""
+_SHOWN = 100
+"""Conversations in a snapshot; of more the newest."""
+_FEW = 256
+"""Sessions, at most, of an answer in which the next one is looked for."""
+
+
+class Known(NamedTuple):
+    """A complete answer: what a longer query finds is among it, as long as the sessions are the same."""
+
+    query: Query
+    stores: CatalogueStores
+    found: frozenset[str]
+    """Unified ids of all sessions."""
+    coverage: Coverage
+
+
+class Answer:
+    """For the searching thread alone."""
+
+    def __init__(
+        self,
+        query: Query,
+        stores: CatalogueStores,
+        index: Index | None,
+        superseded: Callable[[], bool],
+        publish: Callable[[Picture], None],
+        before: Known | None = None,
+    ) -> None:
+        """`publish` is given what is known, from time to time and at the end, unless another question came. `before`
+        is what is known from an earlier question."""
+        self._query = query
+        self._stores = stores
+        self._superseded = superseded
+        self._publish = publish
+        self._gathering = Gathering()
+        self._within = before if before is not None and _leads_to(before, query, stores) else None
+        found = self._within.found if self._within is not None else frozenset()
+        keep = (lambda summary: summary.unified_id in found) if self._within is not None else None
+        self._hunt = Hunt(stores, query, index, keep=keep, stop=superseded, most=_SHOWN, before_reading=self._show)
+        self._found: set[str] = set()
+        self._version = 0
+        self._due = time.monotonic() + _EVERY
+
+    def run(self) -> None:
+        """Search."""
+        for found in self._hunt.run():
+            if self._superseded():
+                return
+            self._gathering.add(found)
+            self._found.add(found.summary.unified_id)
+            if time.monotonic() >= self._due:
+                self._show()
+        if not self._superseded():
+            self._publish(self._picture(done=True))
+
+    @property
+    def known(self) -> Known | None:
+        """What it is worth to later questions; None for nothing."""
+        hunt = self._hunt
+        if not hunt.complete or hunt.more or hunt.problems or len(self._found) > _FEW:
+            return None
+        return Known(self._query, self._stores, frozenset(self._found), self._coverage)
+
+    @property
+    def _coverage(self) -> Coverage:
+        """Of all that was searched, now and for what is known from before."""
+        return self._within.coverage if self._within is not None else self._hunt.coverage
+
+    def break_off(self, failure: str) -> None:
+        """Show what was found by now, and why there will be no more."""
+        found = self._picture(done=True)
+        self._publish(found._replace(snapshot=broken_off(found.snapshot, failure)))
+
+    def _show(self) -> None:
+        began = time.monotonic()
+        self._publish(self._picture(done=False))
+        ended = time.monotonic()
+        self._due = ended + max(_EVERY, _REST * (ended - began))
+
+    def _picture(self, *, done: bool) -> Picture:
+        self._version += 1
+        found, hunt = self._gathering.newest_first(), self._hunt
+        ranked = done and hunt.complete and not hunt.more and len(found) <= RANKED and _have_places(found)
+        if ranked and _is_scored(found):
+            found = self._gathering.best_first(found, len(found))
+        elif ranked:
+            found = self._gathering.likely_first(found)
+        chosen = found[:_SHOWN]
+        snapshot = LiveSnapshot(
+            query=self._query,
+            version=self._version,
+            results=tuple(live_result(one) for one in chosen),
+            total=len(found),
+            sessions=None if self._query.searches_text else frozenset(self._found),
+            more=hunt.more,
+            ranked=ranked,
+            done=done,
+            coverage=replace(self._coverage, unpriced=self._stores.unpriced),
+            problems=hunt.problems,
+        )
+        by_id = {part.summary.unified_id: one for one in chosen for part in one.parts.values()}
+        return Picture(snapshot, self._stores, by_id)
+
+
+def _leads_to(before: Known, query: Query, stores: CatalogueStores) -> bool:
+    return before.stores is stores and narrows(query.tree, before.query.tree)
+
+
+def broken_off(snapshot: LiveSnapshot, failure: str) -> LiveSnapshot:
+    """It, with why there will be no more."""
+    problem = Problem(agent="hermes-tui", path="", reason=failure)
+    return replace(snapshot, done=True, problems=(*snapshot.problems, problem), failure=failure)
+
+
+def _have_places(conversations: Sequence[Conversation]) -> bool:
+    """Something was looked for in texts: what a filter alone finds fits all the same."""
+    return any(part.total for one in conversations for part in one.parts.values())
+
+
+def _is_scored(conversations: Sequence[Conversation]) -> bool:
+    """All of them were read, so their order is known without another look."""
+    return all(not part.unscored for one in conversations for part in one.parts.values())

@@ -1,0 +1,96 @@
+"""What a query comes to for each session before any text is looked at: found, not found, or what to look for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
+from typing import NamedTuple
+
+from hermes_tui.sessions.index.source_state import key_of
+from hermes_tui.sessions.query import Query, Search
+from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
+from hermes_tui.sessions.query.tree import SessionFilter, Tree, leaves
+from hermes_tui.sessions.search.sources import Place, Shelf, Stores
+from session_adapters.model import SessionSummary
+
+__all__ = ["Decision", "decide"]
+
+_FEW = 256
+"""Sessions, at most, that the index is told to look at alone."""
+_NOBODY = SessionSummary(agent="", session_id="")
+
+
+class Decision(NamedTuple):
+    """For one query and all sessions."""
+
+    found: Sequence[SessionSummary]
+    """Those that the list alone finds."""
+    todo: Sequence[Shelf]
+    """Where there are others, the newest first."""
+    every: Sequence[Search]
+    """All that texts are searched for, each once."""
+    searches: Mapping[str, Search] | None
+    """Unified id of a session → what its texts are searched for; None where that is the only one for all."""
+    excluded: Sequence[SessionSummary]
+    """Those that are found unless something is in their texts."""
+
+    def search(self, summary: SessionSummary) -> Search | None:
+        """What its texts are searched for; None where there is no need to."""
+        return self.every[0] if self.searches is None else self.searches.get(summary.unified_id)
+
+    @property
+    def trees(self) -> Sequence[Tree]:
+        """What the index is asked for."""
+        return list(dict.fromkeys(search.tree for search in self.every))
+
+    def forbidden(self, tree: Tree) -> bool:
+        """Wherever it is looked for, there must be none of it."""
+        return all(search.forbids for search in self.every if search.tree == tree)
+
+    @property
+    def few(self) -> Sequence[Place] | None:
+        """The sessions whose texts are searched, where they are few."""
+        if self.searches is None or len(self.searches) > _FEW:
+            return None
+        return [
+            (*key_of(shelf.source), one.session_id)
+            for shelf in self.todo
+            for one in shelf.sessions
+            if one.unified_id in self.searches
+        ]
+
+
+def decide(stores: Stores, query: Query, keep: Callable[[SessionSummary], bool] | None) -> Decision:
+    """`keep` says which sessions are searched at all; None: all of them."""
+    shelves = stores.shelves()
+    everyone = query.for_session(_NOBODY)
+    if not query.fields - MESSAGE_FILTERS and keep is None and everyone.decided is None:
+        excluded = stores.sessions if everyone.forbids else ()
+        return Decision((), shelves, (everyone,) if shelves else (), None, excluded)
+    found: list[SessionSummary] = []
+    doubtful: list[SessionSummary] = []
+    searches: dict[str, Search] = {}
+    known: dict[tuple[bool, ...], tuple[Search, bool | None]] = {}
+    distinct: dict[Search, Search] = {}
+    for summary, passed in zip(stores.sessions, _verdicts(stores, query), strict=False):
+        if keep is not None and not keep(summary):
+            continue
+        if passed not in known:
+            search = query.for_session(summary)
+            known[passed] = distinct.setdefault(search, search), search.decided
+        search, decided = known[passed]
+        if decided is None:
+            searches[summary.unified_id] = search
+            if search.forbids:
+                doubtful.append(summary)
+        elif decided:
+            found.append(summary)
+    every = tuple(search for search in distinct if search.decided is None)
+    todo = [shelf for shelf in shelves if any(one.unified_id in searches for one in shelf.sessions)] if every else ()
+    return Decision(found, todo, every, searches, doubtful)
+
+
+def _verdicts(stores: Stores, query: Query) -> Iterable[tuple[bool, ...]]:
+    """For each session which of the query's filters it passes."""
+    filters = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter)]
+    return zip(*(stores.verdicts(one) for one in filters), strict=True) if filters else repeat(())

@@ -1,0 +1,62 @@
+"""The program's sessions by where they are, as a search asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+from hermes_tui.sessions.index.reading.reader import Coverage
+from hermes_tui.sessions.query.filters import SessionFilter
+from hermes_tui.sessions.search.titles import Titles
+from session_adapters.base import Adapter, Source
+from session_adapters.model import SessionSummary
+
+__all__ = ["Place", "Shelf", "Stores"]
+
+Place = tuple[str, str, str, str]
+"""Agent, path and native id of a source, native id of a session."""
+
+
+class Shelf(NamedTuple):
+    """A source and the sessions in it."""
+
+    source: Source
+    sessions: tuple[SessionSummary, ...]
+    """As the list shows them: with their relations."""
+    whole: bool
+    """It holds no others."""
+    named: str = ""
+    """Native id that the source has for its only session, where the list has another."""
+
+
+class Stores(Protocol):
+    """What a hunt needs of the program, as of one moment."""
+
+    sessions: tuple[SessionSummary, ...]
+    """The newest first."""
+    sources: tuple[Source, ...]
+    """Where they are."""
+
+    def shelves(self) -> Sequence[Shelf]:
+        """Every source with its sessions, the newest first."""
+
+    @property
+    def titles(self) -> Titles[SessionSummary]:
+        """All titles, as they are searched."""
+
+    def verdicts(self, condition: SessionFilter) -> Sequence[bool]:
+        """Which of the sessions pass a filter."""
+
+    @property
+    def by_place(self) -> Mapping[Place, SessionSummary]:
+        """The session that is in a place."""
+
+    @property
+    def answering(self) -> Sequence[Shelf]:
+        """Those with an index of their own."""
+
+    def uncovered(self, coverage: Coverage) -> Sequence[Shelf]:
+        """Those for which our index does not answer in full."""
+
+    def adapter(self, agent: str) -> Adapter:
+        """Raises `AdapterBroken`."""

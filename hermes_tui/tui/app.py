@@ -1,0 +1,323 @@
+"""The terminal program: puts manager, watch, reader and screens together, and ends in order."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+from rich.text import Text
+from textual import events, on
+from textual.app import App
+from textual.screen import Screen
+from textual.worker import WorkerFailed
+
+from hermes_tui.clock import Clock
+from hermes_tui.config import Config
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform import paths
+from hermes_tui.platform.allocator import give_back, stay_small
+from hermes_tui.platform.log import write_failure
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.tui.app_actions import AppActions
+from hermes_tui.tui.keymap import bindings, validate_keymap
+from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
+from hermes_tui.tui.widgets.session_list.rows import Forest
+from hermes_tui.tui.widgets.transcript.layout.style import get_ready as ready_to_show
+from hermes_tui.tui.workers.cost_refresh import Bookkeeper
+from hermes_tui.tui.workers.index_refresh import IndexWatch
+from hermes_tui.tui.workers.lane_watch import LaneNews, LaneWatch
+from hermes_tui.tui.workers.session_reader import Opened, Reader
+from hermes_tui.tui.workers.session_watch import Slot, Watch
+
+if TYPE_CHECKING:
+    from textual.app import SystemCommand
+    from textual.driver import Driver
+    from textual.notifications import SeverityLevel
+    from textual.strip import Strip
+
+    from hermes_tui.tui.splash.screen_cover import Curtain
+    from session_adapters.model import Problem
+    from session_adapters.transcript import Transcript
+
+__all__ = ["HermesApp"]
+
+_PUT_UP = 2.0
+"""Seconds after which a key no longer waits for a screen that is being put up."""
+
+
+class HermesApp(AppActions, App[None], inherit_bindings=False):
+    """The program. Idle, it writes nothing to the terminal."""
+
+    TITLE = "hermes-tui"
+    CSS_PATH = [str(path) for path in sorted(paths.styles_dir().glob("*.tcss"))]  # noqa: RUF012  (as App declares it)
+    BINDINGS = bindings("app")
+    ENABLE_COMMAND_PALETTE = True
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        config: Config | None = None,
+        *,
+        clock: Clock | None = None,
+        painted: Callable[[], None] | None = None,
+        indexing: bool = False,
+        curtain: Curtain | None = None,
+        named_home: Path | None = None,
+    ) -> None:
+        """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
+        toast says what they are. `painted` is called once, when the first frame is there. `indexing`: have the search
+        index made and kept up to date. `curtain`: what is on the terminal until then. `named_home`: the home that
+        it was started on by name, in place of the user's own."""
+        self.no_colour = has_no_colour()
+        # The filter that takes colours out is chosen in the constructor, from this.
+        super().__init__(ansi_color=True if self.no_colour else None)
+        self.animation_level = "none"
+        self.manager = manager
+        self.config = config = config or Config()
+        self.clock = clock or Clock()
+        self.named_home = named_home
+        self.user_keymap = dict(config.keymap)
+        self._keymap_errors = validate_keymap(self.user_keymap) if self.user_keymap else []
+        for one in THEMES:
+            self.register_theme(one)
+        self.theme = self._theme_read = theme_for(config.theme, no_colour=self.no_colour)
+        self.stylesheet.set_variables(self.get_css_variables())
+        self._painted = painted
+        self.curtain = curtain
+        self._leaving = False
+        self._left_early: int | None = None
+        self._running_loop: asyncio.AbstractEventLoop | None = None
+        self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
+        self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self._in_loop, self._apply)
+        self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
+        self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
+        self.reader = Reader(manager.open, self._opens.put, self._growths.put, _get_ready)
+        self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed, give_back)
+        self.bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
+        self._indexing = indexing
+        self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
+        self._lanes: Slot[LaneNews] = Slot(self._in_loop, self._show_lanes)
+        self.lane_watch = LaneWatch(
+            lambda: manager.environment, self.clock, self._lanes.put, self._lanes_failed, read_only=config.read_only
+        )
+
+    @property
+    def main(self) -> MainScreen:
+        """The screen at the bottom of the stack."""
+        screen = self.screen_stack[0]
+        assert isinstance(screen, MainScreen)  # noqa: S101
+        return screen
+
+    def get_driver_class(self) -> type[Driver]:
+        """Our own reading of the terminal's input in place of Textual's usual one."""
+        usual = super().get_driver_class()
+        if usual.__name__ != "LinuxDriver":
+            return usual
+        from hermes_tui.tui.driver import TerminalDriver
+
+        return TerminalDriver
+
+    def get_default_screen(self) -> Screen[Any]:
+        """The main screen, with what the last run knew in its first frame."""
+        saved = self.manager.catalogue.saved()
+        screen = MainScreen(self.clock, self._badges, self.reader, str(self.manager.environment.home), self.size)
+        screen.begin_with(saved, Forest(saved.sessions))
+        self._main_screen = screen
+        return screen
+
+    def on_mount(self) -> None:
+        """What is wrong with the user's keys is said at once; reading begins when the first picture is painted."""
+        self._running_loop = asyncio.get_running_loop()
+        if self._left_early is not None:
+            self.exit(return_code=self._left_early)
+        if self._keymap_errors:
+            self.notify("\n".join(self._keymap_errors), severity="error", markup=False, timeout=20)
+        elif self.user_keymap:
+            self.set_keymap(self.user_keymap)
+
+    @on(MainScreen.Painted)
+    def _begin(self, event: MainScreen.Painted) -> None:
+        if self._painted is not None:
+            self._painted()
+        stay_small()
+        self._keep_frame(event.frame)
+        self.watch_thread.start()
+        if self.main.snapshot.sessions:
+            self.reader.start()
+        self.lane_watch.start()
+
+    def _keep_frame(self, frame: Sequence[Sequence[Strip]] = ()) -> None:
+        """Keep what it shows besides sessions for the next start; once."""
+        if self.curtain is not None and not self.curtain.is_kept and not self._keymap_errors:
+            from hermes_tui.tui.screens.main.next_splash import keep_backdrop
+
+            keep_backdrop(self.main, self.curtain, frame)
+
+    async def on_event(self, event: events.Event) -> None:
+        """A key that comes while a screen is being put up waits for it: half of what it needs would not be there. One
+        that comes when the last screen is gone is nobody's."""
+        if isinstance(event, events.Key):
+            await self._screen_is_whole()
+            if not self.screen_stack:
+                return
+        await super().on_event(event)
+
+    async def _screen_is_whole(self) -> None:
+        end = time.monotonic() + _PUT_UP
+        while self.screen_stack and not self.screen.is_mounted and time.monotonic() < end:  # noqa: ASYNC110
+            await asyncio.sleep(0.001)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """An error of ours ends the program: it is noted in the log, and said in a sentence in place of a traceback,
+        which would show what was read. Textual calls it for whatever a handler of messages raises."""
+        path = write_failure(error.error if isinstance(error, WorkerFailed) else error)
+        where = f"details are in {path}" if path else "the log cannot be written"
+        self._return_code = 1
+        if self._exception is None:
+            self._exception = error
+            self._exception_event.set()
+        self.panic(Text(f"hermes-tui: unexpected error ({type(error).__name__}); {where}"))
+
+    def exit(self, result: None = None, return_code: int = 0, message: Any = None) -> None:
+        """Leave. The watch ends while the screen is taken down, so that nobody waits for it."""
+        self.watch_thread.stop()
+        self.lane_watch.stop()
+        super().exit(result, return_code, message)
+
+    def on_unmount(self) -> None:
+        """Stop reading; waits for nothing that may take long."""
+        self._leaving = True
+        self._index_watch.stop()
+        self._main_screen.stop_searching()
+        self.bookkeeper.stop()
+        self.watch_thread.stop()
+        self.lane_watch.stop()
+        self.reader.stop()
+
+    def leave_soon(self, code: int) -> None:
+        """End in order with exit code `code`; from any thread or signal handler."""
+        self._left_early = code
+        self._soon(lambda: self.exit(return_code=code))
+
+    def refresh_css(self, animate: bool = True) -> None:
+        """Read the style sheet again in another theme. Textual asks for it at the start as well, when it has just
+        been read in this one: a tenth of the time to the first frame."""
+        if self.theme != self._theme_read:
+            self._theme_read = self.theme
+            super().refresh_css(animate)
+
+    # From the threads --------------------------------------------------------------------------------------
+
+    def in_loop(self, function: Callable[[], None]) -> None:
+        """Run `function` in the screen's thread, soon; from any thread."""
+        self._in_loop(function)
+
+    def _in_loop(self, function: Callable[[], None]) -> None:
+        """Run `function` in the screen's thread, soon, unless the screen is taken down before."""
+        self._soon(partial(self._while_there, function))
+
+    def _while_there(self, function: Callable[[], None]) -> None:
+        if not self._leaving and self.main.is_whole:
+            function()
+
+    def _soon(self, function: Callable[[], None]) -> None:
+        if self._running_loop is None:
+            return
+        try:
+            self._running_loop.call_soon_threadsafe(self.call_later, function)
+        except RuntimeError:
+            if not self._leaving:
+                raise
+            # The loop is closed: nobody is there to see it any more.
+
+    def _publish(self, snapshot: Snapshot) -> None:
+        self._badges.update((name, label.badge) for name, label in self.manager.labels.items())
+        whole = snapshot.places and not snapshot.partial
+        if whole and not self.clock.is_fixed:
+            self.bookkeeper.look()
+        if whole and self._indexing:
+            self._index_watch.look()
+        self._hand_over(snapshot)
+
+    def _hand_over(self, snapshot: Snapshot) -> None:
+        """Made here, in the reading thread: with many thousand sessions it takes a moment."""
+        with suppress(HermesTuiError):  # wrong settings: no costs but those that agents recorded
+            snapshot = replace(snapshot, sessions=tuple(self.manager.costs.shown(snapshot.sessions)))
+        self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare()))
+
+    def _say_indexing(self, words: str) -> None:
+        self._in_loop(lambda: self.main.say_indexing(words))
+
+    def _booked(self) -> None:
+        self._hand_over(self.manager.catalogue.snapshot)
+
+    def _watch_failed(self, problem: Problem) -> None:
+        self._in_loop(lambda: self.notify(problem.reason, severity="error", markup=False))
+
+    def _lanes_failed(self, reason: str) -> None:
+        self._in_loop(lambda: self.notify(reason, severity="error", markup=False))
+
+    def say_mishap(self, sentence: str) -> None:
+        """Say that a thread has ended by an error of ours; from that thread."""
+        self._in_loop(lambda: self.notify(sentence, severity="error", markup=False, timeout=60))
+
+    def _show_lanes(self, news: LaneNews) -> None:
+        from hermes_tui.tui.screens.lanes.screen import LanesScreen
+
+        self.main.show_lanes(news)
+        for screen in self.screen_stack:
+            if isinstance(screen, LanesScreen):
+                screen.apply(news)
+
+    def _apply(self, pair: tuple[Snapshot, Forest]) -> None:
+        from hermes_tui.tui.screens.lanes.transcript import LaneTranscript
+
+        self.main.apply(*pair)
+        for screen in self.screen_stack:
+            if isinstance(screen, LaneTranscript):
+                screen.sessions_changed()
+        self.main.call_after_refresh(self._applied)
+
+    def _applied(self) -> None:
+        self.reader.start()  # not before: what it imports would be in the way of the first sessions
+        self._keep_frame()
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """A toast. What was said already is not said twice at a time: a key that is held down and refused would
+        cover the screen."""
+        for one in [one for one in self._notifications if (one.message, one.severity) == (message, severity)]:
+            self._unnotify(one, refresh=False)
+        # Textual takes the toast away that was withdrawn, and leaves the widget around it for ever.
+        for holder in self.screen.query("ToastHolder") if self.screen_stack else ():
+            if holder.is_mounted and not holder.children:
+                holder.remove()
+        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """What the palette offers: our own, and none of Textual's."""
+        from hermes_tui.tui.palette import commands_of
+
+        return commands_of(self, screen)
+
+
+def _get_ready() -> None:
+    """Import, once the first frame is there, what the first session and the first search need."""
+    ready_to_show()
+    import hermes_tui.sessions.search.incremental.search
+    import hermes_tui.sessions.search.within  # noqa: F401

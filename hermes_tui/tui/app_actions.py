@@ -1,0 +1,145 @@
+"""What the keys that work everywhere do: help, problems, costs, lanes, themes, a look at the stores."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from hermes_tui.display import safe
+from hermes_tui.tui.themes import NO_COLOUR_THEME, THEMES
+
+if TYPE_CHECKING:
+    from textual.screen import Screen
+
+    from hermes_tui.clock import Clock
+    from hermes_tui.config import Config
+    from hermes_tui.sessions.cost.overview import Overview, Rank
+    from hermes_tui.sessions.manager import SessionManager
+    from hermes_tui.tui.screens.main.screen import MainScreen
+    from hermes_tui.tui.workers.lane_watch import LaneWatch
+    from hermes_tui.tui.workers.session_watch import Watch
+
+__all__ = ["AppActions"]
+
+
+class AppActions:
+    """For the program."""
+
+    if TYPE_CHECKING:
+        screen: Any
+        screen_stack: Any
+        push_screen: Any
+        notify: Any
+        clear_notifications: Any
+        theme: Any
+        manager: SessionManager
+        config: Config
+        clock: Clock
+        no_colour: bool
+        watch_thread: Watch
+        lane_watch: LaneWatch
+
+        @property
+        def main(self) -> MainScreen:
+            """The screen at the bottom of the stack."""
+            raise NotImplementedError
+
+    def action_help(self) -> None:
+        """The keys of where one is; once more, back there."""
+        from hermes_tui.tui.screens.help import HelpScreen
+        from hermes_tui.tui.widgets.hints import keys_here
+
+        if isinstance(self.screen, HelpScreen):
+            self.screen.action_close()
+            return
+        labels = self.manager.saved_labels.values() if self.screen is self.main else ()
+        self.push_screen(HelpScreen(keys_here(self.screen), [(safe(one.badge), safe(one.label)) for one in labels]))
+
+    def _is_back_at(self, kind: type[Screen[Any]]) -> bool:
+        """Whether a screen of this kind was open already: what stands above it is left, so that going to and fro
+        piles up nothing."""
+        if not any(isinstance(one, kind) for one in self.screen_stack):
+            return False
+        while not isinstance(self.screen, kind):
+            self.screen.dismiss(None)
+        return True
+
+    def action_command_palette(self) -> None:
+        """Everything that can be done here, by name."""
+        from hermes_tui.tui.palette import Palette
+
+        if not Palette.is_open(self):  # type: ignore[arg-type]
+            self.push_screen(Palette())
+
+    def action_problems(self) -> None:
+        """What could not be read."""
+        from hermes_tui.tui.screens.problems import ProblemsScreen
+
+        problems = self.main.snapshot.problems
+        if not problems:
+            self.notify("No problems: everything that was found could be read.", markup=False)
+        elif isinstance(self.screen, ProblemsScreen):
+            self.notify("These are the problems.", markup=False)
+        elif not self._is_back_at(ProblemsScreen):
+            labels = {name: label.label for name, label in self.manager.labels.items()}
+            self.push_screen(ProblemsScreen(problems, labels))
+
+    def action_cost(self) -> None:
+        """What sessions cost; the sessions behind a line of it are shown in the list."""
+        self._show_costs(None)
+
+    def _show_costs(self, at: Rank | None) -> None:
+        """`at`: the line to begin at; None for the first."""
+        from hermes_tui.tui.screens.cost import CostScreen, filter_text
+
+        if isinstance(self.screen, CostScreen):
+            self.notify("These are the costs.", markup=False)
+            return
+        if self._is_back_at(CostScreen):
+            return
+        labels = {name: label.label for name, label in self.manager.saved_labels.items()}
+
+        def compute(today: date) -> Overview:
+            return self.manager.costs.overview(today)
+
+        def so_far(today: date) -> tuple[Overview, bool]:
+            return self.manager.costs.overview_so_far(today)
+
+        def chosen(rank: Rank | None) -> None:
+            if rank is not None:
+                while self.screen is not self.main:
+                    self.screen.dismiss(None)
+                self.main.show_only(filter_text(rank), rank.sessions, lambda: self._show_costs(rank))
+
+        version = lambda: self.main.snapshot.version  # noqa: E731
+        self.push_screen(CostScreen(self.clock, compute, so_far, labels, version, at), chosen)
+
+    def action_lanes(self) -> None:
+        """The lanes of Hermes' gateway."""
+        from hermes_tui.tui.screens.lanes.screen import LanesScreen
+
+        if isinstance(self.screen, LanesScreen):
+            self.notify("These are the lanes.", markup=False)
+            return
+        if self._is_back_at(LanesScreen):
+            return
+        screen = LanesScreen(self.clock, read_only=self.config.read_only)
+        screen.news = self.main.lanes
+        self.lane_watch.show(True)
+        self.push_screen(screen, lambda _: self.lane_watch.show(False))
+
+    def action_next_theme(self) -> None:
+        """The next of our themes."""
+        if self.no_colour:
+            self.notify("NO_COLOR is set, so there are no colours to choose from.", markup=False)
+            return
+        names = [theme.name for theme in THEMES if theme.name != NO_COLOUR_THEME]
+        at = names.index(self.theme) if self.theme in names else -1
+        self.theme = names[(at + 1) % len(names)]
+        self.clear_notifications()  # the theme before is of no interest any more
+        self.notify(f"Theme: {self.theme} (--theme {self.theme} begins with it)", markup=False)
+
+    def action_refresh(self) -> None:
+        """Look at the stores without waiting for the next turn."""
+        self.watch_thread.look_now()
+        self.lane_watch.look_now()

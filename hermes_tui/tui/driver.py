@@ -1,0 +1,172 @@
+"""The keyboard's side of the terminal: what comes in is as untrusted as what a store holds.
+
+Textual's driver does two things with input that a program left open for weeks must not do. It takes the escape
+sequences inside a bracketed paste for keys, so that pasted text can press them, and it ends with a traceback at the
+first byte that is no UTF-8 (line noise, a terminal set to Latin-1, a key with an eighth bit).
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+from codecs import getincrementaldecoder
+from collections.abc import Iterable
+from threading import Thread
+from typing import Any
+
+from textual import constants
+from textual._parser import ParseError
+from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XTermParser
+from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
+
+from hermes_tui.tui.splash.screen_cover import ALTERNATE_SCREEN
+
+__all__ = ["PasteFilter", "TerminalDriver"]
+
+_READ = 4096
+"""Bytes per read."""
+_STEP = 0.1
+"""Seconds between two looks whether a lone Escape has become a key."""
+_ALERT = max(1.0, 2 * constants.ESCAPE_DELAY)
+"""Seconds after a key in which that is looked for. Later nothing can be pending, and the thread sleeps."""
+
+
+class PasteFilter:
+    """Takes every escape character out of pasted text; everything else goes through as it came, in any pieces."""
+
+    def __init__(self) -> None:
+        self._inside = False
+        self._kept = ""
+        """Outside: the last characters, where the beginning of a paste may have begun. Inside: what may turn out
+        to be its end, and was not handed on yet."""
+
+    def __call__(self, data: str) -> str:
+        """What may be parsed of `data`, which follows what was given before."""
+        parts: list[str] = []
+        while data:
+            data = self._paste(data, parts) if self._inside else self._keys(data, parts)
+        return "".join(parts)
+
+    def _keys(self, data: str, parts: list[str]) -> str:
+        """Hand on what was typed, up to the beginning of a paste; what is left behind it."""
+        seen = self._kept + data
+        at = seen.find(BRACKETED_PASTE_START)
+        if at < 0:
+            self._kept = seen[-len(BRACKETED_PASTE_START) + 1 :]
+            parts.append(data)
+            return ""
+        end = at + len(BRACKETED_PASTE_START) - len(self._kept)
+        parts.append(data[:end])
+        self._inside, self._kept = True, ""
+        return data[end:]
+
+    def _paste(self, data: str, parts: list[str]) -> str:
+        """Hand on what was pasted, up to its end; what is left behind it."""
+        data = self._kept + data
+        text, found, rest = data.partition(BRACKETED_PASTE_END)
+        self._kept = "" if found else _beginning(text)
+        parts.append(text.removesuffix(self._kept).replace("\x1b", "") + found)
+        self._inside = not found
+        return rest
+
+
+def _beginning(text: str) -> str:
+    """The longest end of `text` with which the end of a paste may begin."""
+    longest = min(len(text), len(BRACKETED_PASTE_END) - 1)
+    lengths = range(longest, 0, -1)
+    return next((text[-length:] for length in lengths if BRACKETED_PASTE_END.startswith(text[-length:])), "")
+
+
+class TerminalDriver(LinuxDriver):
+    """Reads keys from any terminal, whatever it sends. While nothing comes in, nothing is done."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._doorbell, self._button = os.pipe()
+        self._skipped = ""
+
+    def start_application_mode(self) -> None:
+        """Begin, or go on: after another program had the terminal (`close` came before that), or when the process was
+        stopped in a way that it was not told of (SIGSTOP), with its thread and the terminal's modes as they were."""
+        usual = None
+        if self._key_thread is not None and self._key_thread.is_alive():
+            usual = self.attrs_before
+            self._stop_reading(self._key_thread)
+        if self._button < 0:
+            self._doorbell, self._button = os.pipe()
+        curtain = getattr(self._app, "curtain", None)
+        if curtain is not None and curtain.is_up:
+            # It is on the other screen: to go there again would clear it.
+            self._skipped = ALTERNATE_SCREEN
+            curtain.give_back_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
+        self._skipped = ""
+        if usual is not None:  # what was found now is our own mode
+            self.attrs_before = usual
+
+    def _stop_reading(self, keyboard: Thread) -> None:
+        """End the thread that reads. Unlike `disable_input` this leaves what was typed meanwhile to be read."""
+        self.exit_event.set()
+        os.write(self._button, b"!")
+        keyboard.join()
+        self.exit_event.clear()
+        self.close()
+
+    def write(self, data: str) -> None:
+        """To the terminal, all but what is there already."""
+        if data != self._skipped:
+            super().write(data)
+
+    def disable_input(self) -> None:
+        """Wake the thread, so that it sees that it is to end."""
+        if self._button >= 0:
+            os.write(self._button, b"!")
+        super().disable_input()
+
+    def close(self) -> None:
+        """Give back what the driver has of the system."""
+        super().close()
+        for end in (self._button, self._doorbell):
+            if end >= 0:
+                os.close(end)
+        self._button = self._doorbell = -1
+
+    def run_input_thread(self) -> None:
+        """Hand on what comes in, until the driver ends."""
+        parser = XTermParser(self._debug)
+        alert = time.monotonic() + _ALERT
+        decode = getincrementaldecoder("utf-8")("replace").decode
+        clean = PasteFilter()
+        with selectors.SelectSelector() as selector:
+            selector.register(self.fileno, selectors.EVENT_READ)
+            selector.register(self._doorbell, selectors.EVENT_READ)
+            while not self.exit_event.is_set():
+                ready = {key.fd for key, _ in selector.select(_STEP if time.monotonic() < alert else None)}
+                if ready:
+                    alert = time.monotonic() + _ALERT
+                if self._doorbell in ready:
+                    os.read(self._doorbell, _READ)
+                if self.fileno in ready:
+                    data = self._read()
+                    if not data:  # the terminal is gone: others notice, and end the program
+                        self.exit_event.wait(_STEP)
+                    if text := clean(decode(data)):
+                        self._hand_on(parser.feed(text))
+                self._hand_on(parser.tick())
+        try:
+            for _ in parser.feed(""):
+                pass  # the rest of a key that nobody waits for any more
+        except (EOFError, ParseError):
+            pass
+
+    def _read(self) -> bytes:
+        try:
+            return os.read(self.fileno, _READ)
+        except OSError:
+            return b""
+
+    def _hand_on(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            self.process_message(message)

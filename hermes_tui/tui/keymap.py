@@ -1,0 +1,326 @@
+"""Every key, once: its stable id, what it does and where it works. Widgets, help, tests and documents read this.
+
+The keys of the transcript stand with the transcript (`TranscriptPane.BINDINGS`), in the same form; `all_keys` has
+them all. A user's keymap names ids and gives them other keys; `validate_keymap` says everything that is wrong with
+one before any of it is used, because Textual itself would drop unknown ids and bad names without a word.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from textual.binding import Binding, BindingType
+from textual.keys import KEY_NAME_REPLACEMENTS, Keys, format_key, key_to_character
+
+__all__ = ["CONTEXTS", "KEYS", "Key", "all_keys", "bindings", "key_label", "validate_keymap"]
+
+CONTEXTS: Mapping[str, str] = {
+    "app": "Everywhere",
+    "main": "Main screen",
+    "list": "Session list",
+    "search": "Search box",
+    "transcript": "Transcript",
+    "page": "Help and problems",
+    "diff": "Comparison",
+    "menu": "Menus",
+    "searches": "Recent and saved searches",
+    "copying": "Copying",
+    "export": "Export",
+    "cost": "Costs",
+    "lanes": "Lanes",
+    "operations": "Lanes, to change one",
+    "plan": "Plan of a change",
+    "start": "Resuming and forking",
+    "picker": "Choosing a session",
+    "lane": "A lane's conversation",
+}
+"""Where keys work → the name people see. Keys of `app` work in every other context too, those of `main` in
+`list`, `search` and `transcript`."""
+
+_INSIDE: Mapping[str, tuple[str, ...]] = {
+    "list": ("main", "app"),
+    "search": ("app",),
+    "transcript": ("main", "app"),
+    "page": ("app",),
+    "diff": ("app",),
+    "searches": ("menu",),
+    "copying": ("menu",),
+    "cost": ("app",),
+    "lanes": ("operations", "app"),
+    "plan": ("page",),
+    "start": ("page",),
+    "lane": ("transcript", "app"),
+}
+"""Innermost contexts → those whose keys work in them as well."""
+
+_MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
+_NAMED = {key.value for key in Keys if not key.value.startswith("<")} | set(KEY_NAME_REPLACEMENTS.values())
+
+
+class Key(NamedTuple):
+    """One action and its keys."""
+
+    id: str
+    """Stable name for keymaps and documents: `context.action`."""
+    keys: str
+    """Textual key names, separated by commas."""
+    action: str
+    description: str
+    """What it does, for the help; starts with a capital."""
+    hint: str = ""
+    """A word or two for the line at the bottom; without one the key is not shown there."""
+    priority: bool = False
+    """Taken before the focused widget sees the key."""
+
+    @property
+    def context(self) -> str:
+        """Where it works; a key of `CONTEXTS`."""
+        return self.id.partition(".")[0]
+
+
+KEYS: tuple[Key, ...] = (
+    Key("app.help", "question_mark,f1", "help", "Show the keys that work here", "keys"),
+    Key("app.palette", "colon,ctrl+p", "command_palette", "Open the command palette", "palette"),
+    Key("app.problems", "exclamation_mark", "problems", "Show what could not be read"),
+    Key("app.cost", "C", "cost", "Show what sessions cost"),
+    Key("app.lanes", "L", "lanes", "Show the lanes of Hermes' gateway", "lanes"),
+    Key("app.theme", "T", "next_theme", "Next theme"),
+    Key("app.quit", "q", "quit", "Quit", "quit"),
+    Key("app.interrupt", "ctrl+c", "help_quit", "Say how to quit"),
+    Key("app.quit_always", "ctrl+q", "quit", "Quit, also while typing", priority=True),
+    Key("main.filter", "slash", "filter", "Search all that was said and done", "search", priority=True),
+    Key("main.other_pane", "tab,shift+tab", "other_pane", "Go to the other pane"),
+    Key("main.back", "escape,backspace,h", "back", "Back: to the list, or out of a search", "back"),
+    Key("main.refresh", "ctrl+r,f5", "app.refresh", "Look at the stores now"),
+    Key("main.diff", "d", "diff", "Compare the two marked sessions, or a fork with its origin", "diff"),
+    Key("main.export", "e", "export", "Export the session", "export"),
+    Key("main.copy", "y", "copy", "Copy the message, code, output, an id or a command", "copy"),
+    Key("main.pager", "p", "pager", "Read it in $PAGER"),
+    Key("main.editor", "v", "editor", "Open it in $EDITOR"),
+    Key("main.resume", "r", "resume", "Go on with it in the agent's own program", "resume…"),
+    Key("main.fork", "F", "fork", "Begin a new session with what was said in it, in the agent's own program"),
+    Key("main.context", "s", "context", "Dim what the agent no longer sees, or nothing"),
+    Key("main.context_window", "S", "context_window", "Choose another window on it"),
+    Key("list.open", "enter,l", "open", "Open the session", "open"),
+    Key("list.mark", "space", "mark", "Mark it for a comparison, or take the mark away", "mark"),
+    Key("list.toggle", "z", "toggle_fold", "Unfold or fold forks and helpers", "fold"),
+    Key("list.unfold", "right", "unfold", "Unfold, or go to the first fork"),
+    Key("list.fold", "left,h", "fold", "Fold, or go to where it came from"),
+    Key("list.unfold_all", "Z", "toggle_all", "Unfold or fold everything"),
+    Key("list.down", "down,j,ctrl+n", "move(1)", "Next session"),
+    Key("list.up", "up,k", "move(-1)", "Previous session"),
+    Key("list.page_down", "pagedown,ctrl+f", "page(1)", "A page down"),
+    Key("list.page_up", "pageup,ctrl+b", "page(-1)", "A page up"),
+    Key("list.half_down", "ctrl+d", "half_page(1)", "Half a page down"),
+    Key("list.half_up", "ctrl+u", "half_page(-1)", "Half a page up"),
+    Key("list.first", "home,g", "first", "First session"),
+    Key("list.last", "end,G", "last", "Last session"),
+    Key("list.next_day", "right_square_bracket,J", "day(1)", "Next day"),
+    Key("list.previous_day", "left_square_bracket,K", "day(-1)", "Previous day"),
+    Key("search.keep", "enter", "screen.keep", "Go to the results", "results"),
+    Key("search.leave", "escape", "screen.leave", "Leave the search, back to where you were", "leave"),
+    Key(
+        "search.complete", "tab", "screen.complete", "Complete the filter; without one, go to the results", "complete"
+    ),
+    Key("search.recent", "ctrl+r", "screen.recent", "Recent and saved searches", "recent"),
+    Key("search.down", "down,ctrl+n", "screen.list_move(1)", "Next result; in an empty box, the next recent search"),
+    Key("search.up", "up", "screen.list_move(-1)", "Previous result; in an empty box, the search before"),
+    Key("search.page_down", "pagedown", "screen.list_page(1)", "A page of results down"),
+    Key("search.page_up", "pageup", "screen.list_page(-1)", "A page of results up"),
+    Key("page.close", "escape,q,backspace", "screen.close", "Back to the sessions", "back"),
+    Key("page.down", "down,j", "scroll_by(1)", "A line down"),
+    Key("page.up", "up,k", "scroll_by(-1)", "A line up"),
+    Key("page.page_down", "pagedown,space,ctrl+d,ctrl+f", "scroll_page(1)", "A page down"),
+    Key("page.page_up", "pageup,ctrl+u,ctrl+b", "scroll_page(-1)", "A page up"),
+    Key("page.first", "home,g", "scroll_edge(-1)", "To the top"),
+    Key("page.last", "end,G", "scroll_edge(1)", "To the end"),
+    Key("diff.close", "escape,q,backspace", "screen.close", "Back to the sessions", "back"),
+    Key("diff.next", "n,right_square_bracket,J", "change(1)", "Next change", "next"),
+    Key("diff.previous", "N,left_square_bracket,K", "change(-1)", "Previous change", "previous"),
+    Key("diff.fold", "enter,space", "fold", "Open or close an equal run or a long message", "open/close"),
+    Key("diff.fold_all", "z", "fold_all", "Unfold or fold all that is equal", "equal"),
+    Key("diff.uses", "t", "uses", "Tool calls and files, or messages", "tools"),
+    Key("diff.down", "down,j,ctrl+e", "move(1)", "A line down"),
+    Key("diff.up", "up,k,ctrl+y", "move(-1)", "A line up"),
+    Key("diff.page_down", "pagedown,ctrl+f,ctrl+d", "page(1)", "A page down"),
+    Key("diff.page_up", "pageup,ctrl+b,ctrl+u", "page(-1)", "A page up"),
+    Key("diff.first", "home,g", "edge(-1)", "To the top"),
+    Key("diff.last", "end,G", "edge(1)", "To the end"),
+    Key("menu.choose", "enter", "screen.choose", "Choose"),
+    Key("menu.leave", "escape", "screen.leave", "Choose nothing"),
+    Key("menu.down", "down,ctrl+n", "move(1)", "Next"),
+    Key("menu.up", "up,ctrl+p", "move(-1)", "Previous"),
+    Key("searches.save", "ctrl+s", "save", "Save this search", "save"),
+    Key("searches.remove", "delete,ctrl+x", "remove", "Save it no longer", "remove"),
+    Key("copying.mask", "x", "mask", "Mask the secrets in what is copied, or keep them", "mask secrets"),
+    Key("export.write", "enter", "screen.write", "Write the file"),
+    Key("export.leave", "escape", "screen.leave", "Export nothing"),
+    Key("export.next", "right,l,space", "change(1)", "Next value"),
+    Key("export.previous", "left,h", "change(-1)", "Previous value"),
+    Key("export.down", "down,j", "move(1)", "Next field"),
+    Key("export.up", "up,k", "move(-1)", "Previous field"),
+    Key("cost.open", "enter,l", "open", "Show the sessions behind the line", "sessions"),
+    Key("cost.close", "escape,q,backspace,h", "screen.close", "Back to the sessions", "back"),
+    Key("cost.down", "down,j,ctrl+n", "move(1)", "Next line"),
+    Key("cost.up", "up,k", "move(-1)", "Previous line"),
+    Key("cost.next", "tab,right_square_bracket,J", "section(1)", "Next ranking", "ranking"),
+    Key("cost.previous", "shift+tab,left_square_bracket,K", "section(-1)", "Previous ranking"),
+    Key("cost.page_down", "pagedown,space,ctrl+d,ctrl+f", "page(1)", "A page down"),
+    Key("cost.page_up", "pageup,ctrl+u,ctrl+b", "page(-1)", "A page up"),
+    Key("cost.first", "home,g", "edge(-1)", "First line"),
+    Key("cost.last", "end,G", "edge(1)", "Last line"),
+    Key("lanes.close", "escape,q,backspace,h", "screen.close", "Back to the sessions", "back"),
+    Key("lanes.open", "enter,l", "open", "Read its conversation, and the ones before", "transcript"),
+    Key("lanes.profile", "tab,right_square_bracket", "screen.profile(1)", "Next profile", "profile"),
+    Key("lanes.previous_profile", "shift+tab,left_square_bracket", "screen.profile(-1)", "Previous profile"),
+    Key("lanes.down", "down,j,ctrl+n", "move(1)", "Next lane"),
+    Key("lanes.up", "up,k", "move(-1)", "Previous lane"),
+    Key("lanes.page_down", "pagedown,space,ctrl+d,ctrl+f", "page(1)", "A page down"),
+    Key("lanes.page_up", "pageup,ctrl+u,ctrl+b", "page(-1)", "A page up"),
+    Key("lanes.first", "home,g", "edge(-1)", "First lane"),
+    Key("lanes.last", "end,G", "edge(1)", "Last lane"),
+    Key("lanes.text_down", "J", "screen.scroll_lane(1)", "The text below the table: down"),
+    Key("lanes.text_up", "K", "screen.scroll_lane(-1)", "The text below the table: up"),
+    Key("lanes.refresh", "ctrl+r,f5", "app.refresh", "Look at the stores now"),
+    Key("lanes.problems", "exclamation_mark", "screen.problems", "Show what could not be read of lanes"),
+    Key("operations.reset", "R", "reset", "Give it a new, empty session", "reset…"),
+    Key("operations.suspend", "S", "suspend", "Let its next message begin a new session", "suspend…"),
+    Key("operations.resume", "E", "resume", "Let it go on in another session", "resume into…"),
+    Key("operations.mark", "m", "mark", "Mark it as interrupted, so that its conversation is kept", "mark…"),
+    Key("operations.clear", "c", "clear", "Take the resume mark away", "clear…"),
+    Key("operations.undo", "u", "undo", "Take the latest change back", "undo…"),
+    Key("operations.prune", "p", "prune", "Drop old lanes from the index", "prune…"),
+    Key("plan.confirm", "y", "confirm", "Do it, once the plan was on the screen for a moment"),
+    Key("plan.choose", "enter", "choose", "What the chosen button says; at first, cancel"),
+    Key("plan.turn", "tab,shift+tab,left,right", "turn", "The other button"),
+    Key("plan.close", "escape,n", "close", "Cancel"),
+    Key("plan.force", "f", "force", "Plan it against Hermes' own rule, where that can be done"),
+    Key("start.here", "y", "start('here')", "Start it in this terminal, once it was on the screen for a moment"),
+    Key("start.window", "w", "start('window')", "Start it in a new window of tmux"),
+    Key("start.directory", "d", "directory", "Run it in another directory", priority=True),
+    Key("start.choose", "enter", "choose", "What the chosen button says; at first, cancel"),
+    Key("start.turn", "tab,right", "turn(1)", "The next button"),
+    Key("start.turn_back", "shift+tab,left", "turn(-1)", "The button before"),
+    Key("start.close", "escape,n", "close", "Cancel"),
+    Key("picker.choose", "enter", "choose", "Choose the session"),
+    Key("picker.leave", "escape", "leave", "Choose nothing"),
+    Key("picker.down", "down,ctrl+n", "move(1)", "Next session"),
+    Key("picker.up", "up,ctrl+p", "move(-1)", "Previous session"),
+    Key("picker.page_down", "pagedown", "page(1)", "A page down"),
+    Key("picker.page_up", "pageup", "page(-1)", "A page up"),
+    Key("lane.close", "escape,q,backspace,h", "close", "Back to the lanes", "back"),
+    Key("lane.earlier", "less_than_sign,comma", "session(1)", "The session before this one", "earlier"),
+    Key("lane.later", "greater_than_sign,full_stop", "session(-1)", "The session after this one", "later"),
+)
+
+
+def bindings(context: str) -> list[BindingType]:
+    """The Textual bindings of a context, for `BINDINGS`."""
+    return [
+        Binding(
+            key.keys,
+            key.action,
+            key.hint or key.description,
+            show=bool(key.hint),
+            priority=key.priority,
+            id=key.id,
+            tooltip=key.description,
+        )
+        for key in KEYS
+        if key.context == context
+    ]
+
+
+def all_keys() -> tuple[Key, ...]:
+    """`KEYS` and those of the transcript."""
+    from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
+
+    theirs: list[Key] = []
+    for binding in TranscriptPane.BINDINGS:
+        if isinstance(binding, Binding) and binding.id:
+            description = binding.tooltip or binding.description
+            hint = binding.description if binding.show else ""
+            theirs.append(Key(binding.id, binding.key, binding.action, description, hint, binding.priority))
+    return (*KEYS, *theirs)
+
+
+def key_label(keys: str) -> str:
+    """How keys are written for people: `↵`, `space`, `?`, `ctrl+d`."""
+    return " ".join(_one_label(key.strip()) for key in keys.split(",") if key.strip())
+
+
+def _one_label(key: str) -> str:
+    *modifiers, base = key.split("+") if key != "+" else [key]
+    shown = {"enter": "↵", "space": "␣", "escape": "esc"}.get(base) or format_key(base)
+    return "+".join([*modifiers, shown])
+
+
+def validate_keymap(mapping: Mapping[str, str]) -> list[str]:
+    """Everything wrong with a user's keymap (binding id → keys, comma separated), one sentence each.
+
+    Unknown ids, empty entries, names that are no keys, and keys that would mean two things in one place.
+    An empty list means that it can be used as it stands.
+    """
+    keys = {key.id: key for key in all_keys()}
+    wrong: list[str] = []
+    for name, value in mapping.items():
+        if name not in keys:
+            wrong.append(f"keymap: there is no binding {name!r}; the ids are in the help (?) and in docs/keys.md")
+        elif not isinstance(value, str) or not value.strip():
+            wrong.append(f"keymap: {name} has no key; give at least one, such as {keys[name].keys!r}")
+        else:
+            wrong.extend(
+                f"keymap: {name}: {key!r} is no key name; names are like 'ctrl+r', 'f5', 'J' or 'question_mark'"
+                for key in _split(value)
+                if not _is_key(key)
+            )
+    changed = {name: key._replace(keys=mapping.get(name, key.keys)) for name, key in keys.items()}
+    wrong.extend(_clashes(changed.values(), set(mapping)))
+    return wrong
+
+
+def _clashes(keys: Iterable[Key], changed: set[str]) -> list[str]:
+    """Keys with two meanings in one context, where a changed binding is one of the two."""
+    every = list(keys)
+    found: dict[str, None] = {}
+    for context in CONTEXTS:
+        inside = (context, *_INSIDE.get(context, ()))
+        owner: dict[str, Key] = {}
+        for key in sorted((key for key in every if key.context in inside), key=lambda key: inside.index(key.context)):
+            for name in {_canonical(part) for part in _split(key.keys)}:
+                other = owner.setdefault(name, key)
+                if other.id == key.id or other.action == key.action or not {other.id, key.id} & changed:
+                    continue
+                if context == "search" and key_to_character(name) is not None:
+                    continue  # a character is typed there, it does nothing else
+                found[f"keymap: {name!r} means both {other.id} and {key.id}"] = None
+    return list(found)
+
+
+def _split(value: str) -> list[str]:
+    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else []
+
+
+def _canonical(key: str) -> str:
+    """One name per key: characters by their character."""
+    return key_to_character(key) or key
+
+
+def _is_key(key: str) -> bool:
+    """Whether Textual can ever send a key of this name."""
+    *modifiers, base = key.split("+") if len(key) > 1 else [key]
+    if not set(modifiers) <= _MODIFIERS or len(set(modifiers)) != len(modifiers) or not base:
+        return False
+    if len(base) == 1:
+        return base.isprintable() and not (modifiers and base.isspace())
+    if base in _NAMED or re.fullmatch(r"f([1-9]|1\d|2[0-4])", base):
+        return True
+    if key_to_character(base) is not None:
+        return True
+    try:
+        return bool(unicodedata.lookup(base.replace("_", " ").upper()))
+    except KeyError:
+        return False

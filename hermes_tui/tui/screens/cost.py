@@ -1,0 +1,190 @@
+"""`C`: what sessions cost, by day, agent, model and project, and the dearest of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date
+
+from textual import on
+from textual.app import ComposeResult
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import count, dollars, safe
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.daemon_call import aside
+from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overview, Rank
+from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.widgets.cost_chart import CostChart
+from hermes_tui.tui.widgets.cost_list import CostList, CostRow
+from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.line import Line, Part
+
+__all__ = ["CostScreen", "cost_rows", "filter_text", "title_parts"]
+
+_ADDING: Part = (" · adding up …", "faint")
+_SHOWN = 10
+"""Lines of a ranking."""
+_LATER = 2.0
+"""Seconds between two looks at whether there is anything new."""
+_HEADINGS: Mapping[Kind, str] = {
+    "agent": "By agent, all time",
+    "model": "By model, all time",
+    "project": "By project, all time",
+    "session": "Dearest conversations of all time, helpers included",
+}
+
+
+class CostScreen(DismissOnce[Rank | None]):
+    """Dismissed with the rank whose sessions are wanted, or without one."""
+
+    AUTO_FOCUS = "CostList"
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (20, "-tall")]  # noqa: RUF012  (as Screen declares it)
+
+    def __init__(
+        self,
+        clock: Clock,
+        compute: Callable[[date], Overview],
+        so_far: Callable[[date], tuple[Overview, bool]],
+        labels: Mapping[str, str],
+        version: Callable[[], int],
+        at: Rank | None = None,
+    ) -> None:
+        """`compute` and `so_far` (which takes no time, and tells whether that is all) are called in a thread;
+        `labels`: how agents are shown; `version` changes with the sessions; `at`: the line to begin at."""
+        super().__init__()
+        self._clock = clock
+        self._compute = compute
+        self._so_far = so_far
+        self._at = at
+        self._labels = labels
+        self._version = version
+        self._computed = -1
+        self._busy = False
+        self.overview: Overview | None = None
+        """What is shown; None while it is worked out."""
+
+    def compose(self) -> ComposeResult:
+        """Title with the figures, chart and the days it shows, rankings, hints."""
+        yield Line(id="title")
+        yield Line(id="span")
+        yield CostChart(id="days")
+        yield CostList(id="ranks")
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Work it out, and again when sessions have changed."""
+        self.query_one("#title", Line).show([(" Cost", "bright"), _ADDING])
+        self.query_one("#span", Line).show([(f" Last {DAYS} days, in US dollars", "bright")])
+        self.call_after_refresh(self._show_hints)
+        self._begin()
+        if not self._clock.is_fixed:
+            self.set_interval(_LATER, self._begin)
+
+    def _show_hints(self) -> None:
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    # Data --------------------------------------------------------------------------------------------------
+
+    def _begin(self) -> None:
+        version = self._version()
+        if version != self._computed and not self._busy:
+            self._computed = version
+            self._busy = True
+            self.run_worker(self._work(), group="cost", exit_on_error=True)
+
+    async def _work(self) -> None:
+        today = self._clock.local(self._clock.now()).date()
+        try:
+            found, whole = await aside(self._so_far, today)
+            if whole or (self.overview is None and found.whole != Figure()):
+                self._take(found, whole=whole)
+            if not whole:
+                self._take(await aside(self._compute, today))
+        except HermesTuiError as error:
+            self._fail(str(error))
+        except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
+            self._fail(f"costs could not be worked out ({type(error).__name__}: {error})")
+        finally:
+            self._busy = False
+
+    def _fail(self, reason: str) -> None:
+        if not self.is_attached:
+            return  # it was left meanwhile
+        self.query_one("#title", Line).show([(" Cost", "bright"), (f" · {safe(reason)}", "error")])
+
+    def _take(self, found: Overview, *, whole: bool = True) -> None:
+        if not self.is_attached:
+            return
+        left, right = title_parts(found)
+        self.query_one("#title", Line).show(left if whole else [*left, _ADDING], right)
+        self.query_one(CostChart).show(found.days)
+        self.query_one(CostList).show(cost_rows(found, self._labels), self._at)
+        if whole:
+            self.overview = found
+
+    # Actions -----------------------------------------------------------------------------------------------
+
+    @on(CostList.Selected)
+    def _selected(self, event: CostList.Selected) -> None:
+        self.dismiss(event.rank)
+
+    def action_close(self) -> None:
+        """Back to where one came from."""
+        self.dismiss(None)
+
+
+def title_parts(found: Overview) -> tuple[list[Part], list[Part]]:
+    """This month, last month and all; estimates marked."""
+    left: list[Part] = [(" Cost", "bright")]
+    for name, figure in (("this month", found.this_month), ("last", found.last_month), ("all", found.whole)):
+        left += [(f" · {name} ", "faint"), (_money(figure), "")]
+    right: list[Part] = [(f"{len(found.problems)} not read ", "warning")] if found.problems else []
+    return left, right
+
+
+def cost_rows(found: Overview, labels: Mapping[str, str]) -> list[CostRow]:
+    """The rankings, and below them what is not in the sums."""
+    rows: list[CostRow] = []
+    for kind in KINDS:
+        ranks = found.ranks.get(kind, ())
+        if not ranks:
+            continue
+        if rows:
+            rows.append(CostRow())
+        rows.append(CostRow(_HEADINGS[kind], style="heading"))
+        most = max(rank.figure.usd for rank in ranks) or 1.0
+        for rank in ranks[:_SHOWN]:
+            label = labels.get(rank.key, rank.label) if kind == "agent" else rank.label
+            rows.append(CostRow(rank=rank._replace(label=label), share=rank.figure.usd / most))
+        rest = ranks[_SHOWN:]
+        if rest:
+            figure = Figure(sum(rank.figure.usd for rank in rest), any(rank.figure.estimated for rank in rest))
+            rows.append(CostRow(f"  … {len(rest)} more, {_money(figure)}", style="faint"))
+    if not rows:
+        rows.append(CostRow("No session here has used anything.", style="faint"))
+    rows += [CostRow(), *(CostRow(text, style=style) for text, style in _notes(found))]
+    return rows
+
+
+def filter_text(rank: Rank) -> str:
+    """The sessions behind a rank, in the words of the search grammar."""
+    name = {"agent": "agent", "model": "model", "project": "cwd", "session": "id"}[rank.kind]
+    value = safe(rank.key)
+    return f'{name}:"{value}"' if any(char.isspace() for char in value) else f"{name}:{value}"
+
+
+def _notes(found: Overview) -> list[tuple[str, str]]:
+    notes: list[tuple[str, str]] = []
+    if found.unpriced:
+        names = ", ".join(map(safe, found.unpriced))
+        notes.append(
+            (f"No known price: {names} · {count(found.unpriced_tokens)} tokens, not in the sums (+, ?)", "warning")
+        )
+    if found.whole.estimated:
+        notes.append(("~ is estimated from a list of prices, not what was billed.", "faint"))
+    notes += [(f"Not read: {safe(one.path)}: {safe(one.reason)}", "warning") for one in found.problems]
+    return notes
+
+
+def _money(figure: Figure) -> str:
+    return dollars(figure.usd, estimated=figure.estimated, unpriced=figure.unpriced)

@@ -1,0 +1,91 @@
+"""Something to be agreed to before it is done: a heading, what it is, and buttons of which the first says no.
+
+A key that was typed ahead agrees to nothing: yes counts only once the text has been on the screen, and no key has
+come, for a moment (law 9).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.screen import ScreenResultType
+
+from hermes_tui.tui.screens.dialogs.dismissal import Dialog
+from hermes_tui.tui.widgets.buttons import Buttons
+from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.widgets.page import Block, Page
+
+__all__ = ["AgreementScreen"]
+
+
+class AgreementScreen(Dialog[ScreenResultType | None]):
+    """Subclass, `ask` when it is known what about, and have every yes go through `agreed`. None means no."""
+
+    AUTO_FOCUS = "Page"
+    QUIET: ClassVar[float] = 0.4
+    """Seconds for which the text must have been on the screen, and no key have come, before yes counts."""
+
+    def __init__(self, heading: str) -> None:
+        """`heading`, safe for a terminal, is shown until there is more to say."""
+        super().__init__()
+        self._heading = heading
+        self._shown = float("inf")
+        self._last_key = 0.0
+        self._quiet = 0.0
+        """Seconds without a key before the latest one."""
+
+    def compose(self) -> ComposeResult:
+        """Heading, text, buttons."""
+        with Vertical(classes="dialog"):
+            yield Line(id="dialog-title")
+            yield Page()
+            yield Buttons()
+
+    def on_mount(self) -> None:
+        """The heading alone."""
+        self._title(self._heading, "bright")
+
+    def _title(self, text: str, style: str) -> None:
+        self.query_one("#dialog-title", Line).show([(f" {text}", style)], [("esc leaves ", "faint")])
+
+    def ask(self, heading: str, blocks: Sequence[Block], *words: str, refused: bool = False) -> None:
+        """Show this, with buttons beside the one that says no; the time for which it is seen begins anew. Nothing
+        where the dialog was left before it was known what to ask."""
+        if self.is_left:
+            return
+        self._shown = float("inf")
+        self._title(heading, "error" if refused else "bright")
+        self.query_one(Page).show(blocks)
+        self.query_one(Buttons).show("Cancel", *words)
+        self.call_after_refresh(self._painted)
+
+    def _painted(self) -> None:
+        self._shown = time.monotonic()
+
+    def on_key(self, event: events.Key) -> None:
+        """Remember when it came: as the terminal gave it, not as its turn came."""
+        self._quiet = event.time - max(self._last_key, self._shown)
+        self._last_key = event.time
+
+    def agreed(self) -> bool:
+        """Whether the key that says yes can be meant; says so where it came too soon."""
+        if self._quiet >= self.QUIET:
+            return True
+        title = self.query_one("#dialog-title", Line)
+        title.show(title.parts[0], [("too soon; once more ", "warning")])
+        return False
+
+    # Actions -----------------------------------------------------------------------------------------------
+
+    def action_turn(self, step: int = 1) -> None:
+        """The other button."""
+        self.query_one(Buttons).turn(step)
+
+    def action_close(self) -> None:
+        """No."""
+        self.dismiss(None)

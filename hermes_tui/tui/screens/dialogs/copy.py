@@ -1,0 +1,148 @@
+"""`y`: what of a session and of the message under the cursor can be copied; its secrets can be masked."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from markdown_it import MarkdownIt
+from textual.app import ComposeResult
+
+from hermes_tui.display import compact, count_lines
+from hermes_tui.platform.daemon_call import aside
+from hermes_tui.redact import Redactor
+from hermes_tui.sessions.calls import output_text
+from hermes_tui.sessions.export.plain import plain
+from hermes_tui.tui.cli_equivalent import own_command
+from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.screens.dialogs.menu import Choice, MenuScreen
+from hermes_tui.tui.widgets.hints import Hints, hints_of
+from session_adapters.model import Message, SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.native import Verb
+
+__all__ = ["CopyMenu", "Copyable", "NativeCommand", "copyables", "native_commands"]
+
+_MOST_BLOCKS = 9
+_COMMANDS = ("command", "cmd", "script")
+
+
+class Copyable(NamedTuple):
+    """Something to copy."""
+
+    choice: Choice
+    text: str
+    """Without control characters: it may be pasted into a shell."""
+
+
+def copyables(session: SessionSummary, message: Message | None, home: Path | None = None) -> list[Copyable]:
+    """The message and what stands in it first, then what names the session. `home`: as in `own_command`."""
+    found: list[Copyable] = []
+    if message is not None:
+        text = message.content
+        if not text and message.tool_result is not None:
+            text = output_text(message.tool_result.output)
+        if text:
+            found.append(_copyable("m", "message", text))
+        if message.thinking:
+            found.append(_copyable("t", "thinking", message.thinking))
+        pieces = [*_code(message), *_calls(message)]
+        found += [_copyable(str(at), label, text) for at, (label, text) in enumerate(pieces[:_MOST_BLOCKS], 1)]
+    found.append(_copyable("i", "session id", session.unified_id))
+    found.append(_copyable("n", "native id", session.session_id))
+    if session.cwd:
+        found.append(_copyable("d", "directory", session.cwd))
+    found.append(_copyable("s", "command", own_command(("sessions", "show", session.unified_id), home)))
+    return found
+
+
+class NativeCommand(NamedTuple):
+    """A command of the agent's own, which is worked out only when it is chosen."""
+
+    choice: Choice
+    verb: Verb
+
+
+def native_commands(agent: str) -> dict[str, NativeCommand]:
+    """Key → the agent's own commands for a session; `agent` as it is shown."""
+    return {
+        "r": NativeCommand(Choice("r", "resume command", f"with which {agent} goes on with it"), "resume"),
+        "f": NativeCommand(Choice("f", "fork command", f"with which {agent} begins anew from it"), "fork"),
+    }
+
+
+def _copyable(key: str, label: str, text: str) -> Copyable:
+    text = plain(text)
+    lines = count_lines(text)
+    detail = compact(text, 60) if lines < 2 else f"{compact(text, 46)} … {lines:,} lines"
+    return Copyable(Choice(key, label, detail), text)
+
+
+def _code(message: Message) -> Iterator[tuple[str, str]]:
+    for token in MarkdownIt("commonmark").parse(message.content):
+        if token.type in ("fence", "code_block") and token.content.strip():
+            yield f"code {compact(token.info, 12)}".rstrip(), token.content.removesuffix("\n")
+
+
+def _calls(message: Message) -> Iterator[tuple[str, str]]:
+    """Commands that the message had run, and what they gave."""
+    for call in message.tool_calls:
+        given = call.input if isinstance(call.input, dict) else {}
+        for key in _COMMANDS:
+            value = given.get(key)
+            if isinstance(value, list) and all(isinstance(part, str) for part in value):
+                value = shlex.join(value)
+            if isinstance(value, str) and value.strip():
+                yield "ran", value
+                break
+        output = output_text(call.output)
+        if output.strip():
+            yield "output", output
+
+
+class CopyMenu(MenuScreen):
+    """Gives the key of what was chosen; `masks` says whether its secrets are to be masked."""
+
+    BINDINGS = bindings("copying")
+    contexts = ("copying", "menu")
+
+    def __init__(self, offered: Sequence[Copyable], commands: Sequence[NativeCommand]) -> None:
+        self._offered = offered
+        self.masks = False
+        choices = [*(one.choice for one in offered), *(one.choice for one in commands)]
+        super().__init__("Copy", choices, note="secrets: kept")
+
+    def body(self) -> ComposeResult:
+        """With the key that masks below."""
+        yield from super().body()
+        yield Hints()
+
+    def on_mount(self) -> None:
+        """Say what the keys are."""
+        super().on_mount()
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    async def action_mask(self) -> None:
+        """Mask the secrets of everything offered, or show them again."""
+        self.masks = not self.masks
+        self._show("secrets: masking…" if self.masks else "secrets: kept", self._offered)
+        if self.masks:
+            self.run_worker(self._mask(), group="mask", exclusive=True)
+
+    async def _mask(self) -> None:
+        redactor = Redactor()
+        texts = await aside(lambda: [redactor.text(one.text) for one in self._offered])
+        if self.masks and not self.is_left:
+            masked = [
+                _copyable(one.choice.key, one.choice.label, text)
+                for one, text in zip(self._offered, texts, strict=True)
+            ]
+            self._show(f"secrets: {redactor.secrets or 'none'} masked", masked)
+
+    def _show(self, note: str, offered: Sequence[Copyable]) -> None:
+        self.say(note)
+        for at, one in enumerate(offered):
+            self.change_line(at, one.choice)

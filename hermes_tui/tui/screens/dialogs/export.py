@@ -1,0 +1,221 @@
+"""`e`: what to export, how and where."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.message import Message
+from textual.strip import Strip
+from textual.widget import Widget
+from textual.widgets import Input, Static
+
+from hermes_tui.display import compact
+from hermes_tui.redact import Redactor
+from hermes_tui.sessions.export import SUFFIXES
+from hermes_tui.sessions.export.target import suggested_name
+from hermes_tui.tui.cli_equivalent import own_command
+from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.screens.dialogs.dismissal import Dialog
+from hermes_tui.tui.widgets.line import Line
+from session_adapters.model import SessionSummary
+
+__all__ = ["ExportScreen", "Wish"]
+
+_FORMS = ("markdown", "html", "json", "jsonl")
+_ARMED_AFTER = 0.4
+"""Seconds in which Enter writes nothing: it may have been typed before the dialog was there."""
+_LABEL = 11
+
+
+class Wish(NamedTuple):
+    """What was chosen."""
+
+    form: str
+    path: Path
+    redact: bool
+    lineage: bool
+    replace: bool
+
+    def command(self, session: SessionSummary, home: Path | None = None) -> str:
+        """The command line that does the same, safe to show. `home`: as in `own_command`."""
+        words = ["sessions", "export", session.unified_id, "--format", self.form]
+        words += [
+            option
+            for option, wanted in (("--redact", self.redact), ("--lineage", self.lineage), ("--force", self.replace))
+            if wanted
+        ]
+        return own_command([*words, "-o", str(self.path)], home)
+
+
+class _Field(NamedTuple):
+    label: str
+    values: tuple[str, ...]
+
+
+class _Fields(Widget, can_focus=True, inherit_bindings=False):
+    """A line for each choice, its values side by side."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--key", "choices--faint", "choices--cursor"}
+    BINDINGS = bindings("export")
+
+    class Changed(Message):
+        """Another value was chosen."""
+
+    class Left(Message):
+        """The cursor went below the last line."""
+
+    def __init__(self, parts: int) -> None:
+        super().__init__()
+        self._fields = (
+            _Field("format", _FORMS),
+            _Field("secrets", ("keep", "mask")),
+            _Field("sessions", ("this one", f"all {parts} of the conversation") if parts > 1 else ("this one",)),
+            _Field("old file", ("keep", "replace")),
+        )
+        self.chosen = [0] * len(self._fields)
+        self.cursor = 0
+
+    def get_content_height(self, container: object, viewport: object, width: int) -> int:
+        """A line for each."""
+        return len(self._fields)
+
+    def render_line(self, y: int) -> Strip:
+        """One field."""
+        width, base = self.size.width, self.rich_style
+        if y >= len(self._fields):
+            return Strip.blank(width, base)
+        key = base + self.get_component_rich_style("choices--key", partial=True)
+        faint = base + self.get_component_rich_style("choices--faint", partial=True)
+        here = y == self.cursor and self.has_focus
+        segments = [Segment(f" {'›' if here else ' '} {self._fields[y].label:{_LABEL - 3}}", base if here else faint)]
+        values = list(enumerate(self._fields[y].values))
+        if sum(len(value) + 3 for _, value in values) > width - _LABEL:  # then the one that is chosen has to do
+            values = [values[self.chosen[y]]]
+        for number, value in values:
+            chosen = number == self.chosen[y]
+            segments.append(Segment(f" [{value}]" if chosen else f"  {value} ", key if chosen else faint))
+        strip = Strip(segments).adjust_cell_length(width, base)
+        return strip.apply_style(self.get_component_rich_style("choices--cursor", partial=True)) if here else strip
+
+    def action_move(self, step: int) -> None:
+        """A line up (-1) or down (1); below the last is the name of the file."""
+        if self.cursor + step >= len(self._fields):
+            self.post_message(self.Left())
+            return
+        self.cursor = max(0, self.cursor + step)
+        self.refresh()
+
+    def action_change(self, step: int) -> None:
+        """The next (1) or previous (-1) value."""
+        self.chosen[self.cursor] = (self.chosen[self.cursor] + step) % len(self._fields[self.cursor].values)
+        self.refresh()
+        self.post_message(self.Changed())
+
+    def on_focus(self) -> None:
+        """The cursor shows where the keys go."""
+        self.refresh()
+
+    def on_blur(self) -> None:
+        """See `on_focus`."""
+        self.refresh()
+
+
+class ExportScreen(Dialog[Wish]):
+    """Gives a `Wish`; None when it was left."""
+
+    AUTO_FOCUS = "_Fields"
+    BINDINGS = [one for one in bindings("export") if isinstance(one, Binding) and one.id == "export.leave"]  # noqa: RUF012
+
+    def __init__(self, session: SessionSummary, parts: int, folder: Path, home: Path | None = None) -> None:
+        """`parts`: of how many sessions the conversation consists. `folder`: where the file is suggested. `home`: as
+        in `own_command`."""
+        super().__init__()
+        self._session = session
+        self._home = home
+        self._parts = parts
+        self._folder = folder
+        self._form = _FORMS[0]
+        self._suggested = self._suggest(_FORMS[0], redact=False)
+        self._shown_at = time.monotonic()
+
+    def compose(self) -> ComposeResult:
+        """Heading, fields, the name of the file, the command that does the same."""
+        with Vertical(classes="dialog"):
+            yield Line(id="dialog-title")
+            yield _Fields(self._parts)
+            yield Input(self._suggested, id="file", select_on_focus=False)
+            yield Static(id="command", markup=False)
+
+    def on_mount(self) -> None:
+        """Say what it is about."""
+        name = compact(self._session.title, 60) or "untitled"
+        heading = self.query_one("#dialog-title", Line)
+        heading.show([(f" Export: {name}", "bright")], [(" ↵ write  esc leave ", "faint")])
+        self.query_one("#file", Input).cursor_blink = False
+        self._shown_at = time.monotonic()
+        self._show_command()
+
+    @property
+    def wish(self) -> Wish:
+        """What is chosen now."""
+        form, redact, lineage, replace = self.query_one(_Fields).chosen
+        path = Path(self.query_one("#file", Input).value.strip())
+        return Wish(_FORMS[form], path, bool(redact), bool(lineage), bool(replace))
+
+    @on(_Fields.Changed)
+    def _changed(self) -> None:
+        """A name that was suggested is suggested anew; of another the ending follows the format."""
+        wish = self.wish
+        box = self.query_one("#file", Input)
+        before, self._suggested = self._suggested, self._suggest(wish.form, redact=wish.redact)
+        if box.value == before:
+            box.value = self._suggested
+        elif wish.form != self._form and box.value.endswith(SUFFIXES[self._form]):
+            box.value = box.value.removesuffix(SUFFIXES[self._form]) + SUFFIXES[wish.form]
+        self._form = wish.form
+        self._show_command()
+
+    def _suggest(self, form: str, *, redact: bool) -> str:
+        # A title may hold a secret, too.
+        session = Redactor().record(self._session) if redact else self._session
+        return str(self._folder / suggested_name(session, form))
+
+    @on(Input.Changed, "#file")
+    def _show_command(self) -> None:
+        if self.is_mounted:
+            self.query_one("#command", Static).update(self.wish.command(self._session, self._home))
+
+    @on(_Fields.Left)
+    def _to_file(self) -> None:
+        self.set_focus(self.query_one("#file", Input))
+
+    def on_key(self, event: events.Key) -> None:
+        """From the name of the file back up to the fields."""
+        if event.key == "up" and self.focused is self.query_one("#file", Input):
+            event.stop()
+            self.set_focus(self.query_one(_Fields))
+
+    @on(Input.Submitted, "#file")
+    def _submitted(self) -> None:
+        self.action_write()
+
+    def action_write(self) -> None:
+        """Take it as it stands."""
+        if time.monotonic() - self._shown_at < _ARMED_AFTER:
+            return
+        wish = self.wish
+        if not wish.path.name:
+            self.notify("Give the name of a file.", severity="warning", markup=False)
+            return
+        self.dismiss(wish)
+
+    def action_leave(self) -> None:
+        """Export nothing."""
+        self.dismiss(None)

@@ -1,0 +1,156 @@
+"""A short list of things to choose from, each with a key of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.geometry import Size
+from textual.strip import Strip
+from textual.widget import Widget
+
+from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.screens.dialogs.dismissal import Dialog
+from hermes_tui.tui.widgets.cells import fit, width_of
+from hermes_tui.tui.widgets.line import Line
+
+__all__ = ["Choice", "MenuScreen"]
+
+_LEAVE = "esc leaves "
+_AROUND = 5
+"""Lines of a dialog that are no choices, and of the screen around it."""
+
+
+class Choice(NamedTuple):
+    """One line. Texts must be safe for a terminal already."""
+
+    key: str
+    """A single character that chooses it at once."""
+    label: str
+    detail: str = ""
+
+
+class _Choices(Widget, can_focus=True, inherit_bindings=False):
+    """The lines, with a cursor."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--key", "choices--faint", "choices--cursor"}
+    BINDINGS = bindings("menu")
+
+    def __init__(self, choices: Sequence[Choice], width: int, at: int) -> None:
+        """`width`: columns that are wanted in any case. `at`: the line that the cursor is on."""
+        super().__init__()
+        self._choices = list(choices)
+        self._width = width
+        self._column = max((width_of(one.label) for one in choices if one.detail), default=0)
+        self.cursor = at
+        self._top = 0
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """A line for each, as many as there is room for in a dialog."""
+        return min(len(self._choices), max(1, viewport.height - _AROUND))
+
+    def get_content_width(self, container: object, viewport: object) -> int:
+        """What the longest takes, the line above included."""
+        details = [6 + self._column + width_of(one.detail) for one in self._choices if one.detail]
+        return max(self._width, *details, *(6 + width_of(one.label) for one in self._choices))
+
+    def render_line(self, y: int) -> Strip:
+        """One choice."""
+        width, base = self.size.width, self.rich_style
+        at = self._top + y
+        if at >= len(self._choices):
+            return Strip.blank(width, base)
+        one = self._choices[at]
+        key = base + self.get_component_rich_style("choices--key", partial=True)
+        faint = base + self.get_component_rich_style("choices--faint", partial=True)
+        label = fit(one.label, width - 4).ljust(min(self._column, max(0, width - 4)))
+        room = width - 6 - width_of(label)
+        detail = Segment(f"  {fit(one.detail, room)}", faint)
+        strip = Strip([Segment(f" {one.key or ' '} ", key), Segment(f" {label}", base), detail]).adjust_cell_length(
+            width, base
+        )
+        if at == self.cursor:
+            strip = strip.apply_style(self.get_component_rich_style("choices--cursor", partial=True))
+        return strip
+
+    def action_move(self, step: int) -> None:
+        """Up (-1) or down (1), round and round."""
+        self.cursor = (self.cursor + step) % len(self._choices)
+        self.on_resize()
+
+    def on_resize(self) -> None:
+        """Keep the cursor in view."""
+        height = max(1, self.size.height)
+        last = max(0, len(self._choices) - height)
+        self._top = min(last, max(min(self._top, self.cursor), self.cursor - height + 1))
+        self.refresh()
+
+    def change_line(self, at: int, choice: Choice) -> None:
+        """Show another one in the place of a line."""
+        self._choices[at] = choice
+        self.refresh()
+
+
+class MenuScreen(Dialog[str]):
+    """Gives the key of what was chosen; None when it was left."""
+
+    AUTO_FOCUS = "_Choices"
+
+    def __init__(self, heading: str, choices: Sequence[Choice], *, note: str = "", at: int = 0) -> None:
+        """`note`: what is to be known of the lines. `at`: the one that the cursor is on at first."""
+        super().__init__()
+        self._heading = heading
+        self._note = note
+        self._list = _Choices(choices, width_of(heading) + width_of(note) + width_of(_LEAVE) + 5, at)
+        self._choices = choices
+
+    @property
+    def cursor(self) -> int:
+        """The line that it is on, from 0."""
+        return self._list.cursor
+
+    def given(self, at: int) -> str:
+        """What choosing the line gives."""
+        return self._choices[at].key
+
+    def compose(self) -> ComposeResult:
+        """Heading and choices."""
+        with Vertical(classes="dialog"):
+            yield from self.body()
+
+    def body(self) -> ComposeResult:
+        """What stands in the dialog."""
+        yield Line(id="dialog-title")
+        yield self._list
+
+    def change_line(self, at: int, choice: Choice) -> None:
+        """Show another one in the place of a line, with the same key and no longer."""
+        self._list.change_line(at, choice)
+
+    def on_mount(self) -> None:
+        """Say what it is about."""
+        self.say(self._note)
+
+    def say(self, note: str) -> None:
+        """Show another note."""
+        note = f"{note}  {_LEAVE}" if note else _LEAVE
+        self.query_one("#dialog-title", Line).show([(f" {self._heading}", "bright")], [(note, "faint")])
+
+    def on_key(self, event: events.Key) -> None:
+        """The character of a choice chooses it, unless somebody gave it another meaning."""
+        keys = [one.key for one in self._choices]
+        if event.character and event.character in keys and event.key not in self.active_bindings:
+            event.stop()
+            self.dismiss(self.given(keys.index(event.character)))
+
+    def action_choose(self) -> None:
+        """Choose what the cursor is on."""
+        self.dismiss(self.given(self.cursor))
+
+    def action_leave(self) -> None:
+        """Choose nothing."""
+        self.dismiss(None)

@@ -1,0 +1,44 @@
+"""A screen that is one page of text with a title: help and problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+
+from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.widgets.page import Block, Page
+
+__all__ = ["PageScreen"]
+
+
+class PageScreen(DismissOnce[None]):
+    """Subclass, give `blocks` and a heading."""
+
+    AUTO_FOCUS = "Page"
+
+    def __init__(self, heading: str, blocks: Sequence[Block]) -> None:
+        super().__init__()
+        self._heading = heading
+        self._blocks = blocks
+
+    def compose(self) -> ComposeResult:
+        """Title, page, hints."""
+        yield Line(id="title")
+        yield Page()
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Fill it."""
+        self.query_one("#title", Line).show([(f" {self._heading}", "bright")])
+        self.query_one(Page).show(self._blocks)
+        self.call_after_refresh(self._show_hints)
+
+    def _show_hints(self) -> None:
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    def action_close(self) -> None:
+        """Back to where one came from."""
+        self.dismiss()

@@ -1,0 +1,151 @@
+"""`d`: two sessions side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from textual import on
+from textual.app import ComposeResult
+
+from hermes_tui.display import compact, duration, safe
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.daemon_call import aside
+from hermes_tui.sessions.diff import SessionDiff, Side
+from hermes_tui.sessions.diff.text import side_facts
+from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.widgets.cells import width_of
+from hermes_tui.tui.widgets.diff.view import DiffView
+from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.widgets.session_list.rows import Part
+
+__all__ = ["DiffScreen"]
+
+
+class DiffScreen(DismissOnce[None]):
+    """Compares beside the screen; shows which two, what each cost, and what is different."""
+
+    AUTO_FOCUS = "DiffView"
+
+    def __init__(self, a: Part, b: Part, compare: Callable[[tuple[str, str], tuple[str, str]], SessionDiff]) -> None:
+        """`compare` is `SessionManager.diff`."""
+        super().__init__()
+        self._a, self._b = a, b
+        self._compare = compare
+        self._diff: SessionDiff | None = None
+
+    @property
+    def diff(self) -> SessionDiff | None:
+        """The comparison, once it is there."""
+        return self._diff
+
+    def compose(self) -> ComposeResult:
+        """What is compared, the comparison, hints."""
+        yield Line(id="title")
+        yield Line(id="side-a")
+        yield Line(id="side-b")
+        yield DiffView()
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Begin to compare."""
+        self.query_one("#title", Line).show([(" Comparison", "bright")])
+        for name, one in (("a", self._a), ("b", self._b)):
+            self.query_one(f"#side-{name}", Line).show([self._whose(name, one, one.summary.title)])
+        self.query_one(DiffView).say("Comparing …")
+        self.run_worker(self._run(), group="diff", exit_on_error=True)
+        self.call_after_refresh(self._show_hints)
+
+    async def _run(self) -> None:
+        a, b = ((one.summary.agent, one.summary.session_id) for one in (self._a, self._b))
+        try:
+            found = await aside(self._compare, a, b)
+        except HermesTuiError as error:
+            self._fail(str(error))
+        except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
+            self._fail(f"the comparison failed ({type(error).__name__}: {error})")
+        else:
+            self._show(found)
+
+    def _fail(self, reason: str) -> None:
+        if not self.is_attached:
+            return  # it was left meanwhile
+        self.query_one(DiffView).say(f"Cannot be compared: {safe(reason)}")
+
+    def _show(self, found: SessionDiff) -> None:
+        if not self.is_attached:
+            return
+        self._diff = found
+        self.query_one(DiffView).show(found)
+        self._label()
+
+    def _label(self) -> None:
+        found = self._diff
+        if found is None:
+            return
+        view = self.query_one(DiffView)
+        at, total = view.place
+        right: list[tuple[str, str]] = [] if view.shows_uses or not total else [(f"change {at} of {total} ", "faint")]
+        left: list[tuple[str, str]] = [(" Comparison", "bright"), ("  ", "")]
+        room = self.size.width - sum(width_of(text) for text, _ in (*left, *right)) - 1
+        self.query_one("#title", Line).show([*left, (_counts(found, room), "")], right)
+        for name, part, side in (("a", self._a, found.a), ("b", self._b, found.b)):
+            whose = self._whose(name, part, side.title)
+            room = self.size.width - min(width_of(whose[0]), self.size.width // 2) - 2
+            self.query_one(f"#side-{name}", Line).show([whose], [(f"{_fitting(side, room)} ", "faint")])
+
+    @staticmethod
+    def _whose(side: str, part: Part, title: str) -> tuple[str, str]:
+        mark = "−" if side == "a" else "+"
+        said = " · ".join(one for one in (safe(part.summary.agent), str(part)) if one)
+        return f" {mark} {compact(title, 100) or 'untitled'}  {said}", ""
+
+    def on_resize(self) -> None:
+        """Say as much as there is room for."""
+        self._label()
+
+    def _show_hints(self) -> None:
+        self.query_one(Hints).show_hints(hints_of(self))
+
+    @on(DiffView.Moved)
+    def _moved(self) -> None:
+        self._label()
+
+    @on(DiffView.Refused)
+    def _refused(self, event: DiffView.Refused) -> None:
+        self.notify(event.reason, markup=False)
+
+    def action_close(self) -> None:
+        """Back to where one came from."""
+        self.dismiss()
+
+
+def _counts(found: SessionDiff, room: int) -> str:
+    """How many messages are different in what way; without what there is none of where all has no room."""
+    stats = found.stats
+    counts = {
+        "changed": stats.modifications,
+        "act otherwise": found.other_calls,
+        "removed": stats.removals,
+        "added": stats.additions,
+        "the same": stats.unchanged - found.other_calls,
+    }
+    if not found.other_calls:
+        del counts["act otherwise"]
+    said = ", ".join(f"{number} {what}" for what, number in counts.items())
+    if width_of(said) > room:
+        said = ", ".join(f"{number} {what}" for what, number in counts.items() if number)
+    return said
+
+
+def _fitting(side: Side, room: int) -> str:
+    """As many facts as there is room for: what it cost stays longest, how many calls it made goes first."""
+    facts = side_facts(side)
+    if side.seconds:
+        facts["time"] = duration(timedelta(seconds=side.seconds))
+    for name in ("calls", "model", "time", "messages", "tokens"):
+        if width_of(" · ".join(facts.values())) <= room:
+            break
+        facts.pop(name, None)
+    return " · ".join(facts.values())

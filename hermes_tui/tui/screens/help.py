@@ -1,0 +1,65 @@
+"""`?`: the keys that work where one is, as they are set now, what can be searched for, what marks mean."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from hermes_tui.tui.keymap import CONTEXTS, Key, key_label
+from hermes_tui.tui.screens.dialogs.page import PageScreen
+from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.page import Block
+from hermes_tui.tui.widgets.states import MEANINGS
+
+__all__ = ["HelpScreen", "help_blocks", "legend", "search_language"]
+
+_COLUMN = 18
+_WORDS = (
+    ("one two", "both, in one message or in the title"),
+    ('"one two"', "one after the other"),
+    ("one OR two", "at least one of them"),
+    ("-one  NOT one", "not together with the rest; alone: nowhere in the session"),
+    ("begin*", "words that begin so, as does the last one while you type"),
+    ("( )", "what belongs together"),
+)
+"""How a query is written, and what that asks for."""
+
+
+def help_blocks(keys: Sequence[Key]) -> list[Block]:
+    """The keys of `keys_here`, under the names of their contexts."""
+    blocks: list[Block] = []
+    for context, here in groupby(keys, key=lambda key: key.context):
+        blocks += [Block(), Block(CONTEXTS[context], style="heading")]
+        blocks += [Block(key.description, label=key_label(key.keys), indent=1, column=_COLUMN) for key in here]
+        if context == "search":
+            blocks += search_language()
+    return blocks
+
+
+def search_language() -> list[Block]:
+    """What can be typed into the search box."""
+    from hermes_tui.sessions.query import FILTERS
+
+    blocks = [Block(), Block("What can be searched for", style="heading")]
+    blocks += [Block(meaning, label=written, indent=1, column=_COLUMN) for written, meaning in _WORDS]
+    blocks += [Block(meaning, label=f"{name}:", indent=1, column=_COLUMN) for name, meaning in FILTERS.items()]
+    return [*blocks, Block("the opposite of any of these", label="-agent:claude", indent=1, column=_COLUMN)]
+
+
+def legend(agents: Iterable[tuple[str, str]]) -> list[Block]:
+    """What stands in the list; `agents` are badges and names, safe for a terminal."""
+    blocks = [Block(), Block("Marks in the list", style="heading")]
+    blocks += [Block(meaning, label=mark, indent=1, column=_COLUMN) for mark, meaning in MEANINGS]
+    blocks += [Block(name, label=badge, indent=1, column=_COLUMN) for badge, name in agents]
+    return blocks
+
+
+class HelpScreen(PageScreen):
+    """The keys of the place that it was called from, and the marks of the list."""
+
+    def __init__(self, keys: Sequence[Key], agents: Iterable[tuple[str, str]] = ()) -> None:
+        super().__init__("Keys", [*help_blocks(keys), *legend(agents)])
+
+    def _show_hints(self) -> None:
+        """Without the key that one has just pressed."""
+        self.query_one(Hints).show_hints(hints_of(self, without=("app.help",)))

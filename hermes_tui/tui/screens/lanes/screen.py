@@ -1,0 +1,242 @@
+"""`L`: the lanes of Hermes' gateway, and what can be done to them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, cast
+
+from textual import on
+from textual.app import ComposeResult
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import safe
+from hermes_tui.tui.keymap import KEYS, bindings
+from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.screens.lanes.operations import Doing, LaneOperations
+from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.lanes.facts import lane_blocks, lane_row
+from hermes_tui.tui.widgets.lanes.table import LaneTable
+from hermes_tui.tui.widgets.lanes.title import title_parts
+from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.widgets.page import Block, Page
+
+if TYPE_CHECKING:
+    from hermes_tui.lifecycle.lanes import Lane, Profile
+    from hermes_tui.tui.app import HermesApp
+    from hermes_tui.tui.workers.lane_watch import LaneNews, Notice
+
+__all__ = ["LanesScreen"]
+
+_REMEMBERED = timedelta(hours=1)
+"""For so long the outcome of an operation stands in the lane's row once it is known for good; in the text below it
+stays."""
+_OPERATIONS = tuple(key.id for key in KEYS if key.context == "operations")
+_PROFILES = ("lanes.profile", "lanes.previous_profile")
+
+
+class LanesScreen(LaneOperations, DismissOnce[None]):
+    """Shows what `LaneWatch` finds; asks `Operations` to change it."""
+
+    AUTO_FOCUS = "LaneTable"
+    BINDINGS = bindings("operations")
+    VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (20, "-tall"), (34, "-high")]  # noqa: RUF012  (as Screen declares it)
+
+    def __init__(self, clock: Clock, *, read_only: bool) -> None:
+        """`read_only`: keys that would change anything say so."""
+        super().__init__()
+        self._clock = clock
+        self._read_only = read_only
+        self._profile = ""
+        self.news: LaneNews | None = None
+        """What is shown; None before the first look."""
+        self._doing: dict[tuple[str, str], Doing] = {}
+
+    def compose(self) -> ComposeResult:
+        """Title, table, what is known of the lane, hints."""
+        yield Line(id="title")
+        yield LaneTable(id="lanes")
+        page = Page(id="lane")
+        page.can_focus = False
+        yield page
+        yield Hints(id="hints")
+
+    def on_mount(self) -> None:
+        """Show what is known, and have it looked at often from now on."""
+        self._show()
+        self.call_after_refresh(self._show_hints)
+
+    def _show_hints(self) -> None:
+        many = self.news is None or len(self.news.board.profiles) > 1
+        needless = ("app.lanes", *self.unlisted, *(() if many else _PROFILES))
+        self.query_one(Hints).show_hints(hints_of(self, without=needless))
+
+    @property
+    def unlisted(self) -> tuple[str, ...]:
+        """Ids of keys that do nothing here but say so."""
+        return _OPERATIONS if self._read_only else ()
+
+    def on_screen_resume(self) -> None:
+        """The keys of the screen above were others."""
+        self.call_after_refresh(self._show_hints)
+
+    def on_resize(self) -> None:
+        """The title is cut to the width."""
+        self.call_after_refresh(self._show)
+
+    # Parts -------------------------------------------------------------------------------------------------
+
+    @property
+    def program(self) -> HermesApp:
+        """The program."""
+        return cast("HermesApp", self.app)
+
+    @property
+    def table(self) -> LaneTable:
+        """The lanes."""
+        return self.query_one(LaneTable)
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile whose lanes are shown."""
+        profiles = self.news.board.profiles if self.news is not None else ()
+        return next((one for one in profiles if one.name == self._profile), None)
+
+    @property
+    def lane(self) -> Lane | None:
+        """The lane under the cursor."""
+        row = self.table.highlighted
+        lanes = self.news.board.lanes if self.news is not None else ()
+        return next((one for one in lanes if row is not None and (one.profile, one.key) == row.identity), None)
+
+    # Data --------------------------------------------------------------------------------------------------
+
+    def apply(self, news: LaneNews) -> None:
+        """Show what was found."""
+        self.news = news
+        self._show()
+
+    def _show(self) -> None:
+        if not self.is_attached:
+            return
+        news = self.news
+        if news is None:
+            self.query_one("#title", Line).show([(" Lanes", "bright"), (" · reading …", "faint")])
+            return
+        names = [one.name for one in news.board.profiles]
+        if self._profile not in names:
+            with_lanes = [one.name for one in news.board.profiles if one.lanes]
+            self._profile = next(iter(with_lanes or names), "")
+        now = self._clock.now()
+        rows = [
+            lane_row(
+                lane,
+                now,
+                self._clock.local,
+                self._recent(self._notice(lane)),
+                doing.words if (doing := self._doing.get((lane.profile, lane.key))) is not None else "",
+            )
+            for lane in news.board.lanes
+            if lane.profile == self._profile
+        ]
+        left, right = title_parts(news, self.profile, now, self.app.size.width, read_only=self._read_only)
+        self.query_one("#title", Line).show(left, right)
+        self.table.show(rows, "This profile has no lanes." if names else "There is no Hermes here.")
+        self._show_lane()
+
+    def _notice(self, lane: Lane) -> Notice | None:
+        return self.news.notices.get((lane.profile, lane.key)) if self.news is not None else None
+
+    def _recent(self, notice: Notice | None) -> Notice | None:
+        """What the row says of it: nothing of what is long over."""
+        if notice is None or notice.settled is None:
+            return notice
+        return notice if self._clock.now() - notice.settled < _REMEMBERED else None
+
+    def _show_lane(self) -> None:
+        """The text below the table."""
+        lane, news = self.lane, self.news
+        page = self.query_one("#lane", Page)
+        if news is None:
+            return
+        if lane is None:
+            page.show([Block(safe(news.board.no_home), style="faint")] if news.board.no_home else [])
+            return
+        now = self._clock.now()
+        doing = self._doing.get((lane.profile, lane.key))
+        waits = doing.waits if doing is not None else ""
+        page.show(lane_blocks(lane, now, self._clock.local, self._notice(lane), waits))
+
+    @on(LaneTable.Moved)
+    def _moved(self) -> None:
+        self._show_lane()
+        self.query_one("#lane", Page).scroll_to(y=0, animate=False)
+
+    # Actions -----------------------------------------------------------------------------------------------
+
+    def action_profile(self, step: int) -> None:
+        """The next profile (1) or the one before (-1)."""
+        names = [one.name for one in self.news.board.profiles] if self.news is not None else []
+        if len(names) < 2:
+            self.notify("There is no other profile with a Hermes of its own.", markup=False)
+        else:
+            self._profile = names[(names.index(self._profile) + step) % len(names)]
+            self._show()
+
+    def action_scroll_lane(self, step: int) -> None:
+        """The text below the table, up (-1) or down (1)."""
+        page = self.query_one("#lane", Page)
+        if page.scroll_y == (page.max_scroll_y if step > 0 else 0):
+            where = "end" if step > 0 else "beginning"
+            self.notify(f"This is the {where} of the text below the table.", markup=False)
+        else:
+            page.action_scroll_page(step)
+
+    def action_problems(self) -> None:
+        """What could not be read of the lanes."""
+        from hermes_tui.tui.screens.dialogs.page import PageScreen
+
+        news = self.news
+        found = [(one.name, text) for one in news.board.profiles for text in one.problems] if news else []
+        notes = [(one.name, text) for one in news.board.profiles for text in one.notes] if news else []
+        if news is not None and news.trouble:
+            found.append(("log", news.trouble))
+        if not found and not notes:
+            self.notify("No problems: all that is known of lanes could be read.", markup=False)
+            return
+        blocks = [Block(safe(text), style="warning", label=safe(name), column=12) for name, text in found]
+        blocks += [Block(safe(text), label=safe(name), column=12) for name, text in notes]
+        self.app.push_screen(PageScreen("Problems with lanes", blocks))
+
+    @on(LaneTable.Opened)
+    def _open(self) -> None:
+        """The conversation of the lane."""
+        from hermes_tui.tui.screens.lanes.transcript import LaneTranscript
+
+        lane = self.lane
+        if lane is None or not lane.session_id or lane.state == "no session":
+            self.notify("This lane has no session to read yet.", markup=False)
+            return
+        if lane.state == "unknown":
+            self.notify("The database cannot be read; ! says why.", markup=False)
+            return
+        sessions: list[tuple[str, str]] = [(lane.continues_in or lane.session_id, lane.state)]
+        if lane.continues_in:
+            sessions.append((lane.session_id, "compression"))
+        sessions += [(one.session_id, one.end_reason or "not ended") for one in lane.earlier]
+        manager = self.program.manager
+        title = safe(f"{lane.platform} {lane.chat}".strip()) or safe(lane.key)
+        self.app.push_screen(
+            LaneTranscript(
+                self._clock,
+                title,
+                [(id_, note) for at, (id_, note) in enumerate(sessions) if id_ not in dict(sessions[:at])],
+                lambda id_: manager.summary("hermes", id_),
+                lambda unified: self.program.main.sessions.forest.part(unified),
+                manager.open,
+                self.program.in_loop,
+            )
+        )
+
+    def action_close(self) -> None:
+        """Back to the sessions."""
+        self.dismiss(None)

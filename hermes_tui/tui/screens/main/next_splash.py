@@ -1,0 +1,84 @@
+"""What the first frame leaves for the next start: `hermes_tui.tui.splash` begins with it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from hermes_tui.tui.splash.backdrop import Backdrop, Ink, save
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from textual.geometry import Region
+    from textual.widget import Widget
+
+    from hermes_tui.tui.screens.main.screen import MainScreen
+    from hermes_tui.tui.splash.screen_cover import Curtain
+
+__all__ = ["backdrop_of", "keep_backdrop"]
+
+
+def keep_backdrop(screen: MainScreen, curtain: Curtain, frame: Sequence[Sequence[Strip]]) -> None:
+    """Save what `frame`, the first one, shows besides sessions; where that was empty what is shown now, if that is
+    how the program begins. Written in a thread, for the disk may be slow."""
+    if not frame and screen.is_as_it_began:
+        frame = screen.frame()
+    if frame and screen.snapshot.sessions and curtain.size == tuple(screen.app.size):
+        curtain.is_kept = True
+        made = backdrop_of(screen, frame, curtain.key)
+        threading.Thread(target=lambda: save(made()), name="first frame", daemon=True).start()
+
+
+def backdrop_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) -> Callable[[], Backdrop]:
+    """What is to be looked up on the screen is; the rest may be worked out in any thread."""
+    sessions = screen.sessions
+    console = screen.app.console
+    rows = sessions.scrollable_content_region
+    width, height = sessions.size
+    moving = [rows, *(screen.query_one(name).content_region for name in ("#counts", "#detail"))]
+    words = sessions.state_words
+    inks = [_inks(sessions, sessions.looks(on_cursor=on_cursor), console) for on_cursor in (False, True)]
+
+    def make() -> Backdrop:
+        return Backdrop(
+            key=key,
+            lines=tuple(_line(y, Strip.join(line), moving).render(console) for y, line in enumerate(frame)),
+            left=rows.x,
+            top=rows.y,
+            width=width,
+            height=height,
+            shown=rows.width,
+            state_words=words,
+            inks=inks[0],
+            cursor_inks=inks[1],
+        )
+
+    return make
+
+
+def _inks(widget: Widget, looks: Mapping[str, Style], console: Console) -> dict[str, Ink]:
+    """Styles as the terminal gets them, filters of the theme included."""
+    _, background = widget.background_colors
+    found: dict[str, Ink] = {}
+    for purpose, style in looks.items():
+        strip = Strip([Segment("X", style)])
+        for line_filter in widget.get_line_filters():
+            strip = strip.apply_filter(line_filter, background)
+        before, _, behind = strip.render(console).partition("X")
+        found[purpose] = Ink(before, behind)
+    return found
+
+
+def _line(y: int, line: Strip, moving: Sequence[Region]) -> Strip:
+    """The line with blanks where it says something about sessions."""
+    for region in moving:
+        if region.y <= y < region.bottom:
+            inside = line.crop(region.x, region.right)
+            blank = Strip([Segment(" " * one.cell_length, one.style) for one in inside])
+            line = Strip.join([line.crop(0, region.x), blank, line.crop(region.right, line.cell_length)])
+    return line

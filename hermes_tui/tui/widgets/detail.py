@@ -1,0 +1,68 @@
+"""What one line says about the session under the cursor."""
+
+from __future__ import annotations
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import age, count, safe
+from hermes_tui.tui.widgets.cells import width_of
+from hermes_tui.tui.widgets.line import Part
+from hermes_tui.tui.widgets.session_list.rows import Conversation
+from hermes_tui.tui.widgets.states import State, state_of
+from session_adapters.model import EPOCH, TokenUsage
+
+__all__ = ["detail_parts"]
+
+_LEAST_FIRST = ("branch", "parts", "turns", "tokens", "model")
+"""What is left out first. Branch and turns are in other places, too."""
+
+
+def detail_parts(
+    conversation: Conversation, clock: Clock, width: int, lane: State | None = None
+) -> tuple[list[Part], list[Part]]:
+    """Left: model, branch, turns, tokens, parts, notes, times, without the least of them where `width` is too little.
+    Right: the state in words; `lane` is that of the lane that is in it."""
+    tip = conversation.tip
+    least = "≥ " if conversation.partial else ""
+    state = lane or state_of(tip)
+    right: list[Part] = [] if state is None else [(f"{state.glyph} {state.word} ", state.style)]
+    facts = {
+        "model": safe(tip.model or ""),
+        "branch": safe(tip.git_branch or ""),
+        "turns": f"{least}{conversation.turns} turn{'' if conversation.turns == 1 else 's'}",
+        "tokens": _tokens(conversation.tokens, least),
+        "parts": f"{len(conversation.parts)} parts" if len(conversation.parts) > 1 else "",
+        "notes": ", ".join(map(safe, tip.notes)),
+        "times": _times(conversation, clock),
+    }
+    shown = {name: fact for name, fact in facts.items() if fact}
+    room = width - 2 - sum(width_of(text) for text, _ in right)
+    for name in _LEAST_FIRST:
+        if width_of(" · ".join(shown.values())) <= room:
+            break
+        shown.pop(name, None)
+    left: list[Part] = [(" ", "")]
+    for fact in shown.values():
+        left += [(" · ", "faint")] if len(left) > 1 else []
+        left.append((fact, ""))
+    return left, right
+
+
+def _tokens(tokens: TokenUsage | None, least: str) -> str:
+    """Everything read, cached or not, and everything written."""
+    if tokens is None or not tokens.total:
+        return ""
+    return f"{least}{count(tokens.total - tokens.output_tokens)} in {count(tokens.output_tokens)} out"
+
+
+def _times(conversation: Conversation, clock: Clock) -> str:
+    first, last = conversation.parts[0].created_at, conversation.tip.updated_at
+    if last <= EPOCH:
+        return ""
+    now = clock.now()
+    ago = age(last, now).strip()
+    ago = "just now" if ago == "now" else f"{ago} ago"
+    if first <= EPOCH:
+        return f"last {ago}"
+    local = clock.local(first)
+    same_day = local.date() == clock.local(now).date()
+    return f"started {local:%H:%M}, last {ago}" if same_day else f"started {local:%Y-%m-%d %H:%M}, last {ago}"

@@ -1,0 +1,112 @@
+"""The top line: name, search box, how many sessions, and whether all could be read."""
+
+from __future__ import annotations
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal
+
+from hermes_tui.tui.widgets.cells import width_of
+from hermes_tui.tui.widgets.line import Line, Part
+from hermes_tui.tui.widgets.search_box import SearchBox
+
+__all__ = ["SEARCHING", "Header"]
+
+SEARCHING = "searching …"
+"""What is said while more is found."""
+_USUAL = "indexed 100 %"
+"""What is said of most answers."""
+_BOX = 24
+"""Columns that the box has at least, whatever there is to be said beside it."""
+_GAP = 3
+"""Columns between two things that are said."""
+
+
+class Header(Horizontal):
+    """Compares before it repaints, as `Line` does."""
+
+    _widest = (0, 0)
+    """Width of the screen, and columns that the counts took there at most since the search began, or will take."""
+
+    def compose(self) -> ComposeResult:
+        """Name, box, counts."""
+        yield Line(id="brand")
+        yield SearchBox(id="search")
+        yield Line(id="counts")
+
+    def show(
+        self,
+        *,
+        shown: int | None,
+        more: bool = False,
+        sessions: int,
+        live: int,
+        partial: int,
+        problems: int,
+        marked: int = 0,
+        gateway: str = "",
+        asking: bool = False,
+        searching: str = "",
+        indexing: str = "",
+    ) -> None:
+        """`shown`: how many were found, and perhaps `more`; None without a search. `partial`: how many are not yet
+        counted in full. `marked`: how many are marked for a comparison. `gateway`: what Hermes' is doing, in as many
+        words as there is room for. `asking`: somebody is about to search, or has. `searching`: how complete an answer
+        is. `indexing`: how far the index is."""
+        width = self.app.size.width
+        brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
+        if gateway and width >= 60:
+            brand.append((f"{gateway}  ", "faint"))
+        self.query_one("#brand", Line).show(brand)
+        parts: list[Part] = []
+        if problems:
+            parts.append(
+                (
+                    f"! {problems:,} problem{'' if problems == 1 else 's'}" if width >= 60 else f"!{problems}",
+                    "warning",
+                )
+            )
+        if marked:
+            parts.append((f"◆ {marked} marked" if width >= 60 else f"◆{marked}", "accent"))
+        if live and width >= (140 if searching else 60):
+            parts.append((f"● {live:,} live", "live"))
+        if indexing and width >= 60 and not searching:
+            parts.append((indexing, "faint"))
+        if partial and width >= 100:
+            parts.append((f"counting {partial:,}", "faint"))
+        room = width - _BOX - sum(width_of(text) + _GAP for text, _ in (*brand, *parts))
+        counted = _counted(width, room, _found(shown, sessions, more=more), sessions, searching)
+        parts.append((counted, "faint"))
+        spaced: list[Part] = []
+        for part in parts:
+            spaced += [("   " if width >= 60 else " ", ""), part]
+        spaced.append((" ", ""))
+        # A line of another width moves the box, and for that the whole screen is laid out and painted again: not at a
+        # key. What an answer may need is taken when the search begins.
+        taken = sum(width_of(text) for text, _ in spaced)
+        found = _found(sessions, sessions, more=True)
+        most = max(width_of(_counted(width, room, found, sessions, one)) for one in (SEARCHING, _USUAL))
+        most += taken - width_of(counted)
+        before = self._widest[1] if self._widest[0] == width else 0
+        widest = max(before, taken, most) if asking else 0
+        self._widest = width, widest
+        if taken < widest:
+            spaced.insert(0, (" " * (widest - taken), ""))
+        self.query_one("#counts", Line).show((), spaced)
+
+
+def _found(shown: int | None, sessions: int, *, more: bool) -> str:
+    """`95 of 2,098`, `1,081+ of 2,098` where only the newest were asked for."""
+    return f"{sessions:,}" if shown is None else f"{shown:,}{'+' if more else ''} of {sessions:,}"
+
+
+def _counted(width: int, room: int, total: str, sessions: int, searching: str) -> str:
+    """How many there are, with as much of how complete the answer is as there is room for."""
+    said = f"{total} session{'' if sessions == 1 else 's'}" if width >= 60 else total
+    if not searching or width < 60:
+        return said
+    if searching == SEARCHING:
+        short = f"{said} …"
+    else:
+        short = said if searching.startswith(_USUAL) else f"{said} · {searching.partition(',')[0]}"
+    ways = (f"{said} · {searching}", short) if width >= 100 else (short,)
+    return next((one for one in ways if width_of(one) <= room), said)

@@ -1,0 +1,169 @@
+"""The conversation under the cursor of a search, in short: what it was about, the match, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import APART, safe
+from hermes_tui.tui.widgets.session_list.list_columns import lit_parts
+from hermes_tui.tui.widgets.session_list.rows import Part
+from hermes_tui.tui.widgets.transcript.border import title
+from session_adapters.model import SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.model import Line, Result
+
+__all__ = ["MatchPreview"]
+
+_LINES = 4
+"""Lines of a message that is not the match itself."""
+_MATCH_LINES = 12
+_WIDEST = 120
+Find = Callable[[str], Sequence[tuple[int, int]]]
+Parts = list[tuple[str, str]]
+
+
+class MatchPreview(ScrollView):
+    """Goal, match, resolution. Compares before it paints."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "match-preview--heading",
+        "match-preview--who",
+        "match-preview--faint",
+        "match-preview--match",
+    }
+
+    def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._clock = clock
+        self._shown: tuple[Part | None, Result | None, str, Find] = (None, None, "", lambda text: ())
+        self._lines: list[Parts] = []
+
+    @property
+    def summary(self) -> SessionSummary | None:
+        """The session that is shown."""
+        return self._shown[0].summary if self._shown[0] is not None else None
+
+    @property
+    def text(self) -> str:
+        """All lines."""
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
+
+    def show(self, part: Part | None, result: Result | None, note: str, find: Find) -> None:
+        """Show what there is to see of a session; `note` where there is nothing yet, or never will be."""
+        if (part, result, note) == self._shown[:3]:
+            return
+        self._shown = part, result, note, find
+        self._make()
+
+    def on_resize(self) -> None:
+        """Wrap to the new width."""
+        self._make()
+
+    def _make(self) -> None:
+        part, result, note, _ = self._shown
+        width = self.size.width
+        if width <= 0:
+            return
+        room = max(self.outer_size.width - 6, 4)
+        self.border_title = Content(title(part, room, gone=part.summary.gone) if part is not None else "")
+        lines: list[Parts] = self._result_lines(result, width) if result is not None else [[(f" {note}", "faint")]]
+        before, self._lines = self._lines, lines
+        height = self.size.height
+        if self.scroll_offset.y or max(len(lines), len(before)) > height:
+            self.virtual_size = Size(width, len(lines))
+            self.scroll_to(y=0, animate=False, force=True, immediate=True)
+            self.refresh()
+            return
+        blank: Parts = []
+        pairs = zip_longest(lines, before, fillvalue=blank)
+        changed = [Region(0, y, width, 1) for y, (new, old) in enumerate(pairs) if new != old]
+        if changed:
+            self.refresh(*changed)
+
+    def _result_lines(self, result: Result, width: int) -> list[Parts]:
+        lines: list[Parts] = []
+        window = result.window
+        if result.start:
+            self._section(lines, "Goal", "", result.start[:2], width)
+        if window is not None:
+            at = next((index for index, one in enumerate(window.lines) if one.anchor), 0)
+            around = window.lines[max(0, at - 1) : at + 2]
+            count = f"{result.match_count:,} matches" if result.match_count > 1 else ""
+            note = " · ".join(filter(None, (count, APART.get(result.match_visibility or ""))))
+            self._section(lines, "Match", note, around, width, snippet=result)
+        if result.end:
+            self._section(lines, "Resolution", "", result.end[-2:], width)
+        return lines or [[(" This session has no messages.", "faint")]]
+
+    def _section(
+        self,
+        lines: list[Parts],
+        heading: str,
+        note: str,
+        said: Sequence[Line],
+        width: int,
+        snippet: Result | None = None,
+    ) -> None:
+        if lines:
+            lines.append([])
+        rule = "─" * max(0, width - len(heading) - len(note) - 7)
+        lines.append(
+            [(" ── ", "faint"), (heading, "heading"), (f" {note} " if note else " ", "faint"), (rule, "faint")]
+        )
+        for one in said:
+            lines.append([(f" {self._who(one)}", "who"), (f"  {self._when(one)}", "faint")])
+            lines += self._wrapped(one, width, snippet)
+
+    def _who(self, line: Line) -> str:
+        summary = self.summary
+        names = {"user": "you", "assistant": safe(summary.agent) if summary is not None else "assistant"}
+        return names.get(line.role, safe(line.role))
+
+    def _when(self, line: Line) -> str:
+        if line.timestamp is None:
+            return ""
+        return f"{self._clock.local(line.timestamp):%a %-d %b %H:%M}"
+
+    def _wrapped(self, line: Line, width: int, snippet: Result | None) -> list[Parts]:
+        find = self._shown[3]
+        text = safe(" ".join(line.text.split()))
+        most = _MATCH_LINES if line.anchor else _LINES
+        spans: Sequence[tuple[int, int]] = find(text) if snippet is not None else ()
+        if line.anchor and not spans and snippet is not None and snippet.marks:
+            # The match is further down than a line of a result reaches.
+            text, spans = safe(snippet.snippet), snippet.marks
+        elif line.cut:
+            text += " …"
+        rows: list[Parts] = []
+        at = 0
+        for row in Text(text, overflow="fold").wrap(self.app.console, max(8, min(width - 4, _WIDEST))):
+            plain = row.plain.rstrip()
+            at = max(text.find(plain, at), at)
+            here = [(max(0, a - at), min(len(plain), b - at)) for a, b in spans if a < at + len(plain) and b > at]
+            rows.append([("   ", ""), *lit_parts(plain, here, "")])
+            at += len(plain)
+        return rows if len(rows) <= most else [*rows[:most], [("   …", "faint")]]
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the part in view."""
+        width, base = self.size.width, self.rich_style
+        index = y + self.scroll_offset.y
+        if index >= len(self._lines):
+            return Strip.blank(width, base)
+        segments = [Segment(text, self._style(style, base)) for text, style in self._lines[index] if text]
+        return Strip(segments).adjust_cell_length(width, base).simplify()
+
+    def _style(self, name: str, base: Style) -> Style:
+        return base + self.get_component_rich_style(f"match-preview--{name}", partial=True) if name else base

@@ -1,0 +1,113 @@
+"""Plain text to read: help, problems, an empty machine. Wrapped to the width, drawn line by line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar, NamedTuple
+
+from rich.segment import Segment
+from rich.text import Text
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.widgets.cells import pad, width_of
+
+__all__ = ["Block", "Page"]
+
+
+class Block(NamedTuple):
+    """A paragraph. Texts must be safe for a terminal already."""
+
+    text: str = ""
+    style: str = ""
+    """Empty for plain, else `heading`, `faint`, `accent` or `warning`."""
+    label: str = ""
+    """Stands to the left of the text, in a column of its own."""
+    indent: int = 0
+    column: int = 0
+    """Width of the label's column."""
+
+
+class Page(ScrollView, can_focus=True):
+    """Blocks one below the other."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "page--heading",
+        "page--faint",
+        "page--accent",
+        "page--warning",
+    }
+    BINDINGS = bindings("page")
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._blocks: tuple[Block, ...] = ()
+        self._lines: list[tuple[tuple[str, str], ...]] = []
+        self._width = 0
+
+    @property
+    def text(self) -> str:
+        """All lines as they are wrapped now."""
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
+
+    def show(self, blocks: Sequence[Block]) -> None:
+        """Show these; does nothing when they are shown already."""
+        if tuple(blocks) != self._blocks:
+            self._blocks = tuple(blocks)
+            self._wrap()
+
+    def on_resize(self) -> None:
+        """Wrap to the new width."""
+        if self.size.width != self._width:
+            self._wrap()
+
+    def _wrap(self) -> None:
+        self._width = self.size.width
+        if not self._width:
+            return
+        self._lines = [line for block in self._blocks for line in self._block_lines(block)]
+        self.virtual_size = Size(self._width, len(self._lines))
+        self.refresh(layout=self.styles.auto_dimensions)
+
+    def _block_lines(self, block: Block) -> list[tuple[tuple[str, str], ...]]:
+        margin = " " * (1 + block.indent)
+        column = min(block.column, max(0, self._width // 2 - len(margin)))
+        room = max(4, self._width - len(margin) - column - 1)
+        lines: list[tuple[tuple[str, str], ...]] = []
+        if width_of(block.label) > column - 1 and block.label:
+            lines.append(((margin, ""), (block.label, "accent")))
+            label = ""
+        else:
+            label = block.label
+        wrapped = Text(block.text, overflow="fold").wrap(self.app.console, room) if block.text else [Text("")]
+        for line in wrapped:
+            lines.append(((margin, ""), (pad(label, column), "accent"), (line.plain.rstrip(), block.style)))
+            label = ""
+        return lines
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the part in view."""
+        width, base = self.size.width, self.rich_style
+        index = y + self.scroll_offset.y
+        if index >= len(self._lines):
+            return Strip.blank(width, base)
+        segments = [
+            Segment(text, base + self.get_component_rich_style(f"page--{style}", partial=True) if style else base)
+            for text, style in self._lines[index]
+            if text
+        ]
+        return Strip(segments).adjust_cell_length(width, base).simplify()
+
+    def action_scroll_by(self, step: int) -> None:
+        """A line up (-1) or down (1)."""
+        self.scroll_to(y=self.scroll_y + step, animate=False)
+
+    def action_scroll_page(self, step: int) -> None:
+        """A page up (-1) or down (1)."""
+        self.scroll_to(y=self.scroll_y + step * max(1, self.size.height - 1), animate=False)
+
+    def action_scroll_edge(self, edge: int) -> None:
+        """To the top (-1) or the end (1)."""
+        self.scroll_to(y=0 if edge < 0 else self.max_scroll_y, animate=False)

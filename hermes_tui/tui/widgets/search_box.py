@@ -1,0 +1,85 @@
+"""The search box: one line to type into; the list follows every key."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.highlighter import Highlighter
+from rich.text import Text
+from textual import events
+from textual.geometry import Size
+from textual.reactive import Reactive
+from textual.widgets import Input
+
+from hermes_tui.tui.keymap import bindings
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.query import PartKind
+
+__all__ = ["LONGEST", "SearchBox"]
+
+LONGEST = 1_000
+"""Characters. Nobody looks for more; a file that was pasted by mistake would be laid out anew at every key."""
+_LOOKS: dict[PartKind, str] = {"filter": "filter", "operator": "operator", "odd": "odd", "idle": "idle"}
+
+
+class _Parts(Highlighter):
+    """Shows how a query is understood."""
+
+    def __init__(self, box: SearchBox) -> None:
+        self._box = box
+
+    def highlight(self, text: Text) -> None:
+        if not text.plain:
+            return
+        from hermes_tui.sessions.query import parse
+
+        for part in parse(text.plain, typing=True).parts:
+            look = _LOOKS.get(part.kind)
+            if look is not None:
+                style = self._box.get_component_rich_style(f"search-box--{look}", partial=True)
+                text.stylize(style, part.start, min(part.end, len(text.plain)))
+
+
+class SearchBox(Input):
+    """What is typed here is searched for. Going to the results, leaving and moving are actions of the screen, run at
+    once and not by message: what is typed ahead must reach the widget that it was meant for."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "search-box--filter",
+        "search-box--operator",
+        "search-box--odd",
+        "search-box--idle",
+    }
+    BINDINGS = bindings("search")
+    virtual_size = Reactive(Size(0, 0), layout=False)
+    """What is typed moves nothing else on the screen: without this the whole of it is laid out anew at every key."""
+
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(
+            placeholder="/ to search", compact=True, select_on_focus=False, id=id, highlighter=_Parts(self)
+        )
+        self.cursor_blink = False
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Change the text in the order of the keys. Textual runs a key that is no letter only after the event has
+        come up to the program: of `ctrl+u` and a word in one read, as slow lines bring them, the word would go."""
+        own = next((keys for node, keys in self.screen._modal_binding_chain if node is self), None)
+        for binding in own.key_to_bindings.get(event.key, ()) if own is not None else ():
+            if "." not in binding.action and await self.app.run_action(binding.action, self):
+                event.stop()
+                event.prevent_default()
+                return
+        await super()._on_key(event)
+
+    def replace(self, text: str, start: int, end: int) -> None:
+        """Put `text` in the place of what is between `start` and `end`, as much of it as there is room for."""
+        room = LONGEST - len(self.value) + abs(end - start)
+        super().replace(text[: max(room, 0)], start, end)
+
+    def fill(self, text: str) -> None:
+        """Put a query into it, to be changed there: the cursor is behind it, and in view."""
+        self.value = text
+        self.cursor_position = len(text)
+        # Textual does not move the view for the first text that a box ever has.
+        self.scroll_to(x=self.virtual_size.width, animate=False, force=True, immediate=True)

@@ -1,0 +1,372 @@
+"""The drawing half of the list of conversations: rows, cursor, filter; only the lines in view are ever drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
+from typing import ClassVar, NamedTuple
+
+from rich.style import Style
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+from hermes_tui.clock import Clock
+from hermes_tui.tui.widgets.session_list.list_columns import Writer, columns_for, containing
+from hermes_tui.tui.widgets.session_list.list_style import Painter, Parts
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Row
+from hermes_tui.tui.widgets.states import State
+
+__all__ = ["Answer", "SessionLines"]
+
+
+_Look = tuple[Parts, Style | None]
+"""What stands in a line, and how the cursor looks where it is on it."""
+_NOTHING: _Look = ((), None)
+
+
+class Answer(NamedTuple):
+    """What a search has found, to be shown in the place of all conversations."""
+
+    rows: Sequence[Row]
+    find: Callable[[str], Sequence[tuple[int, int]]]
+    """The characters of a title that are to be lit."""
+
+
+class _Position(NamedTuple):
+    """Where one was, to come back to."""
+
+    key: str
+    row: int
+    scroll: float
+    unfolded: frozenset[str]
+
+
+class SessionLines(ScrollView):
+    """Conversations, newest first, under headings for days; forks and helpers folded below where they came from.
+
+    A cursor move draws two lines. New data draws the lines that look different, and leaves the cursor on the
+    conversation it was on.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "session-list--cursor",
+        "session-list--resting",
+        "session-list--heading",
+        "session-list--title",
+        "session-list--faint",
+        "session-list--rule",
+        "session-list--cost",
+        "session-list--match",
+        "session-list--live",
+        "session-list--idle",
+        "session-list--error",
+        "session-list--accent",
+        "session-list--warning",
+        *(f"session-list--agent-{number}" for number in range(8)),
+    }
+
+    def __init__(self, clock: Clock, badges: Mapping[str, str], *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self._clock = clock
+        self._badges = badges
+        self._forest = Forest()
+        self._unfolded: set[str] = set()
+        self._only: frozenset[str] | None = None
+        """Unified ids of the sessions that the filter leaves; None without a filter."""
+        self._answer: Answer | None = None
+        self._marked: list[str] = []
+        """Keys of conversations, the one that was marked first at first."""
+        self._lane_states: Mapping[str, State] = {}
+        self._rows: list[Row] = []
+        self._cursor = -1
+        self._day = clock.local(clock.now()).date()
+        self._styles: dict[str, Style] = {}
+        self._base: Style | None = None
+        self._drawn: dict[int, _Look] = {}
+        """Line of the view → what is on the screen there; making a strip of it takes as long as finding out."""
+        self._found: dict[int, _Look] = {}
+        """Line of the view → what is to be there, as it was just compared with that: it is drawn next."""
+        self._found_at = (0, 0)
+        """Where the view began then, and how wide it was."""
+        self._kept: _Position | None = None
+        self.state_words = False
+        """Write states out where there is room; set by the screen when the list has it to itself."""
+
+    def _highlight_changed(self) -> None:
+        """Called when the cursor is on another conversation, or on none, or the one it is on has changed."""
+
+    # What is shown -----------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> Sequence[Row]:
+        """The lines, headings included."""
+        return self._rows
+
+    @property
+    def cursor(self) -> int:
+        """Index into `rows`; -1 when there is nothing to be on."""
+        return self._cursor
+
+    @property
+    def highlighted(self) -> Conversation | None:
+        """The conversation under the cursor."""
+        return self._rows[self._cursor].conversation if 0 <= self._cursor < len(self._rows) else None
+
+    @property
+    def marked(self) -> Sequence[Conversation]:
+        """The conversations that are marked for a comparison, at most two, in the order in which they were."""
+        found = (self._forest.by_session.get(key) for key in self._marked)
+        return [conversation for conversation in found if conversation is not None]
+
+    @property
+    def forest(self) -> Forest:
+        """All conversations, whatever the filter hides."""
+        return self._forest
+
+    def set_forest(self, forest: Forest) -> None:
+        """Show new data; the cursor stays on its conversation, also when that went on in another part."""
+        before = self.highlighted
+        self._forest = forest
+        key = ""
+        if before is not None:
+            here = forest.by_session.get(before.tip.unified_id)
+            key = here.key if here else before.key
+        self._lay(key, self._cursor)
+
+    def set_lane_states(self, states: Mapping[str, State]) -> None:
+        """Show these (by unified id) beside the sessions of lanes."""
+        if dict(states) != self._lane_states:
+            self._lane_states = dict(states)
+            self._redraw_changed()
+
+    def lane_state(self, conversation: Conversation) -> State | None:
+        """The state of the lane that is in a part of it, where there is something to be said of it."""
+        if not self._lane_states or conversation.tip.agent != "hermes" or conversation.tip.gone:
+            return None
+        found = (self._lane_states.get(part.unified_id) for part in reversed(conversation.parts))
+        return next((state for state in found if state is not None), None)
+
+    @property
+    def is_filtered(self) -> bool:
+        """Not all conversations are shown."""
+        return self._only is not None or self._answer is not None
+
+    @property
+    def left(self) -> int | None:
+        """How many sessions the filter leaves; None without one."""
+        return None if self._only is None else sum(one in self._forest.by_session for one in self._only)
+
+    @property
+    def answer(self) -> Answer | None:
+        """What a search has found, while that is shown."""
+        return self._answer
+
+    def set_filter(self, only: frozenset[str] | None, *, top: bool = True) -> None:
+        """Show only conversations that hold one of these sessions (unified ids), unfolded below what they came from;
+        None: all, as it was before the first filter. `top`: as in `set_answer`."""
+        if only == self._only and self._answer is None:
+            return
+        self._remember()
+        highlighted = self.highlighted
+        self._only, self._answer = only, None
+        if only is None:
+            self._go_back()
+            return
+        if top:
+            way = self._forest.way_to(only)
+            self._unfolded |= {above.key for key in way if (above := self._forest.above.get(key)) is not None}
+            self._lay("", 0, top=True)
+        else:
+            self._lay(highlighted.key if highlighted else "", self._cursor)
+
+    def set_answer(self, answer: Answer, *, top: bool) -> None:
+        """Show what a search has found; with `top` from its beginning, else where the cursor is."""
+        self._remember()
+        highlighted = self.highlighted
+        self._only, self._answer = None, answer
+        if top:
+            self._lay("", 0, top=True)
+        else:
+            self._lay(highlighted.key if highlighted else "", self._cursor)
+
+    def _remember(self) -> None:
+        if self._kept is None:
+            highlighted = self.highlighted
+            key = highlighted.key if highlighted else ""
+            self._kept = _Position(key, self._cursor, self.scroll_y, frozenset(self._unfolded))
+
+    def _go_back(self) -> None:
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            self._unfolded = set(kept.unfolded)
+            self._lay(kept.key, kept.row)
+            self.scroll_to(y=kept.scroll, animate=False, force=True, immediate=True)
+
+    def tick(self) -> None:
+        """Let time pass: draw the lines whose age reads differently now, and move headings after midnight."""
+        today = self._clock.local(self._clock.now()).date()
+        if today != self._day:
+            highlighted = self.highlighted
+            self._lay(highlighted.key if highlighted else "", self._cursor)
+        else:
+            self._redraw_changed()
+
+    def _lay(self, key: str, index: int, *, top: bool = False) -> None:
+        """Work out the rows anew, with the cursor on `key`, else near `index`."""
+        before_index = self._cursor
+        before = self.highlighted
+        self._day = self._clock.local(self._clock.now()).date()
+        if self._answer is not None:
+            self._rows = list(self._answer.rows)
+        else:
+            only = None if self._only is None else self._forest.way_to(self._only)
+            self._rows = self._forest.rows(self._clock, self._unfolded, only)
+        found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
+        self._cursor = found if found >= 0 else self._first_match() if top else self._near(index)
+        self._hold(len(self._rows))
+        if top:
+            self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        elif found >= 0 and self.scroll_y > 0 and found != before_index:
+            # The same line of the screen as before.
+            self.scroll_to(y=self.scroll_y + found - before_index, animate=False, force=True, immediate=True)
+        self._show_cursor()
+        self._redraw_changed()
+        after = self.highlighted
+        if after is not before:
+            self._highlight_changed()
+
+    def _hold(self, height: int) -> None:
+        """Make room for so many lines. A layout of the screen would paint every line of the list again, and most of
+        an answer looks like the one before: there is one only where the scrollbar comes or goes."""
+        if not self.size:
+            # Before the first layout: with its scrollbar from the beginning it is laid out once.
+            self.show_vertical_scrollbar = height > self.app.size.height
+        if self.virtual_size.height == height:
+            return
+        size = Size(self.size.width, height)
+        if not self.size or self.show_vertical_scrollbar is not (height > self.size.height):
+            self.virtual_size = size
+            return
+        self.set_reactive(Widget.virtual_size, size)
+        if self.show_vertical_scrollbar:
+            self.vertical_scrollbar.window_virtual_size = height
+        if self.scroll_y > self.max_scroll_y:
+            self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
+
+    def _first_match(self) -> int:
+        """The first row that the filter leaves itself, not only for something below it; -1 when there is none."""
+        rows = enumerate(row.conversation for row in self._rows)
+        only = self._only
+        return next((at for at, one in rows if one is not None and (only is None or one.holds(only))), -1)
+
+    def _near(self, index: int) -> int:
+        """The row with a conversation at `index` or nearest to it; -1 when there is none."""
+        if not self._rows:
+            return -1
+        index = min(max(index, 0), len(self._rows) - 1)
+        for at in chain(range(index, len(self._rows)), range(index, -1, -1)):
+            if self._rows[at].conversation is not None:
+                return at
+        return -1
+
+    # Drawing -----------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the part in view."""
+        painter, top = self._painter(), self.scroll_offset.y
+        look = self._found.pop(y, None) if self._found_at == (top, self.size.width) else None
+        look = self._drawn[y] = look or self._look(y + top, painter)
+        return painter.strip(*look)
+
+    def notify_style_update(self) -> None:
+        """Forget looked-up styles: theme or focus changed."""
+        self._styles.clear()
+        self._found.clear()
+        self._base = None
+        super().notify_style_update()
+
+    def _painter(self) -> Painter:
+        width = self.size.width
+        columns = columns_for(width, words=self.state_words)
+        if self._base is None:
+            self._base = self.rich_style  # asks all ancestors
+        now, base = self._clock.now(), self._base
+        find = self._answer.find if self._answer is not None else containing(())
+        writer = Writer(width, columns, now, self._badges, find, self.lane_state, self._marked)
+        return Painter(writer, base, self._purpose)
+
+    def looks(self, *, on_cursor: bool) -> Mapping[str, Style]:
+        """How text of each purpose looks, on the row under the cursor or on another."""
+        painter = self._painter()
+        cursor = self._purpose("cursor") if on_cursor else None
+        names = [name.removeprefix("session-list--") for name in self.COMPONENT_CLASSES]
+        return {name: painter.style_of(name, cursor) for name in ("", *names) if name not in ("cursor", "resting")}
+
+    def _purpose(self, name: str) -> Style:
+        style = self._styles.get(name)
+        if style is None:
+            style = self._styles[name] = self.get_component_rich_style(f"session-list--{name}", partial=True)
+        return style
+
+    def _look(self, index: int, painter: Painter) -> _Look:
+        if not 0 <= index < len(self._rows):
+            return _NOTHING
+        row = self._rows[index]
+        cursor = None
+        if index == self._cursor or (index - 1 == self._cursor and row.snippet is not None):
+            cursor = self._purpose("cursor" if self.has_focus else "resting")
+        return painter.writer.parts(row, on_cursor=cursor is not None), cursor
+
+    def _redraw_changed(self) -> None:
+        """Draw the lines in view that look different from what is on the screen."""
+        self._found.clear()
+        if not self.is_attached or not self.size:
+            return
+        painter = self._painter()
+        top = self.scroll_offset.y
+        self._found_at = (top, self.size.width)
+        for y in range(self.size.height):
+            look = self._look(top + y, painter)
+            if self._drawn.get(y) != look:
+                self._found[y] = look
+                self.refresh_line(top + y)
+
+    # Moving ------------------------------------------------------------------------------------------------
+
+    def move_to(self, index: int) -> None:
+        """Put the cursor on row `index`; a heading gives way to the row after it."""
+        old, new = self._cursor, self._near(index)
+        if new == old or new < 0:
+            return
+        self._cursor = new
+        self._refresh_row(old)
+        self._refresh_row(new)
+        self._show_cursor()
+        self._highlight_changed()
+
+    def _refresh_row(self, index: int) -> None:
+        self._found.clear()
+        self.refresh_line(index)
+        if self._has_snippet(index):
+            self.refresh_line(index + 1)
+
+    def _has_snippet(self, index: int) -> bool:
+        return 0 <= index < len(self._rows) - 1 and self._rows[index + 1].snippet is not None
+
+    def _show_cursor(self) -> None:
+        """Scroll no further than needed to have the cursor in view, with its snippet, and with its heading if that
+        is just above."""
+        height = self.size.height
+        if self._cursor < 0 or not height:
+            return
+        top = self.scroll_offset.y
+        first = self._cursor
+        last = first + self._has_snippet(first)
+        if first and self._rows[first - 1].heading:
+            first -= 1
+        if first < top:
+            self.scroll_to(y=first, animate=False, force=True, immediate=True)
+        elif last >= top + height:
+            self.scroll_to(y=last - height + 1, animate=False, force=True, immediate=True)

@@ -1,0 +1,229 @@
+"""What the list shows of a search: the conversations that were found, each with a line of text around the match.
+Filters alone narrow the list instead: `left`.
+
+Found are those that the search names, and those whose title, project, agent or id has all the words in it: parts of
+words, too. Nothing here looks at a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from itertools import islice
+from textwrap import wrap
+from typing import TYPE_CHECKING, NamedTuple
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import safe
+from hermes_tui.tui.widgets.session_list.list_columns import containing, merged
+from hermes_tui.tui.widgets.session_list.list_view import Answer
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Headings, Row, Snippet, project_of
+from session_adapters.model import SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.query import Query, Search
+    from hermes_tui.sessions.query.tree import Tree, Unit, Word
+    from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
+    from hermes_tui.sessions.search.model import Result
+    from hermes_tui.sessions.search.titles import Titles
+
+__all__ = ["Listed", "Names", "answer_of", "broken_rows", "finder", "left", "listed", "nothing_rows", "snippet_of"]
+
+
+_MOST = 200
+"""Conversations in the list. Making rows of two thousand takes longer than finding them."""
+
+
+class Listed(NamedTuple):
+    """What is shown of an answer."""
+
+    conversations: Sequence[tuple[Conversation, LiveResult | None]] = ()
+    """In the order of the list; without a result where the name alone fits."""
+    total: int = 0
+    """All that were found."""
+    least: bool = False
+    """Not all were asked for: there may be more of them."""
+    ranked: bool = False
+    more: bool = False
+    """Not all of them are here."""
+
+
+class Names:
+    """What the conversations of a forest are called: titles, projects, agents, ids."""
+
+    def __init__(self, forest: Forest, before: Names | None = None) -> None:
+        """`before` are those of a moment ago."""
+        self.forest = forest
+        self._before = before.__dict__.get("_texts") if before is not None else None
+
+    @cached_property
+    def _texts(self) -> Titles[Conversation]:
+        """Made at the first question that is more than words."""
+        from hermes_tui.sessions.search.titles import Titles
+
+        called = ((one, "\n".join(_name(part) for part in one.parts)) for one in self.forest.newest)
+        before, self._before = self._before, None
+        return Titles(called, before)
+
+    def get_ready(self) -> None:
+        """Do now what the first question would have to wait for. Any thread may call it."""
+        _ = self._texts
+
+    def fitting(self, query: Query) -> Sequence[Conversation]:
+        """The conversations whose title, project, agent or id fits a query, the newest first: parts of words where
+        there is nothing but words, else whole ones, and then no more than are listed."""
+        from hermes_tui.sessions.query.tree import Literally, Word, leaves
+
+        if _plain(query.tree) is not None:
+            return self.forest.containing(query.text.lower().split())
+        if not any(isinstance(leaf, Word | Literally) for leaf in leaves(query.tree, positive=True)):
+            return []
+        search = query.searches()
+        near = self._texts.candidates(query.tree)
+        return list(islice((one for one, name in near if _fits(search, one, name)), _MOST + 1))
+
+
+def _name(part: SessionSummary) -> str:
+    return "\n".join((part.title, project_of(part), part.agent, part.session_id))
+
+
+def _fits(search: Callable[[SessionSummary], Search], conversation: Conversation, name: Unit) -> bool:
+    """`name` is that of all parts together."""
+    from hermes_tui.sessions.query.tree import Unit
+
+    parts = conversation.parts
+    for part in parts:
+        wanted = search(part)
+        if wanted.forbids or wanted.decided is not None:
+            continue
+        if wanted.matches(name if len(parts) == 1 else Unit(_name(part))):
+            return True
+    return False
+
+
+def _plain(tree: Tree) -> Sequence[Word] | None:
+    """The words of a query that has nothing else."""
+    from hermes_tui.sessions.query.tree import All, Word
+
+    parts = tree.parts if isinstance(tree, All) else (tree,)
+    found = [part for part in parts if isinstance(part, Word)]
+    return found if len(found) == len(parts) else None
+
+
+def listed(snapshot: LiveSnapshot, forest: Forest, names: Sequence[Conversation]) -> Listed:
+    """The answer and what fits by name, each conversation once: the best first where that is known, else the one
+    that was active last."""
+    found: dict[str, tuple[Conversation, LiveResult | None]] = {}
+    for result in snapshot.results:
+        home = forest.by_session.get(result.summary.unified_id)
+        if home is None and result.summary.kind == "memory":  # which the list of sessions does not show
+            home = Conversation((result.summary,))
+        if home is not None:
+            found.setdefault(home.key, (home, result))
+    there = len(found)
+    hidden = snapshot.total > len(snapshot.results)
+    named = [one for one in names if one.key not in found]
+    order = [*found.values(), *((one, None) for one in named[:_MOST])]
+    if not snapshot.ranked:
+        order.sort(key=lambda pair: (pair[0].tip.updated_at, pair[0].key), reverse=True)
+    total = snapshot.total - (len(snapshot.results) - there)
+    if not hidden:
+        total += len(named)  # else they may be among those that are not shown
+    least = snapshot.more or (hidden and bool(named))
+    return Listed(order[:_MOST], total, least, snapshot.ranked, hidden or snapshot.more or there + len(named) > _MOST)
+
+
+def left(sessions: Iterable[str], forest: Forest) -> Listed:
+    """What filters alone leave of the list, by unified id: every session counts by itself."""
+    homes = [home for one in sessions if (home := forest.by_session.get(one)) is not None]
+    return Listed([(one, None) for one in dict.fromkeys(homes)], len(homes))
+
+
+def finder(query: Query) -> Callable[[str], Sequence[tuple[int, int]]]:
+    """What of a title or a project's name is to be lit."""
+    from hermes_tui.sessions.query.tree import Unit, spans
+
+    words = containing(query.text.lower().split()) if _plain(query.tree) is not None else lambda text: ()
+
+    def find(text: str) -> Sequence[tuple[int, int]]:
+        return merged([*spans(query.tree, Unit(text)), *words(text)])
+
+    return find
+
+
+def answer_of(
+    shown: Listed, query: Query, clock: Clock, snippets: Mapping[str, Snippet], *, two_lines: bool
+) -> Answer:
+    """The rows: newest first under headings for days. `snippets` by unified id of the session that was found."""
+    rows: list[Row] = []
+    heading = ""
+    headings = Headings(clock)
+    for conversation, result in shown.conversations:
+        label = "best match first" if shown.ranked else headings.of(conversation.tip.updated_at)
+        if label != heading:
+            heading = label
+            rows.append(Row(label, names=not rows))
+        rows.append(Row(conversation=conversation, result=True))
+        if two_lines:
+            rows.append(Row(snippet=_snippet(conversation, result, snippets)))
+    if shown.more:
+        rows.append(Row("there are more: another word tells them apart"))
+    return Answer(rows, finder(query))
+
+
+def _snippet(conversation: Conversation, result: LiveResult | None, snippets: Mapping[str, Snippet]) -> Snippet:
+    if result is None or result.match is None or result.match.field == "title":
+        session = result.summary if result is not None else conversation.tip
+        return _opening(session.preview or "")
+    places = f"{result.total:,}×" if result.total > 1 else ""
+    return snippets.get(result.summary.unified_id, Snippet())._replace(label=places)
+
+
+@lru_cache(maxsize=4096)
+def _opening(preview: str) -> Snippet:
+    """How a session began, on one line: the same for every key."""
+    return Snippet(" ".join(safe(preview).split()))
+
+
+def snippet_of(result: Result) -> Snippet:
+    """The line of a session that was looked at."""
+    text = safe(result.snippet)
+    same = len(text) == len(result.snippet)
+    return Snippet(text, result.marks if same else ())
+
+
+def nothing_rows(query: Query, searched: str, width: int, instead: str = "") -> Answer:
+    """What stands in the place of results where there are none: what was searched, and what to try. `instead` is a
+    query that may have been meant."""
+    said = [f"Nothing found for {safe(query.text.strip())}", ""]
+    if instead:
+        said += [f"Did you mean {safe(instead)}? Tab in the box searches for that.", ""]
+    said += [f"Searched: {searched}.", ""]
+    said += [f"Try {one}" for one in _advice(query)]
+    return _text_rows(said, width)
+
+
+def broken_rows(query: Query, failure: str, width: int) -> Answer:
+    """What stands in the place of results where an error ended the search before there was one."""
+    said = [f"The search for {safe(query.text.strip())} broke off", "", f"{safe(failure)}.", ""]
+    return _text_rows([*said, "Another question is searched for as ever."], width)
+
+
+def _text_rows(said: Sequence[str], width: int) -> Answer:
+    lines = [line for text in said for line in (wrap(text, max(10, width - 2)) or [""])]
+    return Answer([Row(line or " ") for line in lines], lambda text: ())
+
+
+def _advice(query: Query) -> list[str]:
+    kinds = {part.kind for part in query.parts}
+    advice: list[str] = []
+    if "odd" in kinds:
+        advice.append("the underlined part again: as it stands it is searched as text")
+    if "filter" in kinds:
+        advice.append("fewer filters: each of them leaves sessions out")
+    if "phrase" in kinds:
+        advice.append("the words without quotation marks: they need not stand together then")
+    if sum(part.kind == "word" for part in query.parts) > 1:
+        advice.append("fewer words, or OR between them: all must be said in one message")
+    advice.append("the beginning of a word and a star: dock*")
+    return advice

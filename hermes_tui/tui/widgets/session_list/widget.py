@@ -1,0 +1,216 @@
+"""The list of conversations: one line each, any number of them. Here is what keys and mouse do with it."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable
+
+from textual import events
+from textual.message import Message
+
+from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.widgets.session_list.list_view import SessionLines
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Row
+
+__all__ = ["SessionList"]
+
+
+class SessionList(SessionLines, can_focus=True):
+    """Conversations with a cursor on one of them, forks and helpers folded below where they came from."""
+
+    BINDINGS = bindings("list")
+
+    class HighlightChanged(Message):
+        """The cursor is on another conversation, or on none, or the one it is on has changed."""
+
+        def __init__(self, conversation: Conversation | None) -> None:
+            super().__init__()
+            self.conversation = conversation
+
+    class Selected(Message):
+        """A conversation is to be opened."""
+
+        def __init__(self, conversation: Conversation) -> None:
+            super().__init__()
+            self.conversation = conversation
+
+    class Refused(Message):
+        """An action could not run; `reason` is one sentence."""
+
+        def __init__(self, reason: str) -> None:
+            super().__init__()
+            self.reason = reason
+
+    class MarksChanged(Message):
+        """A conversation was marked or its mark taken away; `dropped` lost its mark to the third one."""
+
+        def __init__(self, dropped: Conversation | None = None) -> None:
+            super().__init__()
+            self.dropped = dropped
+
+    at_once: Callable[[], None] | None = None
+    """Called before `HighlightChanged` is sent, so that what it shows is painted together with the cursor."""
+
+    def _highlight_changed(self) -> None:
+        if self.at_once is not None:
+            self.at_once()
+        self.post_message(self.HighlightChanged(self.highlighted))
+
+    def action_move(self, step: int) -> None:
+        """One conversation up (-1) or down (1)."""
+        at = self._cursor + step
+        while 0 <= at < len(self._rows) and self._rows[at].conversation is None:
+            at += step
+        if 0 <= at < len(self._rows):
+            self.move_to(at)
+        elif step < 0:
+            self.scroll_to(y=0, animate=False, force=True, immediate=True)
+
+    def action_page(self, step: int) -> None:
+        """A page up (-1) or down (1)."""
+        self._leap(step * max(1, self.size.height - 1))
+
+    def action_half_page(self, step: int) -> None:
+        """Half a page up (-1) or down (1)."""
+        self._leap(step * max(1, self.size.height // 2))
+
+    def _leap(self, rows: int) -> None:
+        """Cursor and view together, so that the cursor keeps its line of the screen."""
+        if not self._rows:
+            return
+        target = min(max(self._cursor + rows, 0), len(self._rows) - 1)
+        self.scroll_to(y=self.scroll_y + rows, animate=False, force=True, immediate=True)
+        while rows < 0 and self._rows[target].conversation is None and target > 0:
+            target -= 1
+        self.move_to(target)
+
+    def action_first(self) -> None:
+        """To the first conversation."""
+        self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        self.move_to(0)
+
+    def action_last(self) -> None:
+        """To the last one."""
+        self.move_to(len(self._rows) - 1)
+
+    def action_day(self, step: int) -> None:
+        """To the first conversation of the next (1) or of this or the previous (-1) day."""
+        headings = [at for at, row in enumerate(self._rows) if row.heading]
+        at = bisect_left(headings, self._cursor) + (0 if step > 0 else -1)
+        if step < 0 and at > 0 and headings[at] + 1 == self._cursor:
+            at -= 1
+        if 0 <= at < len(headings):
+            self.move_to(headings[at] + 1)
+        else:
+            self.post_message(self.Refused(f"There is no day {'below' if step > 0 else 'above'} this one."))
+
+    # Folding and opening -----------------------------------------------------------------------------------
+
+    def action_open(self) -> None:
+        """Ask for the conversation under the cursor to be opened."""
+        conversation = self.highlighted
+        if conversation is None:
+            self.post_message(self.Refused("There is no session here to open."))
+        else:
+            self.post_message(self.Selected(conversation))
+
+    def action_mark(self) -> None:
+        """Mark what is under the cursor, or take its mark away, and go on; a third mark takes the first away."""
+        dropped = None
+        conversation = self.highlighted
+        if conversation is None:
+            self.post_message(self.Refused("There is no session here to mark."))
+            return
+        if conversation.key not in self._forest.by_session:
+            self.post_message(self.Refused("Only sessions can be compared: this is what an agent keeps in mind."))
+            return
+        marked = self.marked
+        if conversation in marked:
+            marked = [one for one in marked if one is not conversation]
+        else:
+            dropped = marked[0] if len(marked) == 2 else None
+            marked = [*marked[-1:], conversation]
+        self._marked = [one.key for one in marked]
+        self.post_message(self.MarksChanged(dropped))
+        self._redraw_changed()
+        self.action_move(1)
+
+    def action_toggle_fold(self) -> None:
+        """Unfold or fold what is under the cursor."""
+        conversation = self.highlighted
+        if conversation is None or self._rows[self._cursor].unfolded is None:
+            self.post_message(self.Refused(self._why_flat(conversation)))
+            return
+        self._unfolded ^= {conversation.key}
+        self._lay(conversation.key, self._cursor)
+
+    def _why_flat(self, conversation: Conversation | None) -> str:
+        """Why there is nothing to fold on the row under the cursor."""
+        if conversation is None:
+            return "There is no session here to unfold."
+        if self._answer is not None:
+            return "Nothing to unfold: each session that was found stands in a row of its own."
+        if conversation.children:
+            return "Nothing to unfold: the filter leaves no fork or helper of this session."
+        return "Nothing to unfold: no fork or helper came from this session."
+
+    def action_unfold(self) -> None:
+        """Unfold; if it is unfolded already, go to the first below."""
+        if self.highlighted is not None and self._rows[self._cursor].unfolded:
+            self.action_move(1)
+        else:
+            self.action_toggle_fold()
+
+    def action_fold(self) -> None:
+        """Fold; where nothing is unfolded, go to where this came from."""
+        here = self._rows[self._cursor] if self.highlighted is not None else Row()
+        if here.unfolded:
+            self.action_toggle_fold()
+        elif here.guide:
+            above = range(self._cursor - 1, -1, -1)
+            self.move_to(next(at for at in above if len(self._rows[at].guide) < len(here.guide)))
+        else:
+            self.post_message(self.Refused("Nothing to fold: nothing is unfolded below this row."))
+
+    def action_toggle_all(self) -> None:
+        """Fold everything if anything is unfolded, else unfold everything."""
+        conversation = self.highlighted
+        if self._answer is not None or all(row.unfolded is None for row in self._rows):
+            self.post_message(self.Refused("Nothing to unfold: no session here has a fork or helper below it."))
+            return
+        if any(row.unfolded for row in self._rows):
+            self._unfolded = set()
+        else:
+            self._unfolded = {one.key for one in self._forest.above.values()}
+        self._lay(conversation.key if conversation else "", self._cursor)
+
+    # Events ------------------------------------------------------------------------------------------------
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor there; on the fold mark fold, on the cursor open."""
+        index = self.scroll_offset.y + event.y
+        if 0 < index < len(self._rows) and self._rows[index].snippet is not None:
+            index -= 1
+        if not 0 <= index < len(self._rows) or self._rows[index].conversation is None:
+            return
+        row = self._rows[index]
+        mark = 2 + len(row.guide)
+        if row.unfolded is not None and event.x < (mark + 2 if row.guide else 2):
+            self.move_to(index)
+            self.action_toggle_fold()
+        elif index == self._cursor:
+            self.action_open()
+        else:
+            self.move_to(index)
+
+    def on_resize(self) -> None:
+        """Keep the cursor in view."""
+        self._show_cursor()
+
+    def on_focus(self) -> None:
+        """The cursor looks different where the keys go."""
+        self._refresh_row(self._cursor)
+
+    def on_blur(self) -> None:
+        """See `on_focus`."""
+        self._refresh_row(self._cursor)

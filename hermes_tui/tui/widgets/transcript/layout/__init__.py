@@ -1,0 +1,1 @@
+"""Messages of a transcript laid out as rows of text."""

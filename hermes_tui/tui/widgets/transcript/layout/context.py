@@ -1,0 +1,54 @@
+"""What of a message's looks depends on the messages around it."""
+
+from __future__ import annotations
+
+from hermes_tui.clock import Clock
+from hermes_tui.tui.widgets.transcript.layout.blocks import Context
+from hermes_tui.tui.widgets.transcript.layout.heights import Column
+from session_adapters.model import Message
+
+__all__ = ["context_of"]
+
+_LOOK_BACK = 60
+"""Messages above that are asked for the model; beyond them it is worth saying again."""
+
+
+def context_of(column: Column, index: int, clock: Clock, *, complete: bool, branches: int = 0) -> Context:
+    """The context of entry `index`; `complete` says that nothing is above the first entry, `branches` how many other
+    branches of the conversation part before it."""
+    entries = column.entries
+    message = entries[index].message
+    found = column.shown(index - 1, -1)
+    above = None if found is None else entries[found].message
+    return Context(
+        first=above is None,
+        unread=above is None and not complete,
+        continues=above is not None and _goes_on(above, message),
+        model=bool(message.model) and message.model != _model_above(column, index),
+        day=_is_new_day(above, message, clock),
+        divides=above is not None and above.inherited and not message.inherited,
+        above=index if message.kind == "compaction" and complete else None,
+        branches=branches,
+    )
+
+
+def _model_above(column: Column, index: int) -> str | None:
+    recent = reversed(column.entries[max(0, index - _LOOK_BACK) : index])
+    return next((entry.message.model for entry in recent if entry.message.model), None)
+
+
+def _is_new_day(above: Message | None, message: Message, clock: Clock) -> bool:
+    if message.timestamp is None:
+        return False
+    if above is None or above.timestamp is None:
+        return True
+    return clock.local(above.timestamp).date() != clock.local(message.timestamp).date()
+
+
+def _goes_on(above: Message, message: Message) -> bool:
+    return (
+        above.role == message.role == "assistant"
+        and above.kind == message.kind == "message"
+        and above.visibility == message.visibility
+        and above.inherited == message.inherited
+    )

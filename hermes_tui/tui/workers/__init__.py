@@ -1,0 +1,1 @@
+"""Background threads of the terminal program, each with one job."""

@@ -1,0 +1,148 @@
+"""Reads what there is to see of sessions that a search has found: one daemon thread, the latest wishes only."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.sessions.manager import SessionManager
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.incremental.search import LiveSearch
+    from hermes_tui.sessions.search.model import Result
+
+__all__ = ["Previewer", "Seen", "Wish", "look"]
+
+_KEPT = 300
+"""Previews that are kept."""
+_LARGE = 20_000_000
+"""Bytes of a file from which it is read only for the session that the cursor is on."""
+
+
+class Wish(NamedTuple):
+    """A session to be looked at."""
+
+    unified_id: str
+    path: str
+    first: bool = False
+    """The cursor is on it: all there is to see of it is wanted, however large it is. Else a line around the match."""
+
+
+class Seen(NamedTuple):
+    """What came of a wish."""
+
+    text: str
+    """The query."""
+    unified_id: str
+    result: Result | None
+    """None where there is nothing to be seen."""
+    reason: str = ""
+    """Then why, where that is known; one sentence."""
+    whole: bool = True
+    """All that there is to see; else the snippet alone."""
+
+
+class Previewer:
+    """`ready` is called in the thread after each session that was looked at."""
+
+    def __init__(self, look: Callable[[str, Wish], Result | None], ready: Callable[[], None]) -> None:
+        """`look` reads what there is to see for a query of one session."""
+        self._look = look
+        self._ready = ready
+        self._condition = threading.Condition()
+        self._wishes: list[Wish] = []
+        self._text = ""
+        self._over = False
+        self._started = False
+        self._seen: OrderedDict[tuple[str, str], Seen] = OrderedDict()
+
+    def want(self, text: str, wishes: Sequence[Wish]) -> None:
+        """Look at these for a query, the first one first; what was wanted before is forgotten."""
+        with self._condition:
+            self._text = text
+            self._wishes = [one for one in wishes if not self._fulfilled(text, one)]
+            if self._wishes and not self._started:
+                self._started = True
+                threading.Thread(target=self._run, name="previewer", daemon=True).start()
+            self._condition.notify()
+
+    def _fulfilled(self, text: str, wish: Wish) -> bool:
+        seen = self._seen.get((text, wish.unified_id))
+        return seen is not None and (seen.whole or not wish.first)
+
+    def get(self, text: str, unified_id: str) -> Seen | None:
+        """What was seen of a session for a query; None where it was not looked at yet."""
+        with self._condition:
+            return self._seen.get((text, unified_id))
+
+    def forget(self) -> None:
+        """The sessions are others now."""
+        with self._condition:
+            self._seen.clear()
+            self._wishes = []
+
+    def stop(self) -> None:
+        """End, without waiting for a read that is under way."""
+        with self._condition:
+            self._over = True
+            self._condition.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._condition:
+                if not self._wishes and not self._over:
+                    self._condition.wait()
+                if self._over:
+                    return
+                if not self._wishes:
+                    continue
+                text, wish = self._text, self._wishes.pop(0)
+            if not wish.first and _is_large(wish.path):
+                continue
+            seen = self._see(text, wish)
+            if seen.result is None and not seen.reason:
+                continue  # another question was asked meanwhile
+            with self._condition:
+                self._seen[text, wish.unified_id] = seen
+                while len(self._seen) > _KEPT:
+                    self._seen.popitem(last=False)
+            self._ready()
+
+    def _see(self, text: str, wish: Wish) -> Seen:
+        try:
+            return Seen(text, wish.unified_id, self._look(text, wish), whole=wish.first)
+        except HermesTuiError as error:
+            return Seen(text, wish.unified_id, None, str(error))
+        except Exception as error:  # a bug of one adapter must not end the thread
+            return Seen(text, wish.unified_id, None, f"it cannot be read ({type(error).__name__}: {error})")
+
+
+def _is_large(path: str) -> bool:
+    # Of a database only the one session is read.
+    try:
+        return path.endswith((".jsonl", ".json")) and Path(path).stat().st_size > _LARGE
+    except OSError:
+        return False
+
+
+def look(manager: SessionManager, live: LiveSearch, text: str, wish: Wish) -> Result | None:
+    """A session that the search has found for `text`; one that only its name brought into the list, without a match.
+    None where the search is for something else by now. Raises as `SessionManager.get` does."""
+    from hermes_tui.sessions.search.excerpt import bookends
+    from hermes_tui.sessions.search.model import Result, facts_of
+
+    if live.snapshot.query.text != text:
+        return None
+    if not wish.first:
+        return live.glimpse(wish.unified_id)
+    found = live.preview(wish.unified_id)
+    native = manager.resolve_native_id(wish.unified_id)
+    if found is not None or native is None:
+        return found
+    session = manager.get(*native)
+    start, end = bookends(session.messages)
+    return Result(**facts_of(session), start=start, end=end)

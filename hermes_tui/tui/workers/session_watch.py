@@ -1,0 +1,298 @@
+"""Keeps the list of sessions up to date: one daemon thread that reads and hands over the latest snapshot.
+
+It is woken by file notification where that works and looks by itself now and then in any case; where notification
+is not to be had (network file systems, no watches left) it only looks, less often the longer a look takes.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from session_adapters.model import Problem
+
+__all__ = ["Catalogue", "Slot", "Watch"]
+
+T = TypeVar("T")
+
+_SHORTEST = 1.0
+"""Seconds between two looks at least, however much is written."""
+_LONGEST = 30.0
+_WITH_NOTIFICATION = 60.0
+"""Seconds between two looks at every store, whatever is notified: the system may have dropped a notification, and of
+some places there is none."""
+_PROCESSES = 15.0
+"""Seconds between two looks for processes: they end without writing to a file."""
+_SHARE = 20
+"""A look that took one second is followed by at least so many without one: of the processor's time where the system
+notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
+_TURN = 5.0
+"""Seconds of reading in full between two looks."""
+_FIRST = 0.15
+"""Seconds in which the screen has the processor to itself, to show the beginning of the list."""
+_STEP = 0.5
+"""Seconds between two looks at what the system has notified. Waiting is done here, not in the native watcher, which
+nothing could wake before its time."""
+
+
+class Catalogue(Protocol):
+    """What is watched; `hermes_tui.sessions.catalogue.catalogue.Catalogue`."""
+
+    def glance(self) -> Snapshot:
+        """Where nothing is known yet: read only what changed last."""
+
+    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+        """Look at the stores of `agents`, at all of them if None."""
+
+    def refresh_processes(self) -> Snapshot:
+        """Look only at which sessions a process has open."""
+
+    def complete(self, stop: Callable[[], bool]) -> Snapshot:
+        """Read in full what was only read in part, until `stop()`."""
+
+
+class Slot(Generic[T]):
+    """The newest value only, handed from one thread to another: however many are put in before the receiver gets
+    round to it, it is called once and takes the last."""
+
+    def __init__(self, schedule: Callable[[Callable[[], None]], object], receive: Callable[[T], None]) -> None:
+        """`schedule` runs a function in the receiver's thread (`loop.call_soon_threadsafe`)."""
+        self._schedule = schedule
+        self._receive = receive
+        self._lock = threading.Lock()
+        self._value: list[T] = []
+
+    def put(self, value: T) -> None:
+        """Replace what waits. Raises `RuntimeError` when the receiver's loop is closed."""
+        with self._lock:
+            waiting = bool(self._value)
+            self._value = [value]
+        if not waiting:
+            self._schedule(self._take)
+
+    def _take(self) -> None:
+        with self._lock:
+            values, self._value = self._value, []
+        for value in values:
+            self._receive(value)
+
+
+class Watch:
+    """The thread. `publish` is called in it, with every snapshot that differs from the one before."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        publish: Callable[[Snapshot], None],
+        failed: Callable[[Problem], None],
+        rest: Callable[[], object] = int,
+    ) -> None:
+        """`failed` is told, in the thread, of an error that is a bug; the watch goes on. `rest` is called there when
+        something was published and a while has passed: to clear up after it."""
+        self._catalogue = catalogue
+        self._publish = publish
+        self._failed = failed
+        self._rest = rest
+        self._over = threading.Event()
+        self._wanted = threading.Event()
+        self._version = self._rested = -1
+        self._touched: set[str] = set()
+        """Paths of which the system notified since the last look."""
+        self._whole = 0.0
+        """When every store was last looked at."""
+        self._thread: threading.Thread | None = None
+        self._in_notify = False
+        self.notified = False
+        """Whether the system tells of changes; else they are looked for."""
+
+    def start(self) -> None:
+        """Begin, with a first look at once."""
+        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
+        self._thread.start()
+
+    def look_now(self) -> None:
+        """Ask for a look without waiting for its turn; it begins within a second."""
+        self._wanted.set()
+
+    def stop(self) -> None:
+        """End, without waiting for anything."""
+        self._over.set()
+        self._wanted.set()
+
+    def join(self) -> None:
+        """After `stop`: wait for the native watcher, which must not be left running while the interpreter ends;
+        not for a read that is under way."""
+        if self._thread is not None and self._in_notify:
+            self._thread.join(0.1)
+
+    def _run(self) -> None:
+        watcher: Iterator[Collection[str]] | None = None
+        watched: tuple[Path, ...] = ()
+        snapshot = Snapshot()
+        self._begin()
+        while not self._over.is_set():
+            agents = self._concerned(snapshot)
+            began, worked = time.monotonic(), time.thread_time()
+            if agents is None:
+                self._whole = began
+            try:
+                snapshot = self._catalogue.refresh(agents)
+                self._offer(snapshot)
+                took = time.monotonic() - began if watcher is None else time.thread_time() - worked
+                unfinished = False
+                if snapshot.partial and not self._over.is_set():
+                    turn = self._Turn(self._over, self._wanted)
+                    self._offer(self._catalogue.complete(turn))
+                    unfinished = turn.stopped
+            except Exception as error:
+                self._failed(_bug(error))
+                snapshot, took, unfinished = Snapshot(), _LONGEST / _SHARE, False
+            places = _directories(snapshot)
+            if places != watched:
+                watcher, watched = self._notifications(places), places
+                self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
+            if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST), unfinished):
+                watcher = None
+
+    def _concerned(self, snapshot: Snapshot) -> Collection[str] | None:
+        """The agents in whose places something was written; None where all are to be looked at."""
+        touched, self._touched = self._touched, set()
+        wanted = self._wanted.is_set()
+        if wanted:
+            self._wanted.clear()
+        if wanted or not touched or time.monotonic() - self._whole >= _WITH_NOTIFICATION:
+            return None
+        return _agents_at(touched, snapshot)
+
+    def _begin(self) -> None:
+        """Show the beginning of the list before all of it is read."""
+        try:
+            first = self._catalogue.glance()
+        except Exception as error:
+            self._failed(_bug(error))
+        else:
+            if first.sessions:
+                self._offer(first)
+                self._over.wait(_FIRST)
+
+    def _offer(self, snapshot: Snapshot) -> None:
+        if snapshot.version != self._version and not self._over.is_set():
+            self._version = snapshot.version
+            self._publish(snapshot)
+
+    class _Turn:
+        """Asked between two files read in full: goes on for a while, at half speed at most, so that the screen
+        has the processor when it needs it."""
+
+        def __init__(self, over: threading.Event, wanted: threading.Event) -> None:
+            self._over = over
+            self._wanted = wanted
+            self._end = time.monotonic() + _TURN
+            self._last = time.monotonic()
+            self.stopped = False
+            """Whether more is left to be read than there was time for."""
+
+        def __call__(self) -> bool:
+            worked = time.monotonic() - self._last
+            self._over.wait(min(max(worked, 0.005), 0.5))
+            self._last = time.monotonic()
+            self.stopped = self._over.is_set() or self._wanted.is_set() or self._last > self._end
+            return self.stopped
+
+    def _wait(self, watcher: Iterator[Collection[str]] | None, pause: float, unfinished: bool) -> bool:
+        """Until it is time for the next look, which is soon where reading is `unfinished`; False when the watcher
+        can notify no more."""
+        began = looked = time.monotonic()
+        if watcher is None:
+            self._wanted.wait(max(pause, 2 * _SHORTEST))
+            return True
+        while not self._over.is_set() and not self._wanted.is_set():
+            now = time.monotonic()
+            late = now - self._whole >= _WITH_NOTIFICATION
+            if now - began >= pause and (self._touched or unfinished or late):
+                return True
+            if now - looked >= _PROCESSES:
+                looked = now
+                self._look_for_processes()
+                if self._rested != self._version:
+                    self._rested = self._version
+                    self._rest()
+            self._in_notify = True
+            try:
+                self._touched.update(next(watcher))
+            except (StopIteration, OSError, RuntimeError):
+                self.notified = False
+                return self._over.is_set()
+            finally:
+                self._in_notify = False
+            self.notified = True
+            self._wanted.wait(_STEP)
+        return True
+
+    def _look_for_processes(self) -> None:
+        try:
+            self._offer(self._catalogue.refresh_processes())
+        except Exception as error:
+            self._failed(_bug(error))
+
+    def _notifications(self, places: tuple[Path, ...]) -> Iterator[Collection[str]] | None:
+        """Yields at once, each time it is asked, what was written below `places` since; None when the system notifies
+        of nothing."""
+        if not places:
+            return None
+        from watchfiles import Change, watch
+
+        def counts(change: Change, path: str) -> bool:
+            # A reader moves bytes in a database's shared memory: that would wake us by our own reading.
+            return not path.endswith("-shm")
+
+        def notifications() -> Iterator[Collection[str]]:
+            for changes in watch(
+                *places,
+                watch_filter=counts,
+                debounce=100,
+                step=1,
+                stop_event=self._over,
+                rust_timeout=1,
+                yield_on_timeout=True,
+                raise_interrupt=False,
+                ignore_permission_denied=True,
+            ):
+                yield [path for _, path in changes]
+
+        return notifications()
+
+
+def _directories(snapshot: Snapshot) -> tuple[Path, ...]:
+    """The existing places, each once, without those inside others. A server is no place in the file system."""
+    roots = (root for place in snapshot.places for root in place.roots)
+    found = sorted({root.path for root in roots if root.exists and _is_there(root.path)})
+    return tuple(path for path in found if not any(other in path.parents for other in found))
+
+
+def _agents_at(paths: Collection[str], snapshot: Snapshot) -> Collection[str] | None:
+    """Those that have places where `paths` lie; None where it is nobody's place, so that anybody may be meant."""
+    roots = [(f"{root.path}/", place.agent) for place in snapshot.places for root in place.roots]
+    found: set[str] = set()
+    for path in paths:
+        owners = {agent for root, agent in roots if f"{path}/".startswith(root)}
+        if not owners:
+            return None
+        found |= owners
+    return found
+
+
+def _is_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # its parent may not be entered any more
+        return False
+
+
+def _bug(error: Exception) -> Problem:
+    reason = f"the stores could not be looked at ({type(error).__name__}: {error}); the list may be out of date"
+    return Problem(agent="hermes-tui", path="", reason=reason)

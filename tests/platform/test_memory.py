@@ -1,0 +1,62 @@
+"""Memory that is free goes back to the system."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+GIVE_BACK = """
+import os
+from hermes_tui.platform.allocator import give_back
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+kept = [bytes(2000) for _ in range(40_000)]
+del kept[:-1]  # the last one is above all others: the allocator keeps what is below
+before = resident()
+give_back()
+print(before - resident())
+"""
+
+
+def test_what_lies_below_something_that_is_used_is_given_back() -> None:
+    ran = subprocess.run([sys.executable, "-c", GIVE_BACK], capture_output=True, text=True, timeout=60, check=True)
+    assert int(ran.stdout) > 50_000_000
+
+
+STAY_SMALL = """
+import os, sys, threading
+from hermes_tui.platform.allocator import stay_small
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+def work():
+    kept = []
+    for size in range(40):
+        large = bytes(1_000_000 + size * 50_000)  # a part of a file, each time a little more
+        kept.append(bytes(2_000))
+        del large
+    keeps.append(kept)
+
+stay_small() if sys.argv[1] == "small" else None
+keeps = []
+before = resident()
+for _ in range(8):
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+print(resident() - before)
+"""
+
+
+def test_what_was_read_is_not_kept_beside_what_is() -> None:
+    command = [sys.executable, "-c", STAY_SMALL]
+    small, usual = (
+        int(subprocess.run([*command, how], capture_output=True, text=True, timeout=60, check=True).stdout)
+        for how in ("small", "usual")
+    )
+    assert small < 4_000_000, (small, usual)

@@ -1,0 +1,88 @@
+"""Databases made to keep a reader busy for ever or to fill its memory: what is left out is said, the rest is read."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from hostile_databases import PLACES, lay
+from session_adapters.base import Environment
+from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading import sqlite_limits
+from session_adapters.registry import adapter_class
+
+_LONG = 3 << 20
+_LISTS = ("hermes", "opencode", "cursor-document", "codex", "openclaw", "hector")
+"""The places whose tables are lists of sessions."""
+
+
+def listed(place: str, home: Path) -> tuple[list[SessionSummary], list[Problem]]:
+    """All that is shown of a home, and what is said beside it."""
+    problems: list[Problem] = []
+    adapter = adapter_class(place.partition("-")[0])(Environment(home=home))
+    found = [one for source in adapter.sources(problems.append) for one in adapter.summaries(source, problems.append)]
+    return found, problems
+
+
+def rows(path: Path, query: str) -> list[tuple[str, ...]]:
+    """What plain SQL finds."""
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(query).fetchall()
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("place", [name for name in PLACES if name != "codex"])
+@pytest.mark.parametrize("bomb", ["endless", "expanding"])
+def test_a_view_is_named_and_not_read(bomb: str, place: str, tmp_path: Path) -> None:
+    path = lay(bomb, place, tmp_path / "home", _LONG)
+    _, problems = listed(place, tmp_path / "home")
+    said = [problem.reason for problem in problems if "view" in problem.reason]
+    assert said and all(PLACES[place].table in reason for reason in said)
+    assert str(path) in {problem.path for problem in problems} or place == "cursor-tracking"
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("bomb", ["endless", "expanding"])
+def test_names_of_sessions_out_of_a_view_are_none(bomb: str, tmp_path: Path) -> None:
+    lay(bomb, "codex", tmp_path / "home", _LONG)
+    adapter = adapter_class("codex")(Environment(home=tmp_path / "home"))
+    problems: list[Problem] = []
+    found = [one for source in adapter.sources(problems.append) for one in adapter.summaries(source, problems.append)]
+    assert found
+    assert any("threads" in problem.reason and "view" in problem.reason for problem in problems)
+
+
+@pytest.mark.parametrize("place", _LISTS)
+def test_a_computed_column_is_not_computed(place: str, tmp_path: Path) -> None:
+    lay("generated", place, tmp_path / "home", _LONG)
+    found, _ = listed(place, tmp_path / "home")
+    assert found and not [one for one in found if "0" * 50 in f"{one.title}{one.raw}"]
+
+
+@pytest.mark.parametrize("place", _LISTS)
+def test_a_long_text_is_left_out_and_its_neighbours_stay(place: str, tmp_path: Path) -> None:
+    where = PLACES[place]
+    path = lay("long", place, tmp_path / "home", _LONG)
+    ((key,),) = rows(path, f'SELECT max("{where.key}") FROM {where.table}')
+    found, problems = listed(place, tmp_path / "home")
+    (problem,) = [one for one in problems if f"{where.text} is left out" in f"{one.place} {one.reason}"]
+    said = f"{problem.place} {problem.reason}"
+    assert f"table {where.table}, row {key}" in said and str(_LONG) in said
+    lay("many", place, tmp_path / "before", 0)
+    assert {one.session_id for one in found} == {one.session_id for one in listed(place, tmp_path / "before")[0]}
+
+
+@pytest.mark.parametrize("place", _LISTS)
+def test_a_list_says_how_much_it_leaves_out(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where = PLACES[place]
+    lay("many", place, tmp_path / "home", 400)
+    whole, problems = listed(place, tmp_path / "home")
+    assert not [one for one in problems if "too large for a list" in one.reason]
+    monkeypatch.setattr(sqlite_limits, "LIST_LIMIT", 100 << 10)
+    part, problems = listed(place, tmp_path / "home")
+    (problem,) = [one for one in problems if "too large for a list" in one.reason]
+    assert where.table in f"{problem.place} {problem.reason}"
+    assert len(part) < len(whole) or place == "codex"

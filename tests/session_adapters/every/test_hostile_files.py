@@ -1,0 +1,235 @@
+"""Files that are made to keep a reader busy: what is read of them is bounded, and what is left out is said."""
+
+from __future__ import annotations
+
+import sys
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hostile_files import LOGS, Victim, with_hole
+from session_adapters.base import Adapter, Environment, Source
+from session_adapters.model import Problem
+from session_adapters.openclaw.events import Archive
+from session_adapters.openclaw.shelves import ARCHIVE_LIMIT, unpacked_archive, unpacked_event
+from session_adapters.openclaw.zstd import ZstdError, decompress
+from session_adapters.reading.bounds import VALUES_LIMIT, is_crowded
+from session_adapters.reading.files import METER, Decoder, line_start, lines, open_file
+from session_adapters.reading.prefilter import may_hold
+from session_adapters.registry import adapter_class
+
+if sys.version_info >= (3, 14):
+    from compression import zstd as codec
+else:
+    from backports import zstd as codec
+
+HOLE = 16 << 30
+READ = 300 << 20
+"""Bytes that everything together may read: some times as much as a line may have."""
+
+
+@pytest.fixture(params=LOGS, ids=lambda victim: victim.agent)
+def spoiled(
+    request: pytest.FixtureRequest, store: Callable[..., Path], tmp_path: Path
+) -> Iterator[tuple[Adapter, Path]]:
+    """An adapter, and the file that a test spoils; nobody may read much."""
+    victim: Victim = request.param
+    home = store(victim.agent, *victim.home.split("/"))
+    (tmp_path / "proc").mkdir()
+    METER.reset()
+    yield adapter_class(victim.agent)(Environment(home=home, proc=tmp_path / "proc")), victim.find(home)
+    assert METER.bytes + METER.scanned < READ, METER.__dict__
+
+
+def source_of(adapter: Adapter, path: Path) -> Source:
+    return next(source for source in adapter.sources(lambda problem: None) if source.path == str(path))
+
+
+def contents(adapter: Adapter, source: Source) -> tuple[str, list[str]]:
+    (*_, summary) = adapter.summaries(source, lambda problem: None, exact=True)
+    return summary.session_id, [one.content for one in adapter.session(source, summary.session_id).messages]
+
+
+def test_a_hole_behind_a_conversation_hides_nothing_and_is_named(spoiled: tuple[Adapter, Path]) -> None:
+    adapter, path = spoiled
+    session_id, said = contents(adapter, source_of(adapter, path))
+    size = path.stat().st_size
+    with_hole(path, HOLE)
+    source = source_of(adapter, path)
+    problems: list[Problem] = []
+    adapter.summaries(source, problems.append)
+    adapter.summaries(source, problems.append, exact=True)
+    list(adapter.texts(source, problems.append))
+    list(adapter.texts(source, problems.append, prose_only=True))
+    list(adapter.usage(source, problems.append))
+    if adapter.verbatim is not None:
+        assert not may_hold(str(path), [b"nosuchwordanywhere"], adapter.verbatim)
+    assert contents(adapter, source) == (session_id, said)
+    reason = f"the line is too long to be read ({HOLE:,} bytes)"
+    assert (f"byte {size}", reason) in {(one.place, one.reason) for one in adapter.open(source, session_id).problems}
+
+
+def test_what_stands_behind_a_hole_is_read(spoiled: tuple[Adapter, Path]) -> None:
+    adapter, path = spoiled
+    session_id, said = contents(adapter, source_of(adapter, path))
+    last = path.read_bytes().splitlines(keepends=True)[-1]
+    path.write_bytes(path.read_bytes().removesuffix(last))
+    with_hole(path, HOLE, b"\n" + last)
+    source = source_of(adapter, path)
+    adapter.summaries(source, lambda problem: None)
+    assert contents(adapter, source) == (session_id, said)
+    transcript = adapter.open(source, session_id)
+    while not transcript.complete and transcript.earlier():
+        pass
+    assert [one.content for one in transcript.messages] == said
+
+
+def test_a_file_that_is_one_hole_hides_no_neighbour(spoiled: tuple[Adapter, Path]) -> None:
+    adapter, path = spoiled
+    before = {
+        source.path: bool(contents(adapter, source)[1])
+        for source in adapter.sources(lambda problem: None)
+        if source.path.endswith(".jsonl")
+    }
+    path.write_bytes(b"")
+    with_hole(path, HOLE)
+    del before[str(path)]
+    for source in adapter.sources(lambda problem: None):
+        adapter.summaries(source, lambda problem: None)
+        list(adapter.texts(source, lambda problem: None))
+        if source.path in before:
+            assert bool(contents(adapter, source)[1]) == before[source.path]
+
+
+def test_where_a_line_begins_is_found_through_a_hole(tmp_path: Path) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"one\ntwo")
+    with_hole(path, HOLE, b"three")
+    METER.reset()
+    with open_file(path) as fd:
+        assert line_start(fd, path.stat().st_size) == 4
+        assert line_start(fd, 3) == 0
+        assert line_start(fd, path.stat().st_size, 100) == 100
+    assert METER.bytes < 10 << 20
+
+
+def test_a_line_of_gigabytes_ends_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a system does not tell holes, they are read: not without end."""
+    monkeypatch.setattr("session_adapters.reading.files.data_from", lambda fd, at, stop: at)
+    monkeypatch.setattr("session_adapters.reading.files._PASSED_OVER", 64 << 20)
+    path = tmp_path / "f"
+    path.write_bytes(b"{}\n")
+    with_hole(path, HOLE, b"\n{}\n")
+    METER.reset()
+    with open_file(path) as fd:
+        first, rest = lines(fd, 0, path.stat().st_size)
+        assert (first.data, rest.offset, rest.too_long, rest.complete) == (b"{}", 3, HOLE + 4, True)
+        assert line_start(fd, path.stat().st_size - 4) == 0
+    assert METER.bytes < READ
+
+
+@pytest.mark.parametrize(
+    ("data", "crowded"),
+    [
+        (b"[" + b"0," * VALUES_LIMIT + b"0]", True),
+        (b"[" + b"{}," * VALUES_LIMIT + b"{}]", True),
+        (b"{" + b'"a":1,' * VALUES_LIMIT + b'"a":1}', True),
+        (b'{"a":"' + b"1,2,[" * VALUES_LIMIT + b'"}', False),
+        (b'{"a":"' + b'\\",' * VALUES_LIMIT + b'"}', False),
+        (b'{"a":"' + b",\\" * VALUES_LIMIT, False),
+    ],
+)
+def test_values_are_counted_and_what_texts_hold_is_not(data: bytes, crowded: bool) -> None:
+    assert is_crowded(data) == crowded
+    decoder = Decoder(dict)
+    assert decoder.all(data)[1] == (not data.endswith(b'"}'))
+    if crowded:
+        with pytest.raises(ValueError, match="more than 2,000,000 values"):
+            decoder.one(data)
+
+
+# Packed --------------------------------------------------------------------------------------------------------
+
+
+def test_a_bomb_is_not_unpacked() -> None:
+    bomb = codec.compress(bytes(1 << 30))
+    assert len(bomb) < 1 << 20
+    tracemalloc.start()
+    with pytest.raises(ZstdError, match="larger than expected"):
+        decompress(bomb, 16 << 20)
+    streamed = codec.ZstdCompressor(options={codec.CompressionParameter.window_log: 27})
+    wide = streamed.compress(b"a") + streamed.flush()
+    with pytest.raises(ZstdError, match="damaged"):
+        decompress(wide, 16 << 20)
+    with pytest.raises(ZstdError, match="more than 1,000 pieces"):
+        decompress(codec.compress(b"") * 100_000, 16 << 20)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40 << 20
+
+
+def test_an_archive_is_as_large_as_it_is_and_not_as_the_database_says(tmp_path: Path) -> None:
+    bomb = codec.compress(bytes(ARCHIVE_LIMIT + 1))
+    with pytest.raises(OSError, match="larger than expected"):
+        unpacked_archive(Archive("zstd", 1 << 40, "", bomb), str(tmp_path / "x"))
+    assert "larger than expected" in unpacked_event(1, None, bomb, 1 << 40).reason
+    with pytest.raises(OSError, match="more than 500,000 lines"):
+        unpacked_archive(Archive("zstd", 0, "", codec.compress(b"{}\n" * 600_000)), str(tmp_path / "x"))
+
+
+# Documents -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "junk", [b'{"id":' * 400_000, b'{"id":"x' * 400_000, b'{"id":[' * 400_000], ids=["deep", "texts", "lists"]
+)
+def test_what_is_whole_is_not_looked_for_without_end(junk: bytes, store: Callable[..., Path], tmp_path: Path) -> None:
+    """A megabyte of beginnings in a damaged document kept a list busy for minutes."""
+    home = store("gemini", "older", "home")
+    (path, *_) = sorted((home / ".gemini").rglob("chats/*.json"))
+    adapter = adapter_class("gemini")(Environment(home=home, proc=tmp_path))
+    _, said = contents(adapter, source_of(adapter, path))
+    path.write_bytes(path.read_bytes().rstrip().removesuffix(b"}").rstrip().removesuffix(b"]") + b"," + junk)
+    began = time.thread_time()
+    session_id, still = contents(adapter, source_of(adapter, path))
+    assert still == said
+    assert "the document breaks off, or a message in it is damaged" in {
+        one.reason for one in adapter.open(source_of(adapter, path), session_id).problems
+    }
+    assert time.thread_time() - began < 5
+
+
+def test_a_document_of_millions_of_values_is_named(store: Callable[..., Path], tmp_path: Path) -> None:
+    for agent, parts, pattern in (
+        ("gemini", ("older", "home"), ".gemini/**/chats/*.json"),
+        ("copilot", ("spec-layout", "home"), ".config/github-copilot/sessions/*.json"),
+        ("openclaw", ("home-files-2026.3",), ".openclaw/agents/main/sessions/sessions.json"),
+    ):
+        home = store(agent, *parts)
+        path = sorted(home.glob(pattern))[0]
+        adapter = adapter_class(agent)(Environment(home=home, proc=tmp_path))
+        listed = len(list(adapter.sources(lambda problem: None)))
+        path.write_bytes(path.read_bytes().rstrip()[:-1] + b',"zz":[' + b"0," * VALUES_LIMIT + b"0]}")
+        problems: list[Problem] = []
+        summaries = [
+            summary
+            for source in adapter.sources(problems.append)
+            for summary in adapter.summaries(source, problems.append, exact=True)
+        ]
+        assert summaries
+        assert len(list(adapter.sources(lambda problem: None))) == listed
+        assert any("more than 2,000,000 values" in one.reason for one in problems), agent
+
+
+@pytest.mark.parametrize("junk", [b"x", b"\xff\xfe", b"nothing"])
+def test_a_line_without_an_object_is_not_taken_apart(junk: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten megabytes are five million such lines."""
+    monkeypatch.setattr("session_adapters.reading.files._text", lambda data: pytest.fail("it was looked into"))
+    decoder = Decoder(dict)
+    assert decoder.all(junk) == ([], True)
+    assert decoder.all(b" \0 ") == ([], False)
+    with pytest.raises(ValueError, match=r"malformed|invalid"):
+        decoder.one(junk)

@@ -1,0 +1,209 @@
+"""The texts of a Hermes database that are searched, and what of them is new: against whole conversations."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from hermes_store import Store, adapter_for
+from session_adapters.base import Source
+from session_adapters.hermes import texts as module
+from session_adapters.hermes.adapter import HermesAdapter
+from session_adapters.model import Problem
+from session_adapters.reading.searchable import Text, texts_of
+from session_adapters.tool_names import NOTHING
+
+VERSIONS = ("v1", "v2", "v3", "v4", "v5", "v6", "0.13.0", "0.15.0", "0.16.0", "0.17.0", "0.18.0", "0.18.2")
+HOMES = (("home",), *(("old_versions", version) for version in VERSIONS))
+
+Stored = Callable[..., Path]
+
+
+def ignore(problem: Problem) -> None:
+    """What cannot be read is the business of other tests."""
+
+
+def conversations(adapter: HermesAdapter, source: Source) -> list[Text]:
+    """The texts of every session as it is shown."""
+    return [
+        text
+        for summary in adapter.summaries(source, ignore)
+        for text in texts_of(summary.session_id, adapter.session(source, summary.session_id).messages)
+    ]
+
+
+@pytest.mark.parametrize("home", HOMES, ids="/".join)
+@pytest.mark.parametrize("page", [5, 2000])
+def test_texts_are_those_of_the_sessions(
+    home: Sequence[str], page: int, store: Stored, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PAGE", page)
+    monkeypatch.setattr(module, "_SPAN", page)
+    adapter = adapter_for(store("hermes", *home))
+    sources = list(adapter.sources(ignore))
+    assert sources
+    for source in sources:
+        whole = conversations(adapter, source)
+        assert list(adapter.texts(source, ignore)) == whole
+        said = [text._replace(tool="", names=NOTHING) for text in whole if text.prose]
+        assert [
+            text._replace(tool="", names=NOTHING)
+            for text in adapter.texts(source, ignore, prose_only=True)
+            if text.prose
+        ] == said
+
+
+class Follower:
+    """Knows the texts of a database and brings them up to date by what is new alone."""
+
+    def __init__(self, store: Store) -> None:
+        self.adapter = store.adapter
+        self.marks: dict[str, str] = {}
+        self.texts: dict[str, dict[str, Text]] = {}
+        self.read = 0
+        """Texts that the latest `look` was given."""
+
+    @property
+    def source(self) -> Source:
+        return next(iter(self.adapter.sources(ignore)))
+
+    def look(self) -> None:
+        found = self.adapter.new_texts(self.source, ignore, self.marks)
+        assert found is not None
+        marks: dict[str, str] = {}
+        self.read = 0
+        for one in found:
+            marks[one.session_id] = one.mark
+            assert one.mark
+            known = {} if one.whole else self.texts[one.session_id]
+            for text in one.texts:
+                known[text.message_id] = text
+                self.read += 1
+            self.texts[one.session_id] = known
+        self.marks = marks
+        self.texts = {key: texts for key, texts in self.texts.items() if key in marks}
+
+    def everything(self) -> list[Text]:
+        return sorted(text for texts in self.texts.values() for text in texts.values())
+
+
+def call(id_: str) -> str:
+    return json.dumps([{"id": id_, "function": {"name": "run", "arguments": '{"command": "ls"}'}}])
+
+
+STEPS = (
+    "say",
+    "say",
+    "call",
+    "answer",
+    "answer",
+    "rewind",
+    "restore",
+    "compact",
+    "delete",
+    "forget",
+    "session",
+    "edit",
+)
+
+
+@given(data=st.data())
+@examples(max_examples=25, deadline=None)
+def test_what_is_new_makes_up_the_whole(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever becomes of the rows, and however rarely one looks."""
+    store = Store(tmp_path_factory.mktemp("home"))
+    follower = Follower(store)
+    for number in range(data.draw(st.integers(1, 20))):
+        sessions = store.ids()
+        step = data.draw(st.sampled_from(STEPS)) if sessions else "session"
+        session = data.draw(st.sampled_from(sessions)) if sessions else ""
+        run = store.connection.execute
+        if step == "session":
+            store.session(f"s{number}")
+        elif step == "say":
+            store.say(session, data.draw(st.sampled_from(("user", "assistant", "system"))), f"word{number}")
+        elif step == "call":
+            store.say(session, "assistant", "", tool_calls=call(data.draw(st.sampled_from(("a", "b", "ä\"'")))))
+        elif step == "answer":
+            id_ = data.draw(st.sampled_from(("a", "b", "ä\"'", "none")))
+            store.say(session, "tool", f"output{number}", tool_call_id=id_, tool_name="named")
+        elif step == "rewind":
+            run("UPDATE messages SET active = 0 WHERE session_id = ? AND id % 3 = 0", (session,))
+        elif step == "restore":
+            run("UPDATE messages SET active = 1 WHERE session_id = ?", (session,))
+        elif step == "compact":
+            run("UPDATE messages SET active = 0, compacted = 1 WHERE session_id = ? AND id % 2 = 0", (session,))
+        elif step == "delete":
+            run("DELETE FROM messages WHERE session_id = ? AND id % 2 = 0", (session,))
+        elif step == "forget":
+            run("DELETE FROM messages WHERE session_id = ?", (session,))
+            run("DELETE FROM sessions WHERE id = ?", (session,))
+        else:
+            run("UPDATE messages SET content = content || ' more' WHERE session_id = ?", (session,))
+        if data.draw(st.booleans()):
+            follower.look()
+            assert follower.everything() == sorted(conversations(store.adapter, follower.source))
+    follower.look()
+    assert follower.everything() == sorted(conversations(store.adapter, follower.source))
+    store.connection.close()
+
+
+def test_only_what_changed_is_read(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for session in ("a", "b", "c"):
+        store.session(session)
+        for number in range(50):
+            store.say(session, "user", f"{session} said {number}")
+    follower = Follower(store)
+    follower.look()
+    assert follower.read == 150
+    follower.look()
+    assert follower.read == 0
+    store.say("b", "assistant", "one more", tool_calls=call("x"))
+    follower.look()
+    assert follower.read == 1
+    store.say("b", "tool", "an answer", tool_call_id="x", tool_name="named")
+    follower.look()
+    assert follower.read == 1
+    assert follower.texts["b"]["152"].tool == "an answer"  # the name stands with the call
+    store.connection.execute("UPDATE messages SET active = 0 WHERE id = 3")
+    follower.look()
+    assert follower.read == 50
+    assert follower.texts["a"]["3"].visibility == "rewound"
+    store.connection.close()
+
+
+def test_what_a_damaged_page_leaves_is_still_read(store: Stored, tmp_path: Path) -> None:
+    """A page of the table of messages is overwritten: both ways of reading give what is left, and the same."""
+    home = store("hermes", "home")
+    path = home / ".hermes" / "state.db"
+    connection = sqlite3.connect(path)
+    size = connection.execute("PRAGMA page_size").fetchone()[0]
+    leaves = "SELECT pageno FROM dbstat WHERE name = 'messages' AND pagetype = 'leaf' ORDER BY pageno"
+    try:
+        pages = [page for (page,) in connection.execute(leaves)]
+    except sqlite3.OperationalError:  # a library without dbstat
+        root = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'messages'").fetchone()[0]
+        pages = [root + 1]
+    connection.close()
+    content = bytearray(path.read_bytes())
+    for page in pages[len(pages) // 2 : len(pages) // 2 + 1]:
+        content[(page - 1) * size : page * size] = b"\xff" * size
+    path.write_bytes(content)
+    adapter = adapter_for(home)
+    source = next(source for source in adapter.sources(ignore) if source.path == str(path))
+    whole = conversations(adapter, source)
+    assert whole
+    assert sorted(adapter.texts(source, ignore)) == sorted(whole)
+    said = sorted(text._replace(tool="", names=NOTHING) for text in whole if text.prose)
+    found = [
+        text._replace(tool="", names=NOTHING) for text in adapter.texts(source, ignore, prose_only=True) if text.prose
+    ]
+    assert sorted(found) == said

@@ -1,0 +1,251 @@
+"""Reading other programs' databases: right, without a trace, and in nobody's way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from databases import (
+    count_rows,
+    crashed_writer,
+    make_rows,
+    open_descriptors,
+    run_python,
+    shared_folder,
+    tree,
+    unprivileged,
+)
+from session_adapters.reading import sqlite
+from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+
+ROWS = [f"INSERT INTO t VALUES ({number})" for number in range(10)]
+
+
+def make_hot_journal(path: Path) -> Path:
+    """Ten rows, and a transaction that died after some of its pages had reached the file."""
+    make_rows(path, "DELETE")
+    crashed_writer(
+        path,
+        "PRAGMA cache_size = 1",
+        "PRAGMA cache_spill = 1",
+        "BEGIN IMMEDIATE",
+        "WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s LIMIT 20000) INSERT INTO t SELECT n FROM s",
+        mode="DELETE",
+    )
+    assert path.with_name(path.name + "-journal").stat().st_size > 0
+    return path
+
+
+def state(kind: str, folder: Path) -> tuple[Path, int]:
+    """A database in one of the states of the ladder, and how many rows it truly has."""
+    path = folder / "state.db"
+    if kind == "clean WAL":
+        return make_rows(path), 10
+    if kind == "clean DELETE":
+        return make_rows(path, "DELETE"), 10
+    if kind == "hot journal":
+        return make_hot_journal(path), 10
+    crashed_writer(path, "CREATE TABLE t (n)", *ROWS)
+    crashed_writer(path, "INSERT INTO t VALUES (10)")
+    if kind == "crashed, no -shm":
+        path.with_name("state.db-shm").unlink()
+    else:
+        assert kind == "crashed"
+    assert path.with_name("state.db-wal").stat().st_size > 0
+    return path, 11
+
+
+STATES = ["clean WAL", "clean DELETE", "hot journal", "crashed", "crashed, no -shm"]
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_every_committed_row_is_read_and_nothing_is_touched(kind: str, tmp_path: Path) -> None:
+    path, rows = state(kind, tmp_path)
+    before = tree(tmp_path)
+    stamp = database_stamp(path)
+    assert [read_database(path, count_rows) for _ in range(3)] == [rows] * 3
+    assert tree(tmp_path) == before
+    assert database_stamp(path) == stamp
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_it_reads_as_well_where_it_may_not_write(kind: str) -> None:
+    with shared_folder() as folder:
+        path, rows = state(kind, folder)
+        for file in folder.iterdir():
+            file.chmod(0o444)
+        folder.chmod(0o555)
+        before = tree(folder)
+        code = (
+            "import sys; from session_adapters.reading.sqlite import read_database\n"
+            "print(read_database(sys.argv[1], lambda c: c.execute('SELECT count(*) FROM t').get))"
+        )
+        assert run_python(code, path, user=unprivileged()).stdout.strip() == str(rows)
+        assert tree(folder) == before
+
+
+def test_copies_are_private_and_gone_afterwards(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(copies))
+    folder = tmp_path / "store"
+    folder.mkdir()
+    path, rows = state("crashed, no -shm", folder)
+    modes: list[int] = []
+
+    def look(connection: apsw.Connection) -> int:
+        modes.extend(child.stat().st_mode & 0o777 for child in copies.iterdir())
+        return count_rows(connection)
+
+    assert read_database(path, look) == rows
+    assert modes == [0o700]
+    assert not list(copies.iterdir())
+
+
+def test_a_journal_that_goes_while_it_is_copied_is_no_trouble(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next transaction may have made another one by the time that is noticed."""
+    path = make_hot_journal(tmp_path / "state.db")
+    journal, away = path.with_name("state.db-journal"), path.with_name("away")
+    real = subprocess.run
+    missed: list[str] = []
+
+    def run(argv: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        hide = argv[2].endswith("-journal") and not missed
+        if hide:
+            missed.append(argv[2])
+            journal.rename(away)
+        try:
+            return real(argv, **options)
+        finally:
+            if hide:
+                away.rename(journal)
+
+    monkeypatch.setattr("subprocess.run", run)
+    assert read_database(path, count_rows) == 10
+    assert len(missed) == 1
+
+
+@pytest.mark.parametrize("name", ["a b.db", "a?mode=rwc.db", "a#b.db", "a%41.db", "ü&x=1;.db", "\udcff.db", "-n"])
+def test_any_file_name_is_only_a_file_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "a?b#c%d"
+    folder.mkdir()
+    path = folder / name
+    plain = make_rows(tmp_path / "plain.db")
+    plain.rename(path)
+    assert read_database(path, count_rows) == 10
+    monkeypatch.chdir(folder)
+    assert read_database(name, count_rows) == 10
+    crashed_writer(plain, "CREATE TABLE t (n)", *ROWS)
+    for suffix in ("", "-wal"):  # no -shm: a copy has to be made
+        plain.with_name(plain.name + suffix).rename(folder / (name + suffix))
+    assert read_database(path, count_rows) == 10
+
+
+def test_a_link_is_followed_to_the_log_beside_the_file(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    path, rows = state("crashed", tmp_path / "real")
+    link = tmp_path / "link.db"
+    link.symlink_to(path)
+    assert read_database(link, count_rows) == rows
+    assert database_stamp(link) == database_stamp(path)
+
+
+# Refusals ----------------------------------------------------------------------------------------------------
+
+
+def test_each_reason_is_one_sentence(tmp_path: Path) -> None:
+    empty, text, folder, pipe = (tmp_path / name for name in ("empty", "text", "folder", "pipe"))
+    empty.touch()
+    text.write_text("no database, but long enough to be taken for a header " * 100)
+    folder.mkdir()
+    os.mkfifo(pipe)
+    for path, reason in (
+        (empty, "the file is empty"),
+        (text, "it is not an SQLite database"),
+        (folder, "it is not a regular file"),
+        (pipe, "it is not a regular file"),
+    ):
+        with pytest.raises(DatabaseUnreadable, match=f"^{reason}$"):
+            read_database(path, count_rows)
+    for path in (tmp_path / "missing", text / "below"):
+        with pytest.raises(DatabaseUnreadable):
+            read_database(path, count_rows)
+    with pytest.raises(DatabaseMissing):
+        read_database(tmp_path / "missing", count_rows)
+
+
+def test_a_copy_over_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, _ = state("crashed, no -shm", tmp_path)
+    monkeypatch.setattr(sqlite, "COPY_LIMIT", 1000)
+    with pytest.raises(DatabaseUnreadable, match="over the limit"):
+        read_database(path, count_rows)
+
+
+def test_a_read_that_takes_too_long_is_broken_off(tmp_path: Path) -> None:
+    path = make_rows(tmp_path / "state.db", rows=1000)
+    with pytest.raises(DatabaseUnreadable, match="took too long"):
+        read_database(path, lambda c: c.execute("SELECT count(*) FROM t a, t b, t c").get, timeout=0)
+
+
+def test_nothing_can_be_written_through_a_connection(tmp_path: Path) -> None:
+    for kind in STATES:
+        folder = tmp_path / kind
+        folder.mkdir()
+        path, rows = state(kind, folder)
+        before = tree(folder)
+        for statement in ("DELETE FROM t", "CREATE TABLE x (y)", "PRAGMA user_version = 3"):
+            with pytest.raises(DatabaseUnreadable):
+                read_database(path, lambda c, s=statement: c.execute(s).fetchall())  # type: ignore[misc]
+        with suppress(DatabaseUnreadable):
+            read_database(path, lambda c: c.execute("PRAGMA journal_mode = DELETE").fetchall())
+        assert tree(folder) == before
+        assert read_database(path, count_rows) == rows
+
+
+def test_the_readers_own_errors_come_through_and_leave_nothing_open(tmp_path: Path) -> None:
+    path = make_rows(tmp_path / "state.db")
+    before = open_descriptors()
+    for _ in range(50):
+        with pytest.raises(KeyError):
+            read_database(path, lambda c: {}[c.execute("SELECT count(*) FROM t").get])
+    assert open_descriptors() == before
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_descriptors_and_connections_stay_the_same_over_200_reads(kind: str, tmp_path: Path) -> None:
+    path, _ = state(kind, tmp_path)
+    before = (open_descriptors(), len(apsw.connections()))
+    for _ in range(200 if "journal" not in kind and "no -shm" not in kind else 40):
+        read_database(path, count_rows)
+    assert (open_descriptors(), len(apsw.connections())) == before
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_damage_is_an_error_with_a_reason_or_no_error(data: st.DataObject, tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    path.unlink(missing_ok=True)
+    whole = bytearray(make_rows(path, rows=2000).read_bytes())
+    if data.draw(st.booleans(), "truncate"):
+        whole = whole[: data.draw(st.integers(0, len(whole)), "length")]
+    else:
+        for at in data.draw(st.lists(st.integers(0, len(whole) - 1), min_size=1, max_size=20), "bytes"):
+            whole[at] ^= 1 << data.draw(st.integers(0, 7), "bit")
+    path.write_bytes(whole)
+    before = tree(tmp_path)
+    try:
+        assert read_database(path, count_rows) >= 0
+    except DatabaseUnreadable as error:
+        assert str(error)
+        assert not str(error).endswith(".")
+    assert tree(tmp_path) == before

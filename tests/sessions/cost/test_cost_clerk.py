@@ -1,0 +1,205 @@
+"""Adding up in a process of its own, and costs in a face's list."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.cost import refresh
+from hermes_tui.tui.workers.cost_refresh import Bookkeeper
+from spending import Spender
+
+MILLION = 1_000_000
+
+
+@pytest.fixture
+def spender(tmp_path: Path) -> Spender:
+    spender = Spender(tmp_path / "home")
+    spender.session("one", {"input": MILLION})
+    return spender
+
+
+def test_another_process_adds_up(spender: Spender) -> None:
+    """This one neither imports the price list nor reads what sessions used."""
+    code = (
+        "import sys; from pathlib import Path; from datetime import date\n"
+        "from hermes_tui.sessions.manager import SessionManager\n"
+        "from session_adapters.base import Environment\n"
+        "manager = SessionManager(Environment(home=Path(sys.argv[1])), cache_dir=Path(sys.argv[2]),"
+        " agents=('claude',), prices={})\n"
+        "manager.catalogue.refresh()\n"
+        "print(manager.costs.shown(manager.catalogue.snapshot.sessions)[0].cost)\n"
+        "print(manager.costs.overview(date(2026, 3, 1)).whole)\n"
+        "print(manager.costs.shown(manager.catalogue.snapshot.sessions)[0].cost.total_usd)\n"
+        "print({'genai_prices', 'pydantic'} & set(sys.modules))\n"
+    )
+    command = [sys.executable, "-c", code, str(spender.home), str(spender.home.parent / "cache")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["None", "Figure(usd=1.0, estimated=True, unpriced=False)", "1.0", "set()"]
+
+
+def test_prices_that_another_process_looked_up_are_not_looked_up_again(spender: Spender) -> None:
+    """A face that goes on after its first addition adds up itself what little comes."""
+    code = (
+        "import sys; from pathlib import Path; from hermes_tui.sessions.manager import SessionManager\n"
+        "from session_adapters.base import Environment\n"
+        "manager = SessionManager(Environment(home=Path(sys.argv[1])), cache_dir=Path(sys.argv[2]),"
+        " agents=('claude',), prices={})\n"
+        "manager.catalogue.refresh()\n"
+        "manager.costs.book()\n"
+        "path = next(Path(sys.argv[1]).rglob('*.jsonl'))\n"
+        "path.write_bytes(path.read_bytes() + b'\\n')\n"
+        "manager.catalogue.refresh()\n"
+        "print(sum(row.usd for row in manager.costs.book().rows))\n"
+        "print({'genai_prices', 'pydantic'} & set(sys.modules))\n"
+    )
+    spender.session("two", {"input": MILLION})
+    command = [sys.executable, "-c", code, str(spender.home), str(spender.home.parent / "cache")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["2.0", "set()"]
+
+
+def test_nothing_in_the_directory_we_were_started_in_is_run(
+    spender: Spender, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkout = tmp_path / "a checkout of somebody's"
+    checkout.mkdir()
+    for name in ("msgspec", "hermes_tui", "subprocess"):
+        (checkout / f"{name}.py").write_text("open('run', 'w')\nraise SystemExit(1)\n")
+    monkeypatch.chdir(checkout)
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    task = refresh.Task(manager.environment, tmp_path / "cache", ("claude",), {})
+    assert refresh.send(task)
+    assert not (checkout / "run").exists()
+
+
+def test_where_no_process_can_be_had_it_is_done_here(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    assert manager.costs.overview(date(2026, 3, 1)).whole.usd == pytest.approx(1.0)
+
+
+def test_nothing_is_added_up_again_while_nothing_changed(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    first = manager.costs.book()
+    monkeypatch.setattr(refresh, "send", None)
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    assert manager.costs.book() is first
+
+
+def test_who_asks_meanwhile_waits_for_the_same_process(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    manager = spender.manager()
+    manager.catalogue.refresh()
+    costs, send = manager.costs, refresh.send
+    sent: list[refresh.Task] = []
+    asked = threading.Event()
+
+    def slow(task: refresh.Task) -> bool:
+        sent.append(task)
+        asked.wait()
+        return send(task)
+
+    monkeypatch.setattr("hermes_tui.sessions.cost.service.send", slow)
+    found: list[float] = []
+
+    def ask() -> None:
+        found.append(costs.overview(date(2026, 3, 1)).whole.usd)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    timer = threading.Timer(0.3, asked.set)  # long enough for all of them to ask; too short, it could not fail
+    timer.start()
+    for thread in (*threads, timer):
+        thread.join()
+    assert found == [pytest.approx(1.0)] * 3
+    assert len(sent) == 1
+
+
+def test_the_bookkeeper_adds_up_once_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._FIRST", 0.0)
+    booked = threading.Event()
+    calls: list[str] = []
+    keeper = Bookkeeper(lambda: calls.append("book"), booked.set)
+    for _ in range(5):
+        keeper.look()
+    assert booked.wait(60)
+    keeper.look()
+    keeper.stop()
+    assert calls == ["book"]
+
+
+@pytest.mark.parametrize("work", ["wait", "process"])
+def test_the_bookkeeper_rests_by_the_processors_time(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a busy machine makes longer by the clock must not make costs later still; what a process of its own took
+    of the processor is rested for."""
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._PAUSE", 0.0)
+    pauses: list[float] = []
+    rested = threading.Event()
+
+    class Waits(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            pauses.append(timeout or 0.0)
+            if len(pauses) > 1:
+                rested.set()
+                return True
+            return False
+
+    def book() -> None:
+        if work == "wait":
+            time.sleep(0.5)
+        else:
+            burn = "import time\nwhile time.process_time() < 0.4: pass"
+            subprocess.run([sys.executable, "-S", "-c", burn], check=True)
+
+    keeper = Bookkeeper(book, lambda: None)
+    keeper._over = Waits()
+    keeper.look()
+    assert rested.wait(60)
+    assert pauses[1] < 0.3 if work == "wait" else pauses[1] >= 0.3
+
+
+def test_the_bookkeeper_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._FIRST", 0.0)
+    asked = threading.Event()
+
+    def wrong() -> None:
+        asked.set()
+        raise ValidationError("the settings are wrong")
+
+    keeper = Bookkeeper(wrong, lambda: pytest.fail("nothing was added up"))
+    keeper.look()
+    assert asked.wait(60)
+    keeper.stop()
+
+
+def test_an_addition_that_is_under_way_can_be_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._FIRST", 0.0)
+    under_way, go_on = threading.Event(), threading.Event()
+    written: list[str] = []
+
+    def book() -> None:
+        under_way.set()
+        go_on.wait(60)
+        written.append("costs")
+
+    keeper = Bookkeeper(book, lambda: pytest.fail("nobody is there any more"))
+    keeper.join(20)  # nothing was begun
+    keeper.look()
+    assert under_way.wait(60)
+    keeper.stop()
+    keeper.join(0)
+    assert written == []
+    go_on.set()
+    keeper.join(20)
+    assert written == ["costs"]

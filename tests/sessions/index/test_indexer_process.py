@@ -1,0 +1,534 @@
+"""The indexer as a process: killed, twice at once, without room, without its parent; and a file that was damaged."""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import apsw
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from claude_lines import ClaudeHome
+from hermes_tui.platform import locks
+from hermes_tui.sessions.adapters import Adapters
+from hermes_tui.sessions.index import service as service_module
+from hermes_tui.sessions.index.reading.pool import Pool
+from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.schema import FORMAT, Damaged, connect, open_writer, read_seal, write_seal
+from hermes_tui.sessions.index.service import IndexService, index_file
+from hermes_tui.sessions.index.writing.indexer import Indexer
+from hermes_tui.sessions.index.writing.worker import Outcome
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.query.tree import Word
+from indexing import BESIDE, build, contents, homes_sources
+from session_adapters.base import Environment, Report, Source
+from session_adapters.reading.searchable import Text
+from support import REPOSITORY, STORES
+
+PATHS = os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))
+
+
+def command(path: Path, *options: str) -> list[str]:
+    return [sys.executable, "-m", "hermes_tui.sessions.index.writing.worker", str(path), *options]
+
+
+def variables(home: Path) -> dict[str, str]:
+    return {**os.environ, "HOME": str(home), "PYTHONPATH": PATHS}
+
+
+def run(home: Path, path: Path, **more: object) -> int:
+    """One run of the indexer to its end."""
+    return subprocess.run(command(path), env=variables(home), timeout=120, check=False, **more).returncode  # type: ignore[call-overload, no-any-return]
+
+
+def sessions_with(path: Path, home: Path, word: str) -> set[str]:
+    index = Index(path)
+    try:
+        hits = index.search(Word((word,)), index.coverage(homes_sources(Environment(home=home))))
+        assert hits is not None
+        return {hit.session_id for hit in hits}
+    finally:
+        index.close()
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with the sessions of two agents."""
+    home = tmp_path_factory.mktemp("several") / "home"
+    shutil.copytree(STORES / "claude" / "home", home)
+    shutil.copytree(STORES / "codex" / "home" / ".codex", home / ".codex")
+    return home
+
+
+@pytest.fixture(scope="module")
+def finished(several: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index of it, made by the process."""
+    path = tmp_path_factory.mktemp("finished") / "i.db"
+    assert run(several, path) == Outcome.DONE
+    return path
+
+
+KILLS = int(os.environ.get("HERMES_TUI_KILLS", "4"))
+"""How often the indexer is killed; `make kills` takes 50."""
+
+
+def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "i.db"
+    whole = contents(finished)
+    chosen = random.Random(9)
+    started = time.monotonic()
+    assert run(several, tmp_path / "timed" / "i.db") == Outcome.DONE
+    length = time.monotonic() - started
+    for number in range(KILLS):
+        process = subprocess.Popen([sys.executable, "-c", BESIDE, str(path)], env=variables(several))
+        with_rest = chosen.random() * length
+        try:
+            process.wait(with_rest)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        assert process.wait() in (-signal.SIGKILL, Outcome.DONE)
+        if path.exists():
+            index = Index(path)
+            coverage = index.coverage(homes_sources(Environment(home=several)))
+            there = contents(path) if coverage.generation else None
+            index.close()
+            if there is not None:
+                covered = {key[2] for key in coverage.levels}
+                expected = {row: count for row, count in whole["prose"].items() if row[0][1] in covered}
+                assert {row: count for row, count in there["prose"].items() if row[0][1] in covered} == expected
+        if number % 3 == 2:
+            shutil.rmtree(path.parent, ignore_errors=True)
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == whole
+
+
+@given(data=st.data())
+@examples(max_examples=12, deadline=None)
+def test_a_damaged_index_is_made_anew(
+    data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("damaged")
+    for file in finished.parent.iterdir():
+        shutil.copy2(file, folder)
+    path = folder / "i.db"
+    content = bytearray(path.read_bytes())
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content) - 1)) :]
+    else:
+        for _ in range(data.draw(st.integers(1, 3))):
+            content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    path.write_bytes(content)
+    index = Index(path)
+    assert not index.coverage(homes_sources(Environment(home=several))).levels
+    assert index.damaged
+    index.close()
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == contents(finished)
+
+
+FLIPS = int(os.environ.get("HERMES_TUI_FLIPS", "12"))
+
+
+def read_everything(connection: apsw.Connection) -> str:
+    return str(connection.execute("PRAGMA integrity_check").get)
+
+
+@given(data=st.data())
+@examples(max_examples=FLIPS, deadline=None)
+def test_a_bit_that_flipped_by_itself_is_noticed_and_healed(
+    data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Nothing else tells of it: size and time of the file are as they were."""
+    folder = tmp_path_factory.mktemp("flipped")
+    for file in finished.parent.iterdir():
+        shutil.copy2(file, folder)
+    path = folder / "i.db"
+    status = path.stat()
+    at, bit = data.draw(st.integers(0, status.st_size - 1)), data.draw(st.integers(0, 7))
+    content = bytearray(path.read_bytes())
+    content[at] ^= 1 << bit
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    pool = Pool(path)
+    with pytest.raises(Damaged):
+        pool.ask(read_everything)
+    assert pool.damaged
+    pool.close()
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == contents(finished)
+
+
+@given(data=st.data())
+@examples(max_examples=FLIPS, deadline=None)
+def test_a_seal_with_a_flipped_bit_is_damage(
+    data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.mktemp("seal")
+    for file in finished.parent.iterdir():
+        shutil.copy2(file, folder)
+    seal, path = folder / "i.seal", folder / "i.db"
+    content = bytearray(seal.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    seal.write_bytes(content)
+    index = Index(path)
+    assert not index.coverage(homes_sources(Environment(home=several))).levels
+    assert index.damaged
+    index.close()
+    assert run(several, path) == Outcome.DONE
+    assert read_seal(path) is not None
+    assert contents(path) == contents(finished)
+
+
+@pytest.mark.parametrize("pragma", [f"user_version={FORMAT - 1}", f"user_version={FORMAT + 1}", "application_id=7"])
+def test_an_index_of_another_form_is_made_anew(several: Path, finished: Path, tmp_path: Path, pragma: str) -> None:
+    for file in finished.parent.iterdir():
+        shutil.copy2(file, tmp_path)
+    path = tmp_path / "i.db"
+    seal = read_seal(path)
+    assert seal is not None
+    with closing(connect(path, apsw.SQLITE_OPEN_READWRITE)) as connection:
+        connection.execute(f"PRAGMA {pragma}")
+    write_seal(path, seal.program)
+    index = Index(path)
+    assert not index.coverage(homes_sources(Environment(home=several))).levels
+    assert index.problem == "it is of another version of this program"
+    index.close()
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == contents(finished)
+
+
+def test_a_seal_of_other_readers_is_no_seal(several: Path, finished: Path, tmp_path: Path) -> None:
+    for file in finished.parent.iterdir():
+        shutil.copy2(file, tmp_path)
+    write_seal(tmp_path / "i.db", "another")
+    assert run(several, tmp_path / "i.db") == Outcome.DONE
+    seal = read_seal(tmp_path / "i.db")
+    assert seal is not None
+    assert seal.program != "another"
+    assert contents(tmp_path / "i.db") == contents(finished)
+
+
+def test_only_its_owner_reads_it(finished: Path) -> None:
+    for file in finished.parent.iterdir():
+        assert file.stat().st_mode & 0o777 == 0o600, file
+    assert finished.parent.exists()
+
+
+def test_two_at_once(several: Path, tmp_path: Path) -> None:
+    path = tmp_path / "cache" / "i.db"
+    held = locks.take(path.with_suffix(".lock"))
+    assert held is not None
+    assert run(several, path) == Outcome.BUSY
+    assert not path.exists()
+    os.close(held)
+    assert run(several, path) == Outcome.DONE
+
+
+def _small_files() -> None:
+    """Room for the tables and for little in them."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (260_000, 260_000))
+
+
+def test_a_full_disk(several: Path, finished: Path, tmp_path: Path) -> None:
+    """What fits stays right; the rest is left to the scan; with room again it goes on."""
+    path = tmp_path / "cache" / "i.db"
+    assert run(several, path, preexec_fn=_small_files) == Outcome.NO_PLACE
+    sessions_with(path, several, "the")
+    assert run(several, path) == Outcome.DONE
+    assert contents(path) == contents(finished)
+
+
+def found_by(manager: SessionManager, word: str) -> set[str]:
+    """The sessions a search gives; it has looked everywhere."""
+    answer = manager.discover(word, limit=None)
+    assert not answer.coverage.left
+    return {result.unified_id for result in answer.results}
+
+
+def test_searching_goes_on_without_room_for_an_index(several: Path, tmp_path: Path) -> None:
+    """A disk that is full, a cache directory that is none, an index that is damaged, and one that another program is
+    just making: everything is found, and what is lacking is said."""
+    environment = Environment(home=several)
+    expected = found_by(SessionManager(environment, cache_dir=tmp_path / "whole", indexed=False), "the")
+    assert expected
+    (tmp_path / "file").write_text("")
+    nowhere = SessionManager(environment, cache_dir=tmp_path / "file" / "cache")
+    nowhere.index.poke(follow=False)
+    assert nowhere.index.wait(60)
+    assert found_by(nowhere, "the") == expected
+    assert "cannot be written" in nowhere.index.progress().trouble
+    full = SessionManager(environment, cache_dir=tmp_path / "full")
+    assert run(several, full.index.path, preexec_fn=_small_files) == Outcome.NO_PLACE
+    assert found_by(full, "the") == expected
+    assert full.discover("the").coverage.scanned
+    held = locks.take(full.index.path.with_suffix(".lock"))
+    assert held is not None
+    full.index.poke(follow=False)
+    assert full.index.wait(60)
+    assert full.index.progress().running
+    assert found_by(full, "the") == expected
+    os.close(held)
+    full.index.path.write_bytes(b"\0" * 20_000)
+    damaged = SessionManager(environment, cache_dir=tmp_path / "full")
+    assert found_by(damaged, "the") == expected
+    assert damaged.discover("the").coverage.trouble
+    for manager in (nowhere, full, damaged):
+        manager.index.close()
+
+
+def test_a_place_that_is_none(several: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert run(several, tmp_path / "file" / "i.db") == Outcome.NO_PLACE
+
+
+# The service -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[IndexService]:
+    home = tmp_path / "home"
+    ClaudeHome(home).session("findable")
+    environment = Environment(home=home)
+    made = IndexService(index_file(environment, tmp_path / "cache"), environment)
+    yield made
+    made.close()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that another process does."""
+    limit = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.01)
+
+
+def test_it_runs_once_and_ends(service: IndexService) -> None:
+    assert service.progress().state == "absent"
+    service.poke(follow=False)
+    assert service.wait(60)
+    progress = service.progress()
+    assert (progress.state, progress.sources, progress.everything, progress.messages) == ("complete", 1, 1, 2)
+    assert not progress.running
+    assert not progress.trouble
+
+
+def ended(service: IndexService) -> bool:
+    """Whether there is no process any more."""
+    with service._lock:
+        return not service._alive()
+
+
+def test_it_leaves_when_it_is_through_and_comes_back(
+    service: IndexService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.sessions.index.service._REST", 0.0)
+    made = next((tmp_path / "home" / ".claude" / "projects").rglob("*.jsonl"))
+    assert service.poke() is not None
+    first = service._process
+    until(lambda: ended(service))
+    assert first is not None
+    assert first.returncode == Outcome.DONE
+    assert service.progress().state == "complete"
+    made.write_bytes(made.read_bytes().replace(b"findable", b"changeable"))
+    service.poke()
+    until(lambda: bool(sessions_with(service.path, tmp_path / "home", "changeable")))
+
+
+def test_it_stays_where_lines_are_added_and_is_told_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same process takes in what is written later; it is given what was written to, and looks at nothing else."""
+    monkeypatch.setattr("hermes_tui.sessions.index.service._PAUSE", 0.0)
+    made = ClaudeHome(tmp_path / "home")
+    path = made.session("findable")
+    environment = Environment(home=tmp_path / "home")
+    named: list[Source] = []
+    service = IndexService(tmp_path / "i.db", environment, sources=lambda: named or homes_sources(environment))
+    build(environment, service.path)
+    made.say(path, "user", "firstly")
+    service.poke()
+    first = service._process
+    until(lambda: bool(sessions_with(service.path, tmp_path / "home", "firstly")))
+    unnamed = made.session("unheard")
+    made.say(path, "user", "secondly")
+    named += [one for one in homes_sources(environment) if one.path == str(path)]
+    service.poke()
+    until(lambda: bool(sessions_with(service.path, tmp_path / "home", "secondly")))
+    assert service._process is first is not None
+    assert first.poll() is None
+    assert not sessions_with(service.path, tmp_path / "home", "unheard")
+    named.clear()
+    service.poke()
+    until(lambda: sessions_with(service.path, tmp_path / "home", "unheard") == {unnamed.stem})
+    assert service._process is first
+    service.close()
+
+
+def test_it_ends_with_its_parent(several: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        command(tmp_path / "c" / "i.db", "--follow"), env=variables(several), stdin=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.close()
+    assert process.wait(60) == Outcome.DONE
+    assert run(several, tmp_path / "c" / "i.db") == Outcome.DONE
+
+
+def test_it_is_not_started_while_nothing_is_to_be_done(tmp_path: Path) -> None:
+    made = ClaudeHome(tmp_path / "home")
+    path = made.session("findable")
+    environment = Environment(home=tmp_path / "home")
+    service = IndexService(tmp_path / "cache" / "i.db", environment, sources=lambda: homes_sources(environment))
+    build(environment, service.path)
+    assert service.poke() is None
+    assert service._process is None
+    made.say(path, "user", "one more")
+    assert service.poke() is not None
+    assert service._process is not None
+    until(lambda: not service.index.lacking(homes_sources(environment), time.time()))
+    assert service._process.stdin is not None
+    service._process.stdin.close()
+    until(lambda: ended(service))
+    assert service.poke() is None
+    made.say(path, "user", "and one more")
+    wait = service.poke()
+    assert wait is not None
+    assert 30 < wait <= 60
+    assert service._process is None
+    service.close()
+
+
+def test_a_source_that_cannot_be_read_does_not_start_it_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = ClaudeHome(tmp_path / "home")
+    made.session("good")
+    bad = made.session("bad")
+    environment = Environment(home=tmp_path / "home")
+    adapters = Adapters(lambda: environment)
+    adapter = adapters.get("claude")
+    whole = adapter.texts
+
+    def failing(source: Source, report: Report, *, prose_only: bool = False) -> Iterator[Text]:
+        if source.path == str(bad):
+            raise RuntimeError("a mistake")
+        return whole(source, report, prose_only=prose_only)
+
+    monkeypatch.setattr(adapter, "texts", failing)
+    service = IndexService(tmp_path / "i.db", environment, sources=lambda: homes_sources(environment))
+    connection = open_writer(service.path)
+    assert Indexer(connection, adapters).run()
+    connection.close()
+    assert service.index.coverage(homes_sources(environment)).levels.keys() != set()
+    assert service.poke() is None
+    made.say(bad, "user", "once more")
+    assert service.poke() is not None
+    service.close()
+
+
+def test_it_runs_behind_everything_else(service: IndexService) -> None:
+    service.poke()
+    process = service._process
+    assert process is not None
+    until(lambda: service.progress().state == "complete")
+    assert os.getpriority(os.PRIO_PROCESS, process.pid) >= 10
+
+
+def test_trouble_is_said_and_nothing_raised(tmp_path: Path) -> None:
+    environment = Environment(home=tmp_path)
+    (tmp_path / "file").write_text("")
+    service = IndexService(tmp_path / "file" / "i.db", environment)
+    service.poke(follow=False)
+    assert service.wait(60)
+    progress = service.progress()
+    assert progress.state == "absent"
+    assert "cannot be written" in progress.trouble
+    service.poke(follow=False)
+    service.close()
+
+
+def test_how_an_indexer_ended_is_said(service: IndexService) -> None:
+    """By somebody else, at once, and because another is at work."""
+    service.poke(follow=False)
+    assert service._process is not None
+    service._process.kill()
+    assert service.wait(60)
+    assert service.progress().trouble == "the indexer was ended: Killed"
+    held = locks.take(service.path.with_suffix(".lock"))
+    assert held is not None
+    service._ended = None
+    service.poke(follow=False)
+    assert service.wait(60)
+    assert service.progress().trouble == "another program is making the index"
+    os.close(held)
+    service._ended = None
+    service.poke(follow=False)
+    assert service.wait(60)
+    assert not service.progress().trouble
+
+
+def test_making_it_anew_while_another_makes_it(several: Path, tmp_path: Path) -> None:
+    """It takes the place of the indexer that a search started, here of one that hangs."""
+    service = IndexService(tmp_path / "cache" / "i.db", Environment(home=several))
+    process = subprocess.Popen(command(service.path), env=variables(several))
+    until(lambda: service.index.indexer() == process.pid)
+    process.send_signal(signal.SIGSTOP)
+    assert service.progress().running
+    assert service.clear()
+    assert process.wait(60) == -signal.SIGTERM
+    assert service.progress().state == "absent"
+    service.poke(follow=False)
+    assert service.wait(60)
+    assert service.progress().state == "complete"
+
+
+def test_no_other_process_is_taken_for_an_indexer(service: IndexService, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.poke(follow=False)
+    assert service.wait(60)
+    monkeypatch.setattr(service_module, "_TAKE_OVER", 0.2)
+    connection = open_writer(service.path)
+    connection.execute("UPDATE meta SET value = json_set(value, '$.pid', ?) WHERE key = 'report'", (os.getpid(),))
+    connection.close()
+    held = locks.take(service.path.with_suffix(".lock"))
+    assert held is not None
+    assert not service.clear(), "it would have ended this very process"
+    os.close(held)
+
+
+def test_clearing(service: IndexService, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_module, "_TAKE_OVER", 0.2)
+    service.poke(follow=False)
+    assert service.wait(60)
+    held = locks.take(service.path.with_suffix(".lock"))
+    assert held is not None
+    assert not service.clear()
+    os.close(held)
+    assert service.clear()
+    assert service.progress().state == "absent"
+    assert [path.suffix for path in service.path.parent.iterdir()] == [".lock"]
+
+
+def test_switched_off(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    ClaudeHome(home).session("findable")
+    environment = Environment(home=home)
+    cache = tmp_path / "cache"
+    build(environment, index_file(environment, cache))
+    manager = SessionManager(environment, cache_dir=cache, indexed=False)
+    manager.index.poke()
+    assert manager.index.progress().state == "off"
+    assert not manager.index.index.coverage(homes_sources(environment)).levels
+    on = SessionManager(environment, cache_dir=cache)
+    assert on.index.index.coverage(homes_sources(environment)).levels
+    on.index.close()

@@ -1,0 +1,307 @@
+"""The watching thread: looks when it should, hands over the newest only, leaks nothing, ends at once."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from claude_lines import ClaudeHome
+from hermes_tui.sessions.catalogue.snapshot import Place, Snapshot
+from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.tui.workers.session_watch import Slot, Watch, _agents_at, _directories
+from session_adapters.base import Environment, Root
+from session_adapters.model import Problem, SessionSummary
+
+
+def wait(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Until it is so; fails when it never is."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+def nothing(problem: Problem) -> None:
+    raise AssertionError(problem)
+
+
+class Looked:
+    """A catalogue that counts."""
+
+    def __init__(self, root: Path | None = None) -> None:
+        self.count = 0
+        self.agents: list[Collection[str] | None] = []
+        self.processes = 0
+        self.error: Exception | None = None
+        self.root = root
+
+    def glance(self) -> Snapshot:
+        return Snapshot()
+
+    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+        self.count += 1
+        self.agents.append(agents)
+        if self.error is not None:
+            raise self.error
+        places = (Place(agent="a", label="A", roots=(Root(path=self.root, exists=True),)),) if self.root else ()
+        return Snapshot(version=1, places=places)
+
+    def refresh_processes(self) -> Snapshot:
+        self.processes += 1
+        return Snapshot(version=1 + self.processes)
+
+    def complete(self, stop: Callable[[], bool]) -> Snapshot:
+        raise AssertionError("nothing is partial")
+
+
+def test_slot_keeps_the_newest_and_schedules_once() -> None:
+    scheduled: list[Callable[[], None]] = []
+    received: list[int] = []
+    slot: Slot[int] = Slot(scheduled.append, received.append)
+    for number in range(5):
+        slot.put(number)
+    assert len(scheduled) == 1
+    scheduled.pop()()
+    assert received == [4]
+    slot.put(5)
+    scheduled.pop()()
+    assert received == [4, 5]
+
+
+def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._WITH_NOTIFICATION", 600.0)
+    looked = Looked(tmp_path)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.count >= 2 and watch.notified)  # once more when it listens: it may have missed something
+        time.sleep(1.5)  # the shortest pause is over, and nothing has changed
+        before = looked.count
+        assert before == 2
+        (tmp_path / "state.db-shm").write_text("our own reading does this")
+        (tmp_path / "new.jsonl").write_text("{}")
+        wait(lambda: looked.count > before)
+        assert [agents and set(agents) for agents in looked.agents] == [None, None, {"a"}]
+        looked.agents.clear()
+        watch.look_now()
+        wait(lambda: looked.agents)
+        assert looked.agents == [None]
+    finally:
+        watch.stop()
+
+
+def test_every_store_is_looked_at_now_and_then_however_much_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._WITH_NOTIFICATION", 4.0)
+    looked = Looked(tmp_path)
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+
+    def look_again() -> bool:
+        (tmp_path / "grows.jsonl").write_text(str(time.monotonic()))
+        return looked.agents.count(None) >= 2 and len(looked.agents) > looked.agents.count(None)
+
+    try:
+        wait(look_again)
+    finally:
+        watch.stop()
+        watch.join()
+
+
+def test_whose_place_it_is() -> None:
+    """An agent may have several places, two may share one, and what is nobody's may be anybody's."""
+    places = [
+        Place(agent=agent, label=agent, roots=tuple(Root(path=Path(path), exists=True) for path in paths))
+        for agent, paths in {"a": ["/h/.a"], "b": ["/h/.b/one", "/h/.b/two"], "c": ["/h/.a/inside"]}.items()
+    ]
+    snapshot = Snapshot(places=tuple(places))
+    assert _agents_at(["/h/.a/x.jsonl", "/h/.a"], snapshot) == {"a"}
+    assert _agents_at(["/h/.b/two/deep/x", "/h/.a/inside/x"], snapshot) == {"a", "b", "c"}
+    assert _agents_at(["/h/.a/x", "/h/.abc"], snapshot) is None
+    assert _agents_at(["/h/.b/three"], snapshot) is None
+
+
+def test_processes_are_looked_for_without_a_look_at_the_stores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 0.01)
+    looked = Looked(tmp_path)
+    published: list[Snapshot] = []
+    watch = Watch(looked, published.append, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.processes >= 2)
+    finally:
+        watch.stop()
+        watch.join()
+    assert looked.count <= 2  # the second when it has begun to listen
+    assert [snapshot.version for snapshot in published[:2]] == [1, 2]
+
+
+def test_it_clears_up_once_after_each_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 0.01)
+    looked = Looked(tmp_path)
+    seen: list[str] = []
+    watch = Watch(looked, lambda snapshot: seen.append(f"{snapshot.version}"), nothing, lambda: seen.append("rest"))
+    watch.start()
+    try:
+        wait(lambda: looked.processes >= 2)
+        monkeypatch.setattr(looked, "refresh_processes", lambda: Snapshot(version=7))
+        wait(lambda: seen[-2:] == ["7", "rest"])
+        time.sleep(2.5)
+    finally:
+        watch.stop()
+        watch.join()
+    assert seen[:3] == ["1", "2", "rest"]
+    assert seen[-2:] == ["7", "rest"]
+    assert seen.count("7") == 1
+
+
+class Partial(Looked):
+    """A catalogue with a session that stays partial; `stops` says whether there was time for reading it in full."""
+
+    def __init__(self, root: Path, *, stops: bool) -> None:
+        super().__init__(root)
+        self._stops = stops
+
+    def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+        return replace(super().refresh(agents), partial=1)
+
+    def complete(self, stop: Callable[[], bool]) -> Snapshot:
+        while self._stops and not stop():
+            pass
+        return Snapshot(version=1, partial=1)
+
+
+def test_what_is_left_to_be_read_is_read_at_once_and_what_cannot_be_is_no_reason_to_look_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._SHORTEST", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._TURN", 0.01)
+    for stops in (False, True):
+        looked = Partial(tmp_path, stops=stops)
+        watch = Watch(looked, lambda snapshot: None, nothing)
+        watch.start()
+        try:
+            wait(lambda looked=looked, stops=stops: looked.count >= 3 if stops else looked.processes >= 3)  # type: ignore[misc]
+            assert stops or looked.count <= 2
+        finally:
+            watch.stop()
+            watch.join()
+
+
+def test_without_notification_it_looks_by_itself() -> None:
+    looked = Looked()
+    watch = Watch(looked, lambda snapshot: None, nothing)
+    watch.start()
+    try:
+        wait(lambda: looked.count >= 2)
+        before = looked.count
+        watch.look_now()
+        wait(lambda: looked.count > before, 1.5)
+    finally:
+        watch.stop()
+
+
+def test_only_a_new_version_is_published() -> None:
+    looked = Looked()
+    published: list[Snapshot] = []
+    watch = Watch(looked, published.append, nothing)
+    watch.start()
+    for _ in range(3):
+        before = looked.count
+        watch.look_now()
+        wait(lambda before=before: looked.count > before)  # type: ignore[misc]
+    watch.stop()
+    assert len(published) == 1
+
+
+def test_a_bug_is_told_and_the_watch_goes_on() -> None:
+    looked = Looked()
+    looked.error = RuntimeError("boom")
+    told: list[Problem] = []
+    watch = Watch(looked, lambda snapshot: None, told.append)
+    watch.start()
+    wait(lambda: told)
+    assert "RuntimeError: boom" in told[0].reason
+    looked.error = None
+    before = looked.count
+    watch.look_now()
+    wait(lambda: looked.count > before)
+    watch.stop()
+
+
+def test_what_changed_last_is_shown_before_all_is_read() -> None:
+    moment = datetime(2026, 3, 1, tzinfo=UTC)
+    newest, older = (
+        SessionSummary(agent="a", session_id=name, created_at=moment, updated_at=moment) for name in ("new", "old")
+    )
+    first, everything = Snapshot(version=1, sessions=(newest,)), Snapshot(version=2, sessions=(newest, older))
+    published: list[Snapshot] = []
+    done = threading.Event()
+
+    class Long(Looked):
+        def glance(self) -> Snapshot:
+            return first
+
+        def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+            assert published == [first]
+            done.set()
+            return everything
+
+    watch = Watch(Long(), published.append, nothing)
+    watch.start()
+    assert done.wait(60)
+    watch.stop()
+
+
+def test_stopping_waits_for_no_read() -> None:
+    gate = threading.Event()
+
+    class Slow(Looked):
+        def refresh(self, agents: Collection[str] | None = None) -> Snapshot:
+            gate.wait(600)
+            return super().refresh(agents)
+
+    watch = Watch(Slow(), lambda snapshot: None, nothing)
+    watch.start()
+    began = time.monotonic()
+    watch.stop()
+    assert time.monotonic() - began < 30
+    gate.set()
+
+
+def test_two_hundred_looks_leave_no_file_and_no_thread_behind(tmp_path: Path) -> None:
+    home = ClaudeHome(tmp_path / "home")
+    paths = [home.session(f"Session {number}") for number in range(5)]
+    manager = SessionManager(Environment(home=home.home), cache_dir=tmp_path / "cache", agents=["claude"])
+    published: list[Snapshot] = []
+    watch = Watch(manager.catalogue, published.append, nothing)
+
+    def used() -> tuple[int, int]:
+        return len(os.listdir("/proc/self/fd")), threading.active_count()  # noqa: PTH208
+
+    for number in range(5):
+        home.say(paths[number], "user", "warm up")
+        watch._offer(manager.catalogue.refresh())
+    before = used()
+    for number in range(200):
+        home.say(paths[number % 5], "user", f"message {number}")
+        watch._offer(manager.catalogue.refresh())
+    assert used() == before
+    assert len(published) == 205
+
+
+def test_a_server_among_the_places_keeps_no_directory_from_being_watched(tmp_path: Path) -> None:
+    roots = (Root(path=Path("postgresql:host:5432/hector"), exists=True), Root(path=tmp_path, exists=True))
+    snapshot = Snapshot(version=1, places=(Place(agent="a", label="A", roots=roots),))
+    assert _directories(snapshot) == (tmp_path,)

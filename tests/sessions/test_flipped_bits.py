@@ -1,0 +1,94 @@
+"""A bit of a cache that flipped by itself changes no answer, and what was damaged is written anew."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as examples
+from hypothesis import strategies as st
+
+from hermes_tui.sessions.checksummed_file import read_part, write_parts
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.base import Environment
+from spending import Spender
+
+FLIPS = int(os.environ.get("HERMES_TUI_FLIPS", "12"))
+MAGIC = b"magic 1\n"
+
+
+def flipped(content: bytes, bit: int) -> bytes:
+    """The same with one bit the other way round."""
+    return content[: bit // 8] + bytes([content[bit // 8] ^ 1 << bit % 8]) + content[bit // 8 + 1 :]
+
+
+def test_every_bit_of_a_file_counts(tmp_path: Path) -> None:
+    """A part is read as it was written or not at all, whichever bit it is."""
+    path, parts = tmp_path / "cache", [b"", b"first", b"second " * 9]
+    write_parts(path, MAGIC, parts)
+    content = path.read_bytes()
+    for bit in range(8 * len(content)):
+        path.write_bytes(flipped(content, bit))
+        read = [read_part(path, MAGIC, number) for number in range(len(parts))]
+        assert None in read, bit
+        assert all(one in (None, part) for one, part in zip(read, parts, strict=True)), bit
+
+
+def answers(home: Path, cache: Path) -> tuple[Any, ...]:
+    """What a new process shows first, lists and adds up."""
+    manager = SessionManager(Environment(home=home), cache_dir=cache, indexed=False)
+    first = {one.unified_id for one in manager.catalogue.saved().sessions}
+    total = manager.total_cost()
+    rows = manager.list(limit=None, sort="turns")
+    manager.catalogue.close()
+    assert first in (set(), {one.unified_id for one in rows})
+    return total, rows
+
+
+def parts(path: Path) -> list[bytes | None]:
+    """Both parts of a cache as they can be read."""
+    magic = path.read_bytes().partition(b"\n")[0] + b"\n"
+    return [read_part(path, magic, number) for number in range(2)]
+
+
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a home of three sessions and the caches of it."""
+    folder = tmp_path_factory.mktemp("cached")
+    spender = Spender(folder / "home")
+    for number in range(3):
+        spender.session(f"s{number}", *[{"input": 100 * number, "output": 7}] * (number + 1))
+    for _ in range(2):
+        answers(folder / "home", folder / "cache")
+    assert all(None not in parts(path) for path in (folder / "cache").iterdir())
+    return folder
+
+
+@pytest.mark.parametrize("name", ["catalogue", "costs"])
+@given(data=st.data())
+@examples(max_examples=FLIPS, deadline=None)
+def test_a_cache_with_a_flipped_bit(
+    name: str, data: st.DataObject, cached: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """The answers are those without a cache, and what no answer asked for is made anew with the next change."""
+    home, cache = cached / "home", tmp_path_factory.mktemp("flipped") / "cache"
+    shutil.copytree(cached / "cache", cache)
+    (path,) = cache.glob(f"{name}-*")
+    content = path.read_bytes()
+    damaged = flipped(content, data.draw(st.integers(0, 8 * len(content) - 1)))
+    path.write_bytes(damaged)
+    expected = answers(home, cache.with_name("empty"))
+    assert answers(home, cache) == expected
+    written_to = next(home.rglob("s1.jsonl"))
+    status = written_to.stat()
+    os.utime(written_to, ns=(status.st_atime_ns, status.st_mtime_ns + 1_000_000_000))
+    try:
+        assert answers(home, cache) == expected
+    finally:
+        os.utime(written_to, ns=(status.st_atime_ns, status.st_mtime_ns))
+    assert path.read_bytes() != damaged
+    assert None not in parts(path)

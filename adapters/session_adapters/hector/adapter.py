@@ -27,7 +27,8 @@ from session_adapters.hector.layout import Facts, Layout, Lost
 from session_adapters.hector.memory import memory_of
 from session_adapters.hector.messages import Conversation
 from session_adapters.hector.places import Trouble, is_there, places
-from session_adapters.hector.reader import Database, File, Reader, Server
+from session_adapters.hector.reader import Database, File, Reader
+from session_adapters.hector.server import Server
 from session_adapters.hector.summary import HectorFold, database_summaries, shown
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary

@@ -12,12 +12,11 @@ from typing import Any, TypeVar
 
 import apsw
 
-from session_adapters.hector.dsn import Dsn
-from session_adapters.reading.sqlite import DatabaseUnreadable, database_stamp, read_database
+from session_adapters.reading.sqlite import database_stamp, read_database
 from session_adapters.reading.sqlite_rows import VALUE_LIMIT, columns, select_list
 from session_adapters.times import from_iso
 
-__all__ = ["Database", "File", "FileReader", "Reader", "Server", "keys_json", "moment"]
+__all__ = ["Database", "File", "FileReader", "Reader", "keys_json", "moment"]
 
 T = TypeVar("T")
 _ZONED = re.compile(r"(?:[+-]\d\d(?::?\d\d){0,2}|Z)$")
@@ -126,39 +125,6 @@ class File(Database):
     def replaced(self, before: tuple[int, ...], now: tuple[int, ...]) -> bool:
         """See `Database.replaced`."""
         return before[:2] not in ((), now[:2])
-
-
-class Server(Database):
-    """A database on a PostgreSQL server."""
-
-    def __init__(self, dsn: Dsn, zone: tzinfo | None) -> None:
-        self.path = dsn.label
-        self._dsn = dsn
-        self._zone = zone
-
-    def read(self, work: Callable[[Reader], T]) -> T:
-        """See `Database.read`."""
-        try:
-            from session_adapters.hector.postgres import read_server
-        except ImportError as error:
-            raise DatabaseUnreadable(
-                "reading PostgreSQL needs psycopg, which is not installed: pip install 'hermes-tui[postgres]'"
-            ) from error
-        return read_server(self._dsn, self._zone, work)
-
-    def look(self) -> tuple[tuple[int, ...], int]:
-        """The stamp, and bytes. Raises `DatabaseUnreadable`."""
-
-        def read(reader: Reader) -> tuple[tuple[int, ...], int]:
-            from session_adapters.hector.postgres import look
-
-            return look(reader)
-
-        return self.read(read)
-
-    def stamp(self) -> tuple[int, ...]:
-        """See `Database.stamp`."""
-        return self.look()[0]
 
 
 class FileReader(Reader):

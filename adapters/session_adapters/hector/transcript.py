@@ -14,7 +14,8 @@ from session_adapters.hector.detect import SessionGone, visit
 from session_adapters.hector.ids import Parts
 from session_adapters.hector.layout import Facts, Found, Layout, Lost, Mark
 from session_adapters.hector.messages import Conversation
-from session_adapters.hector.reader import Database, Server
+from session_adapters.hector.reader import Database
+from session_adapters.hector.server import Server
 from session_adapters.hector.summary import is_prompt, shown
 from session_adapters.model import Problem
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable

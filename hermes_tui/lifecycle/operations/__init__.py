@@ -7,9 +7,10 @@ if not plan.refusal:
     outcome = operations.outcome(outcome.operation)
 """
 
-from hermes_tui.lifecycle.operations.audit import Audit, Operation, Record
+from hermes_tui.lifecycle.operations.audit import Audit
 from hermes_tui.lifecycle.operations.operations import Operations
 from hermes_tui.lifecycle.operations.plan import Kind, Plan, Request
+from hermes_tui.lifecycle.operations.record import Operation, Record
 from hermes_tui.lifecycle.operations.verify import Outcome
 
 __all__ = ["Audit", "Kind", "Operation", "Operations", "Outcome", "Plan", "Record", "Request"]

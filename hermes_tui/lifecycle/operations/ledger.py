@@ -11,7 +11,8 @@ import apsw
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.lifecycle.gateway.homes import HermesHome, hermes_homes, home_of
 from hermes_tui.lifecycle.lane_index.rows import Rows
-from hermes_tui.lifecycle.operations.audit import Audit, Evidence, History, Operation, OutcomeState, Record
+from hermes_tui.lifecycle.operations.audit import Audit, History
+from hermes_tui.lifecycle.operations.record import Evidence, Operation, OutcomeState, Record
 from hermes_tui.lifecycle.operations.record_rules import LONGEST_TEXT
 from hermes_tui.lifecycle.operations.verify import Outcome, judge, outcome_of
 from hermes_tui.lifecycle.state_db.connection.access import advice_on

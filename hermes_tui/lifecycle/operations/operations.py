@@ -15,11 +15,12 @@ from hermes_tui.lifecycle.gateway.configuration import read_gateway_config
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.gateway.process import Gateway, gateway_for
 from hermes_tui.lifecycle.lane_index.rows import Rows
-from hermes_tui.lifecycle.operations.audit import Audit, Record, new_id
+from hermes_tui.lifecycle.operations.audit import Audit, new_id
 from hermes_tui.lifecycle.operations.facts import look_around
 from hermes_tui.lifecycle.operations.ledger import Ledger
 from hermes_tui.lifecycle.operations.plan import Plan, Request
 from hermes_tui.lifecycle.operations.planning import checked, draw_up
+from hermes_tui.lifecycle.operations.record import Record
 from hermes_tui.lifecycle.operations.record_rules import check_record, misfit
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
 from hermes_tui.lifecycle.operations.verify import Outcome

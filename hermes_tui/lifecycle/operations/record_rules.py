@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from hermes_tui.errors import EntryError, ValidationError
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session
@@ -21,11 +20,9 @@ from hermes_tui.lifecycle.operations.draft import NEW_ROW, PEER
 from hermes_tui.lifecycle.operations.facts import Surroundings
 from hermes_tui.lifecycle.operations.plan import Cell, Changes, Request, RowChange
 from hermes_tui.lifecycle.operations.planning import checked
+from hermes_tui.lifecycle.operations.record import Record
 from hermes_tui.lifecycle.operations.switches import END_REASONS, FRESH
 from hermes_tui.lifecycle.state_db.recoverable import RECOVERABLE
-
-if TYPE_CHECKING:
-    from hermes_tui.lifecycle.operations.audit import Record
 
 __all__ = ["LONGEST_TEXT", "check_record", "misfit"]
 

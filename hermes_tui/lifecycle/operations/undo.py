@@ -9,11 +9,11 @@ from pathlib import Path
 from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.lane_index.rows import Rows
-from hermes_tui.lifecycle.operations.audit import Operation
 from hermes_tui.lifecycle.operations.draft import surroundings_obstacle
 from hermes_tui.lifecycle.operations.facts import look_around, read_facts
 from hermes_tui.lifecycle.operations.outlook import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Plan, Request, basis_of
+from hermes_tui.lifecycle.operations.record import Operation
 from hermes_tui.lifecycle.operations.record_rules import misfit
 from hermes_tui.lifecycle.operations.verify import Outcome, side_of_file, side_of_rows
 

@@ -20,10 +20,10 @@ from hermes_tui.lifecycle.gateway.process import Gateway
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane
 from hermes_tui.lifecycle.lane_index.rows import Message, Rows
 from hermes_tui.lifecycle.moments import from_wall
-from hermes_tui.lifecycle.operations.audit import Evidence, Operation, OutcomeState, Record
 from hermes_tui.lifecycle.operations.facts import Surroundings, look_around, read_facts
 from hermes_tui.lifecycle.operations.outlook import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Request
+from hermes_tui.lifecycle.operations.record import Evidence, Operation, OutcomeState, Record
 from session_adapters.times import from_epoch
 
 __all__ = ["Outcome", "Side", "judge", "outcome_of", "side_of_file", "side_of_rows"]

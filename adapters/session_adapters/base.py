@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import msgspec
 
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.text import scrub
 
 if TYPE_CHECKING:
     from session_adapters.reading.prefilter import Verbatim
@@ -103,6 +104,10 @@ class Source(msgspec.Struct, frozen=True, kw_only=True):
     """Bytes on disk."""
     modified: float = 0.0
     """Newest mtime, seconds since the epoch: the order in which to read."""
+
+    def __post_init__(self) -> None:
+        if not self.session_id.isascii():  # it may be the name of a file, and no UTF-8
+            msgspec.structs.force_setattr(self, "session_id", scrub(self.session_id))
 
 
 class Liveness(msgspec.Struct, frozen=True, kw_only=True):

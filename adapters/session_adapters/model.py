@@ -14,6 +14,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import field
 
+from session_adapters.text import scrub, scrub_json
+
 __all__ = [
     "EPOCH",
     "Attachment",
@@ -273,6 +275,10 @@ class SessionSummary(_Record, frozen=True):
     """Agent-specific facts that have no field of their own."""
 
     def __post_init__(self) -> None:
+        _make_text(self, "session_id")
+        if _make_text(self, "path"):  # the name of a file is in more than one field
+            for name in ("cwd", "parent_id", "profile", "source", "raw"):
+                msgspec.structs.force_setattr(self, name, scrub_json(getattr(self, name)))
         msgspec.structs.force_setattr(self, "unified_id", unified_id(self.agent, self.session_id))
 
 
@@ -292,3 +298,17 @@ class Problem(_Record, frozen=True):
     place: str = ""
     """Where in the file: `line 12`, `byte 4096`, `table messages`."""
     session_id: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("path", "reason", "place", "session_id"):
+            _make_text(self, name)
+
+
+def _make_text(record: msgspec.Struct, name: str) -> bool:
+    """Names of files may be no UTF-8, and nobody could write them. Whether the field was none."""
+    value = getattr(record, name)
+    text = scrub(value)
+    if text == value:
+        return False
+    msgspec.structs.force_setattr(record, name, text)
+    return True

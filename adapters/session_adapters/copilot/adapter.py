@@ -39,7 +39,6 @@ from session_adapters.copilot.survey import Survey, fork_time, survey_events
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.text import scrub
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
 
 __all__ = ["CopilotAdapter"]
@@ -245,7 +244,7 @@ def _helper(source: Source, survey: Survey, agent: str) -> SessionSummary:
 
 
 def _file_facts(source: Source, size: int) -> dict[str, Any]:
-    return {"path": scrub(source.path), "size": size}
+    return {"path": source.path, "size": size}
 
 
 def _session(summary: SessionSummary, messages: Sequence[Message]) -> Session:
@@ -260,7 +259,7 @@ def _workspace(source: Source, report: Report) -> Workspace:
     path = source.path.removesuffix("events.jsonl") + "workspace.yaml"
     workspace, reason = read_workspace(path)
     if reason:
-        report(Problem(agent="copilot", path=scrub(path), reason=reason, session_id=source.session_id))
+        report(Problem(agent="copilot", path=path, reason=reason, session_id=source.session_id))
     return workspace
 
 
@@ -288,4 +287,4 @@ def _report_damage(source: Source, damaged: Sequence[tuple[int, str]], report: R
 
 
 def _problem(source: Source, reason: str, place: str = "") -> Problem:
-    return Problem(agent="copilot", path=scrub(source.path), reason=reason, place=place, session_id=source.session_id)
+    return Problem(agent="copilot", path=source.path, reason=reason, place=place, session_id=source.session_id)

@@ -136,7 +136,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _problem(path: str, reason: str, session_id: str = "") -> Problem:
-    return Problem(agent="copilot", path=scrub(path), reason=reason, session_id=session_id)
+    return Problem(agent="copilot", path=path, reason=reason, session_id=session_id)
 
 
 def rank(layout: str, size: int, path: str) -> tuple[int, int, str]:

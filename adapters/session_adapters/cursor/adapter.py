@@ -66,7 +66,7 @@ class CursorAdapter(Adapter):
 
         def trouble(path: Path, error: OSError) -> None:
             reason = f"it cannot be reached: {error.strerror or error}"
-            report(Problem(agent=self.name, path=scrub(str(path)), reason=reason))
+            report(Problem(agent=self.name, path=str(path), reason=reason))
 
         return unique(places.all_sources(self.environment, trouble))
 
@@ -104,7 +104,7 @@ class CursorAdapter(Adapter):
         def read(reader: ChatReader) -> tuple[SessionSummary | None, list[Lost]]:
             fold = count_chat(reader, exact=exact)
             empty = reader.is_empty and not reader.lost
-            summary = fold.summary(reader.facts, scrub(source.path), size=source.size)
+            summary = fold.summary(reader.facts, source.path, size=source.size)
             return None if empty else summary, list(reader.lost)
 
         try:
@@ -247,7 +247,7 @@ def _stored_session(source: Source, shelf: Shelf, session_id: str) -> Session:
         ) from error
     if facts.cwd is None and isinstance(shelf, EditorShelf):
         facts = facts._replace(cwd=shelf.directory(session_id))
-    return _session(fold.summary(facts, scrub(source.path), size=size), messages)
+    return _session(fold.summary(facts, source.path, size=size), messages)
 
 
 def _seen(reader: Reader) -> Facts:
@@ -300,7 +300,7 @@ def _transcript_summary(source: Source, note: Note, exact: bool) -> list[Session
 
 def _file_summary(source: Source, fold: CursorFold, note: Note) -> SessionSummary:
     facts = with_tracking(transcript_facts(source, fold), source.root, note)
-    return fold.summary(facts, scrub(source.path), size=source.size)
+    return fold.summary(facts, source.path, size=source.size)
 
 
 # Pieces ------------------------------------------------------------------------------------------------------
@@ -315,9 +315,9 @@ def _session(summary: SessionSummary, messages: Sequence[Message]) -> Session:
 def _problem(source: Source, place: str, reason: str) -> Problem:
     return Problem(
         agent=places.AGENT,
-        path=scrub(source.path),
-        place=scrub(place),
-        reason=scrub(reason),
+        path=source.path,
+        place=place,
+        reason=reason,
         session_id=source.session_id,
     )
 

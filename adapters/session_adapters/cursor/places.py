@@ -193,7 +193,7 @@ def _file(path: str, root: Path, trouble: Trouble) -> Iterator[Source]:
         agent=AGENT,
         path=path,
         stamp=file_stamp(status),
-        session_id=scrub(_stem(path)),
+        session_id=_stem(path),
         root=str(root),
         layout=TEXT if path.endswith(".txt") else LINES,
         size=status.st_size,

@@ -35,7 +35,6 @@ from session_adapters.gemini.survey import PROBE, Survey, summary_of, survey
 from session_adapters.gemini.transcript import DocumentTranscript, LogTranscript
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.files import open_file, read_at
-from session_adapters.text import scrub
 from session_adapters.transcript import PAGE, Transcript
 
 __all__ = ["GeminiAdapter"]
@@ -213,7 +212,7 @@ def _length(summary: SessionSummary) -> tuple[float, int, int]:
 def _problem(source: Source, reason: str, place: str = "", session_id: str = "") -> Problem:
     return Problem(
         agent="gemini",
-        path=scrub(source.path),
+        path=source.path,
         reason=reason,
         place=place,
         session_id=session_id or source.session_id,

@@ -116,7 +116,7 @@ def _source(entry: os.DirEntry[str], root: Path, layout: str, report: Report) ->
             agent="gemini",
             path=entry.path,
             stamp=file_stamp(status),
-            session_id="" if layout == CHAT else scrub(entry.name.rpartition(".")[0]),
+            session_id="" if layout == CHAT else entry.name.rpartition(".")[0],
             root=str(root),
             layout=layout,
             size=status.st_size,
@@ -143,7 +143,7 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
 
 
 def _problem(path: str, reason: str) -> Problem:
-    return Problem(agent="gemini", path=scrub(path), reason=reason)
+    return Problem(agent="gemini", path=path, reason=reason)
 
 
 _ROOT = ".project_root"

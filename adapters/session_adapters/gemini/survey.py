@@ -115,7 +115,7 @@ def summary_of(source: Source, found: Survey, cwd: str | None) -> SessionSummary
         parent_id=parent,
         preview=one_line(preview, 200),
         partial=found.partial,
-        path=scrub(source.path),
+        path=source.path,
         size=found.size,
         warnings=len(found.builder.damaged),
         raw=_raw(source, facts, messages, fold),

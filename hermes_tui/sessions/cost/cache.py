@@ -27,6 +27,7 @@ from hermes_tui.sessions.cost.store import SourceCalls
 from hermes_tui.sessions.cost.summary import Own, Sheet
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import Cost, Problem, SessionSummary, unified_id
+from session_adapters.text import scrub
 from session_adapters.usage import Usage
 
 __all__ = ["Ledger"]
@@ -327,7 +328,7 @@ def _chosen(
             unified = session.unified_id
             if owner != source.agent:
                 copies.add(unified)
-            elif unified not in chosen or session.path == source.path:
+            elif unified not in chosen or session.path == scrub(source.path):
                 chosen[unified] = (source, some)
     return chosen, copies
 

@@ -19,6 +19,7 @@ from hermes_tui.sessions.search.sources import Place, Shelf
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
+from session_adapters.text import scrub
 
 __all__ = ["CatalogueStores", "by_age"]
 
@@ -149,7 +150,7 @@ def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[Entry]) -> It
         for one in entry.summaries:
             there.setdefault((one.agent, one.session_id), []).append((number, one.path))
     # Where comparing the sessions gave one another file, that is the file with its messages.
-    by_path = {entry.source.path: number for number, entry in enumerate(entries)}
+    by_path = {scrub(entry.source.path): number for number, entry in enumerate(entries)}
     held: dict[int, list[SessionSummary]] = {}
     for summary in sessions:
         places = there.get((summary.agent, summary.session_id))

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from claude_lines import ClaudeHome
 from hermes_tui.cli.edge import execute
 from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.index.service import IndexService
@@ -138,7 +139,7 @@ def home(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         (isolated_home / name).mkdir(parents=True)
     (isolated_home / ".hermes/sessions/sessions.json").write_text("{}")
     monkeypatch.chdir(isolated_home.parent)
-    monkeypatch.setattr(IndexService, "_start", lambda service, *, follow: None)  # what is tried here reads
+    monkeypatch.setattr(IndexService, "_start", lambda service, **options: None)  # what is tried here reads
     yield isolated_home
     for path in (isolated_home, *(one for one in isolated_home.rglob("*") if not one.is_symlink() and one.is_dir())):
         path.chmod(0o700)
@@ -161,3 +162,27 @@ def test_every_command_says_what_is_wrong(
             *_, reason = said.splitlines()
             assert reason.startswith("hermes-tui: "), (command, said)
             assert code == 1 or any(word in reason for word in ("settings", "HOME", "no agent")), (command, said)
+
+
+@pytest.mark.parametrize("own", ["~", "~nobody-at-all", "", None])
+def test_with_a_home_that_was_named_no_other_is_asked_for(
+    own: str | None, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    named = ClaudeHome(tmp_path / "named")
+    session = f"claude:{named.session('findable').stem}"
+    variable("HOME", own)(home, monkeypatch)
+    for name in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    commands = {
+        "sessions list": 0,
+        "sessions search findable": 0,
+        "cost report": 0,
+        "index status": 0,
+        f"sessions resume {session} --print": 0,
+        f"sessions show {session}": 0,
+        f"sessions export {session} --output ~nobody-at-all/x.md": 2,
+    }
+    for command, expected in commands.items():
+        code = execute(["--home", str(named.home), *command.split()])
+        assert (code, command) == (expected, command), capfd.readouterr().err
+    assert "cannot write '~nobody-at-all/x.md'" in capfd.readouterr().err

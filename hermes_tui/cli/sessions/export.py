@@ -103,8 +103,10 @@ def _parts(manager: SessionManager, session: Session) -> Iterator[Callable[[], S
 
 def _takes_bytes(target: Path) -> bool:
     """Whether it is no file, but something behind which somebody reads: a pipe, a terminal."""
+    from hermes_tui.sessions.export.target import expanded
+
     try:
-        mode = target.expanduser().stat().st_mode
+        mode = expanded(target).stat().st_mode
     except OSError:
         return False  # `write_file` says why
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)

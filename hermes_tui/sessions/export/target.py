@@ -18,7 +18,7 @@ from hermes_tui.platform.atomic_write import owner_kept, replacing
 from hermes_tui.sessions.export import SUFFIXES
 from session_adapters.model import SessionSummary
 
-__all__ = ["pour", "suggested_name", "write_file"]
+__all__ = ["expanded", "pour", "suggested_name", "write_file"]
 
 _UNFIT = re.compile(r"[^\w.-]+")
 
@@ -31,10 +31,15 @@ def suggested_name(session: SessionSummary, form: str) -> str:
     return "-".join(part for part in (agent, title, short) if part) + SUFFIXES[form]
 
 
+def expanded(path: Path) -> Path:
+    """`path` with a leading `~` replaced, which stays where it is nobody's: no such directory is found then."""
+    return Path(os.path.expanduser(path))  # noqa: PTH111 - pathlib raises a `RuntimeError`
+
+
 def write_file(path: Path, parts: Iterable[bytes], *, replace: bool = False) -> int:
     """Write `parts` to `path`; how many bytes. Until everything is written, and after any error, what was there
     stays. Raises `ValidationError` where the file cannot be written, or is there and `replace` is not set."""
-    path = path.expanduser()
+    path = expanded(path)
     written = 0
     try:
         there = _status_of(path, replace=replace)
@@ -54,7 +59,7 @@ def pour(path: Path, parts: Iterable[bytes]) -> int:
     """Write `parts` into a pipe or a device, as they come; how many bytes. Raises `ValidationError`."""
     written = 0
     try:
-        with path.expanduser().open("wb") as file:
+        with expanded(path).open("wb") as file:
             for part in parts:
                 file.write(part)
                 written += len(part)

@@ -268,7 +268,8 @@ def _variables(environment: Environment) -> dict[str, str]:
     variables = dict(os.environ)
     ours = {str(Path(module.__path__[0]).parent) for module in (hermes_tui, session_adapters)}
     variables["PYTHONPATH"] = os.pathsep.join((*sorted(ours), *filter(None, [variables.get("PYTHONPATH")])))
-    if environment != Environment.current():
+    # A HOME that is no directory is nobody's: with it, another was named, which the indexer is told.
+    if environment != Environment(home=Path(os.environ.get("HOME", "")), variables=dict(os.environ)):
         home, proc = str(environment.home), str(environment.proc)
         given = {"home": home, "variables": dict(environment.variables), "proc": proc}
         variables[STORES] = json.dumps(given)  # which, unlike msgspec, takes names that are no UTF-8

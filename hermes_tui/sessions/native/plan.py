@@ -211,7 +211,7 @@ def _variables(environment: Environment, command: NativeCommand) -> tuple[dict[s
     """Variables to set and to take out, so that the program looks into the stores that were read."""
     wanted: dict[str, str] = {}
     unset: list[str] = []
-    if str(environment.home) != os.environ.get("HOME", str(Path.home())):
+    if environment.home != Path(os.environ.get("HOME", "")):
         wanted["HOME"] = str(environment.home)
     for name in STORE_VARIABLES:
         value, ours = environment.variables.get(name), os.environ.get(name)

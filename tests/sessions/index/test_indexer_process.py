@@ -325,6 +325,19 @@ def test_it_runs_once_and_ends(service: IndexService) -> None:
     assert not progress.trouble
 
 
+@pytest.mark.parametrize("home", ["~", "~nobody-at-all", "", None])
+def test_a_home_that_was_named_needs_no_other(
+    home: str | None, service: IndexService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if home is None:
+        monkeypatch.delenv("HOME")
+    else:
+        monkeypatch.setenv("HOME", home)
+    service.poke(follow=False)
+    assert service.wait(60)
+    assert (service.progress().state, service.progress().messages) == ("complete", 2)
+
+
 def ended(service: IndexService) -> bool:
     """Whether there is no process any more."""
     with service._lock:

@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
 from session_adapters.reading.bounds import CROWDED, data_from, is_crowded
+from session_adapters.reading.strays import STRAYS, Line, Run
 from session_adapters.text import scrub_json
 
 __all__ = [
@@ -79,24 +80,6 @@ class Meter:
 
 
 METER = Meter()
-
-
-class Line(NamedTuple):
-    """One line of a file."""
-
-    offset: int
-    data: bytes
-    """Without the newline; empty when `too_long`."""
-    complete: bool = True
-    """It ends with a newline. Only the last one may not: a writer is in the middle of it. Half a record at the end of
-    a file that nobody has written to for `PATIENCE` counts as complete: it is damaged."""
-    too_long: int = 0
-    """Where it is over `LINE_LIMIT`: how many bytes it has; 1 where its ends were not looked for."""
-
-    @property
-    def excess(self) -> str:
-        """Why a line that is `too_long` is not read."""
-        return "the line is too long to be read" + (f" ({self.too_long:,} bytes)" if self.too_long > 1 else "")
 
 
 class _Anything(msgspec.Struct):
@@ -188,6 +171,7 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
     held = 0
     skipping = False
     position = start
+    run = Run()
     while stop is None or position < stop:
         stored = data_from(fd, position, stop)
         if skipping or stored - position > LINE_LIMIT - held:
@@ -195,20 +179,31 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         part = read_at(fd, position, BLOCK if stop is None else min(BLOCK, stop - position))
         if not part:
             break
+        if position == offset and (passed := run.pass_over(part)):
+            position = offset = position + passed
+            continue
         pieces = part.split(b"\n")
         rest = pieces.pop()
         if pieces:  # a line ends in this block
             if skipping:
                 end = position + len(pieces.pop(0))
+                yield from run.ended(offset)
                 yield Line(offset, b"", too_long=end - offset)
                 offset = end + 1
             elif pending:
                 pieces[0] = b"".join((*pending, pieces[0]))
             pending, held, skipping = [], 0, False
         for data in pieces:
-            if data[:1] == b"{" or data.strip(_JUNK):
+            if data[:1] == b"{" or b"{" in data:
+                if run.length:
+                    yield from run.ended(offset)
                 # Millions of them: without the call of a constructor.
-                yield tuple.__new__(Line, (offset, data, True, 0))
+                yield tuple.__new__(Line, (offset, data, True, 0, 0))
+            elif data.strip(_JUNK):
+                run.length += 1
+                if run.length <= STRAYS:
+                    run.start = offset + len(data) + 1
+                    yield Line(offset, data)
             offset += len(data) + 1
         position += len(part)
         held += len(rest)
@@ -219,6 +214,7 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
                 break
         elif not skipping and rest:
             pending.append(rest)
+    yield from run.ended(offset)
     if skipping:
         complete = held > _PASSED_OVER or _is_left(fd, position)
         yield Line(offset, b"", complete=complete, too_long=position - offset)

@@ -87,6 +87,25 @@ def test_what_stands_behind_a_hole_is_read(spoiled: tuple[Adapter, Path]) -> Non
     assert [one.content for one in transcript.messages] == said
 
 
+def test_of_many_lines_without_a_record_few_are_noted(spoiled: tuple[Adapter, Path]) -> None:
+    adapter, path = spoiled
+    session_id, said = contents(adapter, source_of(adapter, path))
+    whole = path.read_bytes()
+    last = whole.splitlines(keepends=True)[-1]
+    path.write_bytes(whole.removesuffix(last) + b"x\n" * 1_000_000 + last)
+    source = source_of(adapter, path)
+    began = time.thread_time()
+    assert contents(adapter, source) == (session_id, said)
+    list(adapter.texts(source, lambda problem: None))
+    transcript = adapter.open(source, session_id)
+    while not transcript.complete and transcript.earlier():
+        pass
+    assert [one.content for one in transcript.messages] == said
+    assert time.thread_time() - began < 5
+    assert 1 < len(transcript.problems) < 5000
+    assert any("more lines without a record" in one.reason for one in transcript.problems)
+
+
 def test_a_file_that_is_one_hole_hides_no_neighbour(spoiled: tuple[Adapter, Path]) -> None:
     adapter, path = spoiled
     before = {

@@ -267,3 +267,21 @@ def test_raw_control_characters_inside_strings_are_no_loss() -> None:
     decoder: Decoder[dict[str, Any]] = Decoder(dict)
     assert decoder.one(b'{"text": "one\ntwo\ttab"}') == {"text": "one\ntwo\ttab"}
     assert decoder.all(b'{"a": "\x01"}{"b": "\t"}') == ([{"a": "\x01"}, {"b": "\t"}], False)
+
+
+@pytest.mark.parametrize("block", [2, 64, 1 << 20])
+def test_of_a_run_of_lines_without_a_record_the_first_are_given_and_the_rest_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, block: int
+) -> None:
+    monkeypatch.setattr("session_adapters.reading.files.BLOCK", block)
+    path = tmp_path / "f"
+    path.write_bytes(b'{"a":1}\n' + b"xy\n" * 3000 + b' {"a":2}\n' + b"z\n" * 1001 + b"torn")
+    with open_file(path) as fd:
+        found = list(lines(fd))
+    assert [one.data for one in found if b"a" in one.data] == [b'{"a":1}', b' {"a":2}']
+    assert len(found) == 1 + 1001 + 1 + 1001 + 1
+    (first, second) = (one for one in found if one.too_long)
+    assert (first.offset, first.excess) == (8 + 3000, "2,000 more lines without a record")
+    assert first.offset + first.too_long == 8 + 9000
+    assert (second.offset, second.too_long, second.more) == (8 + 9000 + 9 + 2000, 2, 1)
+    assert (found[-1].data, found[-1].complete) == (b"torn", False)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from hermes_tui import config
 from hermes_tui.errors import StoreError, ValidationError
-from hermes_tui.lifecycle.operations.audit import Audit
+from hermes_tui.lifecycle.operations import Audit, Record
 from hermes_tui.platform import locks
 from hermes_tui.platform.log import write_failure
 from hermes_tui.platform.own_files import check_own, open_own, read_own
 from hermes_tui.platform.paths import log_file
 from hermes_tui.sessions.checksummed_file import read_part, write_parts
 from hermes_tui.tui.query_file import QueryFile, SearchesUnreadable
+from hermes_tui.tui.recent_searches import Recent
+from hermes_tui.tui.saved_searches import Saved
 
 MAGIC = b"magic\n"
 
@@ -94,6 +100,51 @@ def test_locks_logs_and_searches_say_so(tmp_path: Path, put: Callable[[Path], No
     with pytest.raises(OSError):
         locks.take(path)
     assert not locks.is_held(path)
+
+
+@each
+def test_what_is_beside_a_file_says_so_too(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    """The locks of saved searches and of operations: nothing is changed without them."""
+    put(tmp_path / "saved-searches.lock")
+    with pytest.raises(OSError, match="lock"):
+        Saved(tmp_path / "saved-searches").add("one")
+    assert not (tmp_path / "saved-searches").exists()
+    put(tmp_path / "lanes.lock")
+    with pytest.raises(StoreError, match="lanes"), Audit(tmp_path / "lanes.jsonl").alone(lambda said: None):
+        pytest.fail("it was entered")
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """Every file is as long as it may become, as on a disk that is full."""
+    limits, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_costs_nothing_that_was_there(tmp_path: Path) -> None:
+    folder = tmp_path / "ours"
+    saved, recent, audit = Saved(folder / "s"), Recent(folder / "r"), Audit(folder / "lanes.jsonl")
+    record = Record(operation="one", event="applied", at=datetime.now(UTC))
+    saved.add("first")
+    recent.add("first")
+    audit.append(record)
+    write_parts(folder / "cache", MAGIC, [b"part"])
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    attempts: dict[Callable[[], object], type[Exception]] = {
+        lambda: saved.add("second"): OSError,
+        lambda: recent.add("second"): OSError,
+        lambda: audit.append(record): StoreError,
+        lambda: write_parts(folder / "cache", MAGIC, [b"other"]): OSError,
+    }
+    for attempt, error in attempts.items():
+        with pytest.raises(error), no_room():
+            attempt()
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
 
 
 @each

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import subprocess
@@ -151,16 +152,30 @@ async def test_what_was_added_up_before_is_there_at_once(spender: Spender, monke
         await until(pilot, lambda: isinstance(app.screen, CostScreen) and app.screen.overview)
 
 
-async def test_what_was_added_up_for_a_screen_that_was_left_ends_nothing(spender: Spender) -> None:
+async def test_what_is_added_up_while_its_screen_is_left_ends_nothing(
+    spender: Spender, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The widgets are gone before Textual ends the screen's workers."""
     app = program(spender)
     async with app.run_test(size=(80, 50)) as pilot:
         screen = await open_costs(pilot)
-        assert screen.overview is not None
-        await pilot.press("escape")
-        await until(pilot, lambda: app.screen is not screen and not screen.children)
-        screen._take(screen.overview)
-        screen._fail("too late")
-        assert app.is_running
+        found = screen.overview
+        assert found is not None
+        go_on = asyncio.Event()
+
+        async def late() -> None:
+            await go_on.wait()
+            screen._take(found)
+
+        worker = screen.run_worker(late(), exit_on_error=True)
+        await pilot.pause()
+        async with screen.lock:  # what removes a screen's widgets holds it
+            screen.dismiss(None)
+            await screen.query("*").remove()
+            go_on.set()
+            await pilot.pause()
+        assert worker.is_cancelled or worker.is_finished
+        assert app._exception is None
 
 
 async def test_typing_after_it_filters_by_words(spender: Spender) -> None:

@@ -87,7 +87,7 @@ class CostScreen(DismissOnce[Rank | None]):
 
     def _begin(self) -> None:
         version = self._version()
-        if version != self._computed and not self._busy:
+        if version != self._computed and not self._busy and not self.is_left:
             self._computed = version
             self._busy = True
             self.run_worker(self._work(), group="cost", exit_on_error=True)
@@ -108,13 +108,9 @@ class CostScreen(DismissOnce[Rank | None]):
             self._busy = False
 
     def _fail(self, reason: str) -> None:
-        if not self.is_attached:
-            return  # it was left meanwhile
         self.query_one("#title", Line).show([(" Cost", "bright"), (f" · {safe(reason)}", "error")])
 
     def _take(self, found: Overview, *, whole: bool = True) -> None:
-        if not self.is_attached:
-            return
         left, right = title_parts(found)
         self.query_one("#title", Line).show(left if whole else [*left, _ADDING], right)
         self.query_one(CostChart).show(found.days)

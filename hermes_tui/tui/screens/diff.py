@@ -69,13 +69,9 @@ class DiffScreen(DismissOnce[None]):
             self._show(found)
 
     def _fail(self, reason: str) -> None:
-        if not self.is_attached:
-            return  # it was left meanwhile
         self.query_one(DiffView).say(f"Cannot be compared: {safe(reason)}")
 
     def _show(self, found: SessionDiff) -> None:
-        if not self.is_attached:
-            return
         self._diff = found
         self.query_one(DiffView).show(found)
         self._label()

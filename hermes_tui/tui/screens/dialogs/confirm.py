@@ -54,10 +54,7 @@ class AgreementScreen(Dialog[ScreenResultType | None]):
         self.query_one("#dialog-title", Line).show([(f" {text}", style)], [("esc leaves ", "faint")])
 
     def ask(self, heading: str, blocks: Sequence[Block], *words: str, refused: bool = False) -> None:
-        """Show this, with buttons beside the one that says no; the time for which it is seen begins anew. Nothing
-        where the dialog was left before it was known what to ask."""
-        if self.is_left:
-            return
+        """Show this, with buttons beside the one that says no; the time for which it is seen begins anew."""
         self._shown = float("inf")
         self._title(heading, "error" if refused else "bright")
         self.query_one(Page).show(blocks)

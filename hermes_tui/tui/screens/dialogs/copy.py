@@ -135,7 +135,7 @@ class CopyMenu(MenuScreen):
     async def _mask(self) -> None:
         redactor = Redactor()
         texts = await aside(lambda: [redactor.text(one.text) for one in self._offered])
-        if self.masks and not self.is_left:
+        if self.masks:
             masked = [
                 _copyable(one.choice.key, one.choice.label, text)
                 for one, text in zip(self._offered, texts, strict=True)

@@ -13,16 +13,21 @@ class DismissOnce(Screen[ScreenResultType]):
 
     A second key may have been on its way to the screen when the first one dismissed it. Textual would take the screen
     below away for it, or end the program where there is none.
+
+    The workers of the screen and of its widgets end with it. Textual ends them too, but only when the widgets are
+    already gone: a worker that looked for one of them in between would end the program.
     """
 
     is_left = False
-    """It was dismissed: what comes for it later has nothing to be shown in."""
+    """It was dismissed: what comes for it later, by a timer or a thread, has nothing to be shown in."""
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Leave, unless the screen is left already or another one is above it."""
         if self.app.screen is not self:
             return AwaitComplete()
         self.is_left = True
+        for node in self.walk_children(with_self=True):
+            self.workers.cancel_node(node)
         return super().dismiss(result)
 
 

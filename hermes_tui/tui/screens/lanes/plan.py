@@ -81,8 +81,6 @@ class PlanScreen(AgreementScreen["Plan"]):
             )
 
     def _failed(self, reason: str) -> None:
-        if self.is_left:
-            return
         self.query_one(Page).show([Block("It cannot be planned:", style="warning"), Block(safe(reason))])
 
     # Actions -----------------------------------------------------------------------------------------------

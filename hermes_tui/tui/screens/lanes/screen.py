@@ -116,7 +116,7 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
         self._show()
 
     def _show(self) -> None:
-        if not self.is_attached:
+        if self.is_left:
             return
         news = self.news
         if news is None:

@@ -105,7 +105,7 @@ class LaneTranscript(DismissOnce[None]):
         self._reader.request(summary)
 
     def _opened(self, opened: Opened) -> None:
-        if not self.is_attached or opened.summary.session_id != self.session_id:
+        if self.is_left or opened.summary.session_id != self.session_id:
             return
         if self._transcript is not None and not (opened.transcript and self.pane.following):
             self._reader.watch(self._transcript)  # opened again, for nothing: what is shown stays
@@ -125,7 +125,7 @@ class LaneTranscript(DismissOnce[None]):
             self.pane.show_part(part)
 
     def _grown(self, transcript: Transcript) -> None:
-        if self.is_attached and transcript is self._transcript and not self._asking:
+        if not self.is_left and transcript is self._transcript and not self._asking:
             self._asking = True
             self.run_worker(self._poll(), group="poll")
 

@@ -16,7 +16,7 @@ from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, MessageRo
 from session_adapters.hermes.row_counts import PREFIX, RowCounts
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import Stint
-from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, select_list
+from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, insertion, select_list
 
 __all__ = ["ALL", "CONTENT_LIMIT", "Census", "Mark", "Schema", "money_rows", "take_census"]
 
@@ -76,7 +76,13 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
     bare rows of those it continues and that continue it."""
     schema = Schema.of(connection)
     ids = None if session_id is None else _family(connection, schema, session_id)
-    sessions = _sessions(connection, schema, ids, note)
+    unlisted: list[str] = []
+
+    def of_sessions(place: str, reason: str) -> None:
+        note(place, reason)
+        unlisted.extend([reason] if place == "table sessions" else [])
+
+    sessions = _sessions(connection, schema, ids, of_sessions)
     by_session = {key: RowCounts() for key in sessions}
     strays: list[int] = []
     complete = schema.has_messages
@@ -96,7 +102,7 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
             except DAMAGE as error:
                 note("table messages", f"a part of it is damaged, counts are too low ({error})")
                 complete = False
-    if ids is None and strays and complete:
+    if ids is None and strays and complete and not unlisted:  # else they may belong to sessions that were left out
         note("table messages", f"{sum(strays)} messages belong to no session that there is")
     return Census(sessions, by_session, _usage(connection, schema, session_id, note), complete)
 
@@ -122,7 +128,9 @@ def _sessions(connection: apsw.Connection, schema: Schema, ids: str | None, note
         query += " WHERE id IN (SELECT value FROM json_each(?1))"
     found: dict[str, SessionRow] = {}
     try:
-        rows = connection.execute(f"{query} ORDER BY rowid DESC", () if ids is None else (ids,))
+        rows = connection.execute(
+            f"{query} ORDER BY {insertion(connection, 'sessions')} DESC", () if ids is None else (ids,)
+        )
         for row in SESSIONS.listed(rows, "sessions", note):
             if "\ufffd" in row.id or not row.id:
                 note("table sessions", "a session has no readable id")

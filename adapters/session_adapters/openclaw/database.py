@@ -12,7 +12,7 @@ import apsw
 from session_adapters.openclaw.events import Schema, archive_of
 from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, Node, Window
 from session_adapters.reading.sqlite_limits import Stint, rationed
-from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, select_list
+from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, insertion, select_list
 
 __all__ = ["Facts", "events_in", "running_keys", "sessions_of"]
 
@@ -162,7 +162,7 @@ def _nodes(connection: apsw.Connection, schema: Schema, note: Note, owner: str |
         return {}
     query = f"SELECT {NODES.select(schema.nodes)} FROM session_nodes"  # noqa: S608 - names are ours
     try:
-        rows = _of_owner(connection, query, owner)
+        rows = _of_owner(connection, "session_nodes", query, owner)
         return {node.session_key: node for node in NODES.listed(rows, "session_nodes", note)}
     except apsw.Error as error:
         note("table session_nodes", f"it cannot be read ({error})")
@@ -174,15 +174,15 @@ def _windows(connection: apsw.Connection, schema: Schema, note: Note, owner: str
         return []
     query = f"SELECT {WINDOWS.select(schema.windows)} FROM session_windows"  # noqa: S608 - names are ours
     try:
-        return list(WINDOWS.listed(_of_owner(connection, query, owner), "session_windows", note))
+        return list(WINDOWS.listed(_of_owner(connection, "session_windows", query, owner), "session_windows", note))
     except apsw.Error as error:
         note("table session_windows", f"it cannot be read ({error})")
         return []
 
 
-def _of_owner(connection: apsw.Connection, query: str, owner: str | None) -> Iterator[tuple[Any, ...]]:
+def _of_owner(connection: apsw.Connection, table: str, query: str, owner: str | None) -> Iterator[tuple[Any, ...]]:
     if owner is None:
-        return connection.execute(f"{query} ORDER BY rowid DESC")
+        return connection.execute(f"{query} ORDER BY {insertion(connection, table)} DESC")
     return connection.execute(f"{query} WHERE session_key = ?", (owner,))
 
 

@@ -23,7 +23,7 @@ from session_adapters.opencode.records import (
 )
 from session_adapters.opencode.units import Facts, Generation, Lost
 from session_adapters.reading.sqlite import DatabaseUnreadable
-from session_adapters.reading.sqlite_rows import Record, columns
+from session_adapters.reading.sqlite_rows import Record, columns, insertion
 from session_adapters.text import scrub
 
 __all__ = ["DAMAGE", "Schema", "facts_of_info", "facts_of_session", "own_title", "sessions_of"]
@@ -89,7 +89,8 @@ def sessions_of(
         kind: Record[Any] = DOCUMENT_SESSIONS if table == "sessions" else SESSIONS
         query = f"SELECT {kind.select(have)} FROM {table}"  # noqa: S608 - names of our own
         try:
-            query += " WHERE id = ?1" if session_id is not None else " ORDER BY rowid DESC"
+            order = f" ORDER BY {insertion(connection, table)} DESC"
+            query += " WHERE id = ?1" if session_id is not None else order
             rows = connection.execute(query, () if session_id is None else (session_id,))
             for row in kind.listed(rows, table, lambda place, reason: note(Lost(place, reason))):
                 if not row.id or "\ufffd" in row.id:

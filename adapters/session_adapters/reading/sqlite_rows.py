@@ -16,7 +16,18 @@ import msgspec
 
 from session_adapters.reading.sqlite_limits import DatabaseUnreadable, rationed
 
-__all__ = ["LISTED_LIMIT", "VALUE_LIMIT", "Note", "Record", "as_float", "as_int", "as_text", "columns", "select_list"]
+__all__ = [
+    "LISTED_LIMIT",
+    "VALUE_LIMIT",
+    "Note",
+    "Record",
+    "as_float",
+    "as_int",
+    "as_text",
+    "columns",
+    "insertion",
+    "select_list",
+]
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -41,6 +52,12 @@ def columns(connection: apsw.Connection, table: str, *, views: bool = False) -> 
     # As bytes: in a damaged schema a name may be no text.
     found = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?)", (table,))
     return frozenset(name.decode("utf-8", "replace") for (name,) in found)
+
+
+def insertion(connection: apsw.Connection, table: str) -> str:
+    """By what rows are put in the order of their insertion: nothing, where a table has no row ids."""
+    found = connection.execute("SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", (table,))
+    return "NULL" if any(without for (without,) in found) else "rowid"
 
 
 def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "", limit: int = VALUE_LIMIT) -> str:

@@ -86,3 +86,34 @@ def test_a_list_says_how_much_it_leaves_out(place: str, tmp_path: Path, monkeypa
     (problem,) = [one for one in problems if "too large for a list" in one.reason]
     assert where.table in f"{problem.place} {problem.reason}"
     assert len(part) < len(whole) or place == "codex"
+
+
+@pytest.mark.parametrize("place", ["hermes", "opencode", "openclaw"])
+def test_a_table_without_row_ids_is_listed(place: str, tmp_path: Path) -> None:
+    where = PLACES[place]
+    path = lay("many", place, tmp_path / "home", 0)
+    before = {one.session_id for one in listed(place, tmp_path / "home")[0]}
+    with closing(sqlite3.connect(path)) as db:
+        names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({where.table})")]
+        keys = [name for _, name, *_, key in db.execute(f"PRAGMA table_info({where.table})") if key]
+        for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
+            db.execute(f'DROP TRIGGER "{name}"')
+        db.execute(f"CREATE TABLE other ({', '.join(names)}, PRIMARY KEY ({', '.join(keys)})) WITHOUT ROWID")
+        db.execute(f"INSERT INTO other SELECT * FROM {where.table}")
+        db.execute(f"DROP TABLE {where.table}")
+        db.execute("PRAGMA legacy_alter_table = 1")
+        db.execute(f"ALTER TABLE other RENAME TO {where.table}")
+        db.commit()
+    found, problems = listed(place, tmp_path / "home")
+    assert not [one for one in problems if "rowid" in one.reason]
+    assert {one.session_id for one in found} == before
+
+
+def test_messages_of_sessions_that_were_left_out_are_no_strays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay("many", "hermes", tmp_path / "home", 0)
+    monkeypatch.setattr(sqlite_limits, "LIST_LIMIT", 1200)
+    found, problems = listed("hermes", tmp_path / "home")
+    assert found and any("too large for a list" in one.reason for one in problems)
+    assert not [one for one in problems if "belong to no session" in one.reason]

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections import deque
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
@@ -153,9 +154,19 @@ class Soak:
         self._send(b"q")
         while (ended := os.waitid(os.P_PID, self._terminal.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)) is None:
             if time.perf_counter() - began > 10:
-                raise RuntimeError("`q` does not end the program")
+                raise RuntimeError(f"`q` does not end the program, which shows:\n{self._shown()}")
             time.sleep(0.005)
         return (time.perf_counter() - began) * 1000, ended.si_status
+
+    def _shown(self) -> str:
+        """The screen, which the program draws anew for another size."""
+        self._terminal.resize(_USUAL[0] - 1, _USUAL[1])
+        self._terminal.wait(1.0)
+        self._terminal.pass_over()
+        self._terminal.resize(*_USUAL)
+        with suppress(TimeoutError):
+            self._terminal.until(lambda lines: False, limit=2.0)
+        return "\n".join(self._terminal.lines)
 
 
 def _kilobytes(path: Path, field: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -50,14 +50,19 @@ def test_texts_are_those_of_the_sessions(
     sources = list(adapter.sources(ignore))
     assert sources
     for source in sources:
-        whole = conversations(adapter, source)
-        assert list(adapter.texts(source, ignore)) == whole
+        whole = _by_session(conversations(adapter, source))
+        assert _by_session(adapter.texts(source, ignore)) == whole
         said = [text._replace(tool="", names=NOTHING) for text in whole if text.prose]
         assert [
             text._replace(tool="", names=NOTHING)
-            for text in adapter.texts(source, ignore, prose_only=True)
+            for text in _by_session(adapter.texts(source, ignore, prose_only=True))
             if text.prose
         ] == said
+
+
+def _by_session(texts: Iterable[Text]) -> list[Text]:
+    """A list has the newest sessions first, the texts of a database come in the order of its rows."""
+    return sorted(texts, key=lambda text: text.session_id)
 
 
 class Follower:

@@ -175,7 +175,7 @@ def test_a_fork_of_a_fork_has_the_fork_as_parent(own: Store) -> None:
         "ses_a": None, "ses_b": "ses_a", "ses_c": "ses_b", "ses_d": "ses_a",
     }  # fmt: skip
     assert {summary.lineage_id for key, summary in found.items() if key != "ses_a"} == {"ses_a"}
-    assert [summary.raw.get("copiedMessages", 0) for summary in found.values()] == [0, 2, 4, 3]
+    assert [found[key].raw.get("copiedMessages", 0) for key in sorted(found)] == [0, 2, 4, 3]
     spent = {key: summary.tokens.total if summary.tokens else 0 for key, summary in found.items()}
     assert spent == {"ses_a": 18, "ses_b": 18, "ses_c": 0, "ses_d": 0}
     own.connection.execute("DELETE FROM session WHERE id = 'ses_a'")
@@ -211,7 +211,9 @@ def test_parents_in_a_circle_or_nowhere_end(own: Store) -> None:
     }  # fmt: skip
     circle = [
         replace(summary, forked_from=parent, kind="fork")
-        for summary, parent in zip(listed(own.adapter).values(), ("ses_b", "ses_a", "ses_c", "ses_gone"), strict=True)
+        for (_, summary), parent in zip(
+            sorted(listed(own.adapter).items()), ("ses_b", "ses_a", "ses_c", "ses_gone"), strict=True
+        )
     ]
     assert [one.lineage_id for one in own.adapter.relate(circle)] == ["ses_b", "ses_a", None, "ses_gone"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -138,16 +138,21 @@ def test_texts_are_those_of_the_sessions(agent: str, relative: Path, store: Call
     for source in sources:
         # Rows that two of Hector's sessions share are found in the one that counts them.
         counted = [one for one in sessions(adapter, source) if not one.raw.get("sharedMessages")]
-        whole = [text for session in counted for text in expected(session)]
-        every = list(adapter.texts(source, ignore))
+        # A list has the newest first, the texts of a database come in the order of its rows.
+        whole = _by_session(text for session in counted for text in expected(session))
+        every = _by_session(adapter.texts(source, ignore))
         assert own(every) == whole
         there = {(text.session_id, text.message_id) for text in whole}
         assert there.isdisjoint((one.session_id, one.message_id) for one in every if one not in whole)
-        assert said(own(list(adapter.texts(source, ignore, prose_only=True)))) == said(whole)
+        assert said(own(_by_session(adapter.texts(source, ignore, prose_only=True)))) == said(whole)
         reader = adapter.text_reader(source)
-        assert reader is None or [text for _, text in reader.read()] == whole
+        assert reader is None or _by_session(text for _, text in reader.read()) == whole
         for one in {text.session_id for text in whole}:
             assert list(adapter.texts(source, ignore, one)) == [text for text in every if text.session_id == one]
+
+
+def _by_session(texts: Iterable[Text]) -> list[Text]:
+    return sorted(texts, key=lambda text: text.session_id)
 
 
 def test_a_json_value_is_its_words() -> None:

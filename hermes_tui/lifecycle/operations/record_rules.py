@@ -7,6 +7,7 @@ cannot be told from the record alone is held against the store before anything i
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from math import isfinite
@@ -120,6 +121,8 @@ def _check_entry(record: Record, request: Request, key: str) -> None:
     if main is None or main.before is None:
         raise ValueError(f"it has no entry of the lane {key} from before")
     _need(table is None or file is None or table.after == file.after, "the mirror would not follow the table")
+    if table is not None and file is not None and file.before is not None:
+        _entry(file.before, key)  # what taking it back writes into the mirror
     before = _entry(main.before, key)
     if request.kind == "prune":
         _need(main.after is None, f"it does not drop the lane {key}")
@@ -136,6 +139,8 @@ def _check_entry(record: Record, request: Request, key: str) -> None:
 
 def _entry(text: str, key: str) -> SessionEntry:
     entry = SessionEntry.from_json(text)
+    for name in ("session_key", "session_id"):  # Hermes takes numbers for texts; no operation of ours writes one
+        _need(isinstance(json.loads(text).get(name), str), f"the {name} of the lane {key} is no text")
     _need(entry.session_key == key, f"an entry of the lane {key} is that of {entry.session_key}")
     return entry
 

@@ -39,6 +39,13 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) * 3 // 2
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """What is long is named by its beginning: pytest puts a test's name into its environment and every report."""
+    if isinstance(val, str | bytes) and len(val) > 60:
+        return f"{ascii(val[:40])}...{len(val)}"
+    return None
+
+
 @pytest.fixture(autouse=True)
 def isolated_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """No test sees the developer's own home, agents or settings."""

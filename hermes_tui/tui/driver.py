@@ -25,6 +25,8 @@ from hermes_tui.tui.splash.screen_cover import ALTERNATE_SCREEN
 
 __all__ = ["PasteFilter", "TerminalDriver"]
 
+_POP_KEYBOARD = "\x1b[<u"
+"""Takes back what the start pushed onto the terminal's stack of keyboard modes (the kitty protocol)."""
 _READ = 4096
 """Bytes per read."""
 _STEP = 0.1
@@ -86,12 +88,41 @@ class TerminalDriver(LinuxDriver):
         super().__init__(*args, **options)
         self._doorbell, self._button = os.pipe()
         self._skipped = ""
+        self._is_to_go_on = False
+
+    def _sigtstp_application(self, *_: object) -> None:
+        """Ctrl-Z. A signal interrupts the program anywhere, also while it puts something into the queue of what is to
+        be written: to close that here would wait for ever, or lose what is written. So the event loop does it."""
+        if self._auto_restart:
+            self._loop.call_soon_threadsafe(self._stop)
+        else:  # another program has the terminal, and the event loop stands still
+            super()._sigtstp_application()
+
+    def _sigcont_application(self, *_: object) -> None:
+        self._is_to_go_on = True
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._go_on)
+
+    def _stop(self) -> None:
+        self._is_to_go_on = False
+        super()._sigtstp_application()
+        while not self._is_to_go_on:  # another thread may take the signal: this one runs on for a moment
+            time.sleep(_STEP)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        """Once, however often it was continued meanwhile."""
+        is_wanted, self._is_to_go_on = self._is_to_go_on, False
+        if is_wanted and self._auto_restart and self._app.is_running:
+            self.start_application_mode()
+            self._app.refresh()  # whoever had the terminal meanwhile has written on it
 
     def start_application_mode(self) -> None:
         """Begin, or go on: after another program had the terminal (`close` came before that), or when the process was
         stopped in a way that it was not told of (SIGSTOP), with its thread and the terminal's modes as they were."""
         usual = None
         if self._key_thread is not None and self._key_thread.is_alive():
+            self.write(_POP_KEYBOARD)
             usual = self.attrs_before
             self._stop_reading(self._key_thread)
         if self._button < 0:

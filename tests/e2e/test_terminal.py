@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import signal
 import sys
@@ -120,6 +121,57 @@ def test_to_be_stopped_and_continued_loses_no_key(start: Start) -> None:
     terminal.send("q")
     assert terminal.wait() == 0
     assert terminal.mode() == terminal.before
+
+
+def test_to_be_continued_in_the_middle_of_the_work_does_no_harm(start: Start) -> None:
+    """The signal came while something was put into the queue of what is to be written, or while an earlier one was
+    served: the program stood still for ever, wrote into a queue that nobody read, or ended with a traceback."""
+    terminal = start()
+    chance = random.Random(1)
+    for number in range(12):
+        terminal.send(f"/n{number + 10}x")
+        for _ in range(chance.randrange(1, 5)):
+            time.sleep(chance.random() * 0.03)
+            terminal.signal(signal.SIGSTOP)
+            terminal.signal(signal.SIGCONT)
+        terminal.until("1 of 40 sessions")
+        terminal.send("\x1b")
+        terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)
+    terminal.send("q")
+    assert terminal.wait() == 0
+    assert terminal.mode() == terminal.before
+    pushed = re.findall(rb"\x1b\[>\d+u", terminal.received)
+    assert len(pushed) > 1
+    assert terminal.received.count(b"\x1b[<u") == len(pushed), "a keyboard mode is left in the terminal"
+
+
+def test_to_be_suspended_gives_the_terminal_back_until_it_goes_on(start: Start) -> None:
+    terminal = start()
+    state = Path(f"/proc/{terminal.pid}/stat")
+    for number in range(3):
+        terminal.send(f"/n{number + 10}x")
+        terminal.signal(signal.SIGTSTP)
+        terminal.until(lambda: state.read_text().rpartition(")")[2].split()[0] == "T")
+        terminal.quiet(0.1)
+        assert terminal.received.count(ALT_SCREEN_OFF) == number + 1
+        assert terminal.mode() == terminal.before
+        terminal.signal(signal.SIGCONT)
+        terminal.until("1 of 40 sessions")
+        terminal.send("\x1b")
+        terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)
+    terminal.send("q")
+    assert terminal.wait() == 0
+
+
+def test_what_others_wrote_on_the_screen_is_painted_over(start: Start) -> None:
+    terminal = start()
+    before = terminal.text
+    terminal.signal(signal.SIGSTOP)
+    terminal.screen.cursor_position(5, 1)
+    terminal.screen.draw("[1]+  Stopped")
+    assert terminal.text != before
+    terminal.signal(signal.SIGCONT)
+    terminal.until(lambda: terminal.text == before)
 
 
 @pytest.mark.parametrize("controlling", [True, False])

@@ -133,10 +133,14 @@ def _parts(graph: Mapping[str, set[str]]) -> list[list[str]]:
                 part.append(stack.pop())
             found.append(part)
 
+    usual = sys.getrecursionlimit()
     sys.setrecursionlimit(10_000)
-    for name in graph:
-        if name not in order:
-            visit(name)
+    try:
+        for name in graph:
+            if name not in order:
+                visit(name)
+    finally:
+        sys.setrecursionlimit(usual)  # what stays raised lets JSON nest deeper in every later test of the process
     return found
 
 

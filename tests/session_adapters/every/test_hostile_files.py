@@ -160,6 +160,7 @@ def test_a_line_of_gigabytes_ends_the_file(tmp_path: Path, monkeypatch: pytest.M
         (b'{"a":"' + b'\\",' * VALUES_LIMIT + b'"}', False),
         (b'{"a":"' + b",\\" * VALUES_LIMIT, False),
     ],
+    ids=["numbers", "objects", "keys", "text", "escaped", "commas"],
 )
 def test_values_are_counted_and_what_texts_hold_is_not(data: bytes, crowded: bool) -> None:
     assert is_crowded(data) == crowded

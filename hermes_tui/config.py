@@ -18,7 +18,7 @@ from hermes_tui import errors
 from hermes_tui.platform import paths
 from session_adapters.reading.files import read_small
 
-__all__ = ["Config", "Hector", "Price", "Window", "config_file", "load"]
+__all__ = ["Config", "ContextWindow", "Hector", "Price", "config_file", "load"]
 
 _LIMIT = 256 << 10
 """Bytes; a settings file longer than that is not one."""
@@ -43,7 +43,7 @@ class Price(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """For what is written to a cache; without it as `input`."""
 
 
-class Window(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ContextWindow(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much of a conversation an agent takes into its next call (spec 001), where its store does not say."""
 
     strategy: Literal["summary_buffer", "buffer_window", "token_window"] | None = None
@@ -80,7 +80,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table: id of an action → its keys, separated by commas; `?` in the program shows the ids."""
     prices: Mapping[str, Price] = field(default_factory=dict)
     """A table for each model: what it costs."""
-    context: Mapping[str, Window] = field(default_factory=dict)
+    context: Mapping[str, ContextWindow] = field(default_factory=dict)
     """A table for each agent: what it takes into its next call, where its store does not say."""
     hector: Hector = Hector()
     """A table: Hector's databases on servers."""

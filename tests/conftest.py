@@ -42,7 +42,7 @@ def pytest_xdist_auto_num_workers() -> int:
 def pytest_make_parametrize_id(val: object) -> str | None:
     """What is long is named by its beginning: pytest puts a test's name into its environment and every report."""
     if isinstance(val, str | bytes) and len(val) > 60:
-        return f"{ascii(val[:40])}...{len(val)}"
+        return f"{val[:40]!a}...{len(val)}"
     return None
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Lock", "flocks", "open_files"]
+__all__ = ["FileLock", "flocks", "open_files"]
 
 
-class Lock(NamedTuple):
+class FileLock(NamedTuple):
     """An flock that is held."""
 
     pid: int
@@ -18,7 +18,7 @@ class Lock(NamedTuple):
     inode: int
 
 
-def flocks(proc: Path) -> Iterator[Lock]:
+def flocks(proc: Path) -> Iterator[FileLock]:
     """Every flock that is held; waiting ones have `->` in their second field."""
     try:
         table = (proc / "locks").read_text()
@@ -29,7 +29,7 @@ def flocks(proc: Path) -> Iterator[Lock]:
         try:
             if fields[1] == "FLOCK":
                 major, minor, inode = fields[5].split(":")
-                yield Lock(int(fields[4]), (int(major, 16), int(minor, 16)), int(inode))
+                yield FileLock(int(fields[4]), (int(major, 16), int(minor, 16)), int(inode))
         except (IndexError, ValueError):
             continue  # not a row of the form above
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from session_adapters.model import Message, ToolCall
 
-__all__ = ["NOTHING", "Names", "names_of", "of_call"]
+__all__ = ["NOTHING", "ToolNames", "names_of", "of_call"]
 
 _PATH = re.compile(r"path|file|filename|dir|directory|folder|cwd|workdir", re.IGNORECASE)
 _PATCHED = re.compile(
@@ -20,7 +20,7 @@ _LONGEST = 1000
 _DEEPEST = 6
 
 
-class Names(NamedTuple):
+class ToolNames(NamedTuple):
     """As they were written."""
 
     tools: tuple[str, ...] = ()
@@ -28,16 +28,19 @@ class Names(NamedTuple):
     """Values of arguments that are named like a path, and files in a patch."""
 
 
-NOTHING = Names()
+NOTHING = ToolNames()
 
 
 def names_of(
-    messages: Sequence[Message], first: int = 0, stop: int | None = None, before: Mapping[str, Names] | None = None
-) -> Iterator[Names]:
+    messages: Sequence[Message],
+    first: int = 0,
+    stop: int | None = None,
+    before: Mapping[str, ToolNames] | None = None,
+) -> Iterator[ToolNames]:
     """For each message (from `first` up to `stop`) the tools that it called, and the one whose call it answers;
     `before` has those of earlier calls, by id."""
     made: dict[str, ToolCall] = {}
-    known: MutableMapping[str, Names] = dict(before or ())
+    known: MutableMapping[str, ToolNames] = dict(before or ())
     for index, message in enumerate(messages[:stop]):
         for call in message.tool_calls:
             made[call.tool_call_id] = call
@@ -53,18 +56,18 @@ def names_of(
             answered = known.get(result.tool_call_id) if result.linked else None
             if answered is None and result.linked and (call_made := made.get(result.tool_call_id)) is not None:
                 answered = of_call(call_made)
-            found.append(answered or Names((result.tool_name,) if result.tool_name else ()))
+            found.append(answered or ToolNames((result.tool_name,) if result.tool_name else ()))
         yield found[0] if len(found) == 1 else _together(found)
 
 
-def _together(found: Sequence[Names]) -> Names:
+def _together(found: Sequence[ToolNames]) -> ToolNames:
     tools = dict.fromkeys(tool for one in found for tool in one.tools)
-    return Names(tuple(tools), tuple(dict.fromkeys(file for one in found for file in one.files)))
+    return ToolNames(tuple(tools), tuple(dict.fromkeys(file for one in found for file in one.files)))
 
 
-def of_call(call: ToolCall) -> Names:
+def of_call(call: ToolCall) -> ToolNames:
     """Those of one call."""
-    return Names((call.tool_name,) if call.tool_name else (), tuple(dict.fromkeys(_paths(call.input, 0))))
+    return ToolNames((call.tool_name,) if call.tool_name else (), tuple(dict.fromkeys(_paths(call.input, 0))))
 
 
 def _paths(value: Any, depth: int, named: bool = False) -> Iterator[str]:

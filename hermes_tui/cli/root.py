@@ -11,10 +11,10 @@ import click
 from hermes_tui import __version__
 from hermes_tui.cli.settings import HOME_VARIABLE, Settings
 
-__all__ = ["COMMANDS", "Place", "root"]
+__all__ = ["COMMANDS", "CommandPlace", "root"]
 
 
-class Place(NamedTuple):
+class CommandPlace(NamedTuple):
     """Where a command is and what it does, so that `--help` need not import it."""
 
     module: str
@@ -23,12 +23,14 @@ class Place(NamedTuple):
 
 
 COMMANDS = {
-    "cost": Place("hermes_tui.cli.cost", "cost", "Say what sessions cost."),
-    "demo": Place("hermes_tui.cli.demo", "demo", "Try it on made-up sessions in a temporary home."),
-    "doctor": Place("hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."),
-    "index": Place("hermes_tui.cli.index", "index", "See, rebuild or delete the search index."),
-    "lanes": Place("hermes_tui.cli.lanes.commands", "lanes", "See and steer the lanes of Hermes' gateway."),
-    "sessions": Place(
+    "cost": CommandPlace("hermes_tui.cli.cost", "cost", "Say what sessions cost."),
+    "demo": CommandPlace("hermes_tui.cli.demo", "demo", "Try it on made-up sessions in a temporary home."),
+    "doctor": CommandPlace(
+        "hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."
+    ),
+    "index": CommandPlace("hermes_tui.cli.index", "index", "See, rebuild or delete the search index."),
+    "lanes": CommandPlace("hermes_tui.cli.lanes.commands", "lanes", "See and steer the lanes of Hermes' gateway."),
+    "sessions": CommandPlace(
         "hermes_tui.cli.sessions.commands",
         "sessions",
         "List, search, print, export, compare and go on with sessions.",

@@ -12,14 +12,14 @@ from typing import Literal
 import msgspec
 
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
-from hermes_tui.lifecycle.gateway.home_state import Survey, survey
+from hermes_tui.lifecycle.gateway.home_state import HomeState, survey
 from hermes_tui.lifecycle.gateway.homes import hermes_homes, no_home_words
 from hermes_tui.lifecycle.gateway.process import Gateway
 from hermes_tui.lifecycle.gateway.rules import Rules
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session, key_parts
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane
-from hermes_tui.lifecycle.lane_index.rows import SessionRow
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow
 from hermes_tui.lifecycle.moments import from_wall, wall
 from hermes_tui.lifecycle.policy import next_reset, policy_words, reset_reason, reset_words
 from hermes_tui.lifecycle.routing import Route, route
@@ -162,7 +162,7 @@ def board(environment: Environment, now: datetime | None = None) -> Board:
     return Board(profiles=tuple(profiles), lanes=tuple(found), no_home="" if profiles else no_home_words(environment))
 
 
-def lane_of(one: IndexedLane, seen: Survey, now: datetime) -> Lane:
+def lane_of(one: IndexedLane, seen: HomeState, now: datetime) -> Lane:
     """The lane for people."""
     entry = one.entry
     if entry is None:
@@ -240,7 +240,7 @@ def _chat_type(entry: SessionEntry) -> str:
     return entry.origin.chat_type if entry.origin else entry.chat_type
 
 
-def _state(entry: SessionEntry, row: SessionRow | None, goes: Route, tip: str, *, unread: bool) -> LaneState:
+def _state(entry: SessionEntry, row: LaneSessionRow | None, goes: Route, tip: str, *, unread: bool) -> LaneState:
     if tip and goes.session_id == tip:
         return "compressed"
     if entry.suspended and goes.reason == "suspended":
@@ -254,7 +254,7 @@ def _state(entry: SessionEntry, row: SessionRow | None, goes: Route, tip: str, *
     return "expired" if goes.step == "reset" else "live"
 
 
-def _resets(row: SessionRow | None, goes: Route, *, brief: bool = False) -> str:
+def _resets(row: LaneSessionRow | None, goes: Route, *, brief: bool = False) -> str:
     """Where it is not the policy alone that decides."""
     if goes.step in ("compressed", "recovered"):
         return "not at the next message" + ("" if brief else f", which goes on in {goes.session_id}")
@@ -288,7 +288,7 @@ def _flags(entry: SessionEntry) -> tuple[str, ...]:
     return tuple(name for name in names if getattr(entry, name))
 
 
-def _last_reset(entry: SessionEntry, chain: Sequence[SessionRow]) -> str:
+def _last_reset(entry: SessionEntry, chain: Sequence[LaneSessionRow]) -> str:
     """The entry says it of an automatic one; else the end of the session that ended last. Where a conversation was
     compressed it goes on: that is no reset."""
     if entry.was_auto_reset:
@@ -299,7 +299,7 @@ def _last_reset(entry: SessionEntry, chain: Sequence[SessionRow]) -> str:
     return max(ends, key=lambda row: row.ended_at or 0.0).end_reason or "" if ends else ""
 
 
-def _earlier(row: SessionRow) -> Earlier:
+def _earlier(row: LaneSessionRow) -> Earlier:
     return Earlier(
         session_id=row.id,
         started_at=from_epoch(row.started_at),

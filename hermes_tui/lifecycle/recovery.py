@@ -22,7 +22,7 @@ from session_adapters.reading.files import read_small
 __all__ = [
     "AUTO_RESUME_REASONS",
     "STUCK_AFTER",
-    "Started",
+    "GatewayStart",
     "auto_resumable",
     "count_busy",
     "mark_clean_shutdown",
@@ -40,7 +40,7 @@ RECENT = 120.0
 AUTO_RESUME_REASONS = ("restart_timeout", "shutdown_timeout", "restart_interrupted")
 
 
-class Started(msgspec.Struct, frozen=True, kw_only=True):
+class GatewayStart(msgspec.Struct, frozen=True, kw_only=True):
     """What the start did."""
 
     clean: bool
@@ -53,7 +53,7 @@ class Started(msgspec.Struct, frozen=True, kw_only=True):
     """Why the counts could not be read; they are left where they are then."""
 
 
-def recover(home: Path, store: SessionStore) -> Started:
+def recover(home: Path, store: SessionStore) -> GatewayStart:
     """The first thing that a starting gateway does with its lanes. Raises `StoreError`, `OSError`."""
     marker = home / CLEAN_SHUTDOWN
     clean = marker.exists()
@@ -69,7 +69,7 @@ def recover(home: Path, store: SessionStore) -> Started:
     if not problem:
         for name in COUNTS:
             (home / name).unlink(missing_ok=True)
-    return Started(clean=clean, marked=marked, suspended=tuple(stuck), problem=problem)
+    return GatewayStart(clean=clean, marked=marked, suspended=tuple(stuck), problem=problem)
 
 
 def count_busy(home: Path, busy: Iterable[str]) -> None:

@@ -14,7 +14,7 @@ import msgspec
 
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.rows import Peer, Rows
+from hermes_tui.lifecycle.lane_index.rows import Peer, StoredLanes
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.policy import reset_reason
 
@@ -59,7 +59,7 @@ def route(
 
 
 def next_message(
-    rows: Rows,
+    rows: StoredLanes,
     key: str,
     entry: SessionEntry | None,
     config: GatewayConfig,
@@ -82,13 +82,13 @@ def next_message(
     )
 
 
-def recovered_lanes(rows: Rows, lanes: Mapping[str, SessionEntry], profile: str | None) -> dict[str, str]:
+def recovered_lanes(rows: StoredLanes, lanes: Mapping[str, SessionEntry], profile: str | None) -> dict[str, str]:
     """Lane → the session that Hermes takes up for it once its own is over; lanes for which there is none are left
     out. `profile` as in `belongs_to`. Raises what `rows` raises."""
     if not lanes:
         return {}
     # Among the few sessions that were not ended on purpose: a lane that finds none would look through all.
     with rows.copy(rows.not_over()) as connection:
-        copy = Rows.of(connection)
+        copy = StoredLanes.of(connection)
         found = {key: copy.recovered(key, Peer.of_entry(entry), profile) for key, entry in lanes.items()}
     return {key: session_id for key, session_id in found.items() if session_id}

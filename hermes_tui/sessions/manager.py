@@ -31,15 +31,15 @@ from session_adapters.transcript import Transcript
 if TYPE_CHECKING:
     from hermes_tui.config import Price
     from hermes_tui.redact import Redactor
-    from hermes_tui.sessions.context import Choice, ContextView
+    from hermes_tui.sessions.context import ContextView, WindowChoice
     from hermes_tui.sessions.cost import CostOptions, CostSummary
     from hermes_tui.sessions.cost.service import CostDesk
     from hermes_tui.sessions.diff import SessionDiff
     from hermes_tui.sessions.doctor import DoctorReport
-    from hermes_tui.sessions.index.reading.reader import Index
+    from hermes_tui.sessions.index.reading.reader import SearchIndex
     from hermes_tui.sessions.index.service import IndexService
     from hermes_tui.sessions.native import Start, Verb
-    from hermes_tui.sessions.search.model import Outcome, Result, SearchOptions, Window
+    from hermes_tui.sessions.search.model import MessageWindow, Outcome, Result, SearchOptions
     from hermes_tui.sessions.search.service import Costs, SearchDesk
 
 __all__ = ["NativeId", "SessionManager"]
@@ -251,14 +251,14 @@ class SessionManager:
 
     # What the agent still sees -------------------------------------------------------------------------------
 
-    def context_window(self, summary: SessionSummary, window: config.Window | None = None) -> Choice:
+    def context_window(self, summary: SessionSummary, window: config.ContextWindow | None = None) -> WindowChoice:
         """The window that the session's agent has on it: `window` where it is chosen by hand, else as the agent's own
         configuration or the user's settings say. Raises `ValidationError` for settings that are wrong."""
         from hermes_tui.sessions.context import choice_of
 
         return choice_of(self._adapters, summary, config.load().context, window)
 
-    def context(self, agent: str, session_id: str, *, window: config.Window | None = None) -> ContextView:
+    def context(self, agent: str, session_id: str, *, window: config.ContextWindow | None = None) -> ContextView:
         """What the agent still sees of the session (spec 001). Raises as `get` does, and as `context_window`."""
         from hermes_tui.sessions.context import context_view
 
@@ -312,7 +312,7 @@ class SessionManager:
 
         return self.searches.discover(text, _options(options, changes, SearchOptions))
 
-    def scroll(self, agent: str, session_id: str, message_id: str, *, window: int = 10) -> Window:
+    def scroll(self, agent: str, session_id: str, message_id: str, *, window: int = 10) -> MessageWindow:
         """The messages around one of a session (spec 003). Raises as `get` does, and `ValidationError`."""
         return self.searches.scroll(self.get(agent, session_id), message_id, window)
 
@@ -351,7 +351,7 @@ class SessionManager:
         except ValidationError:
             return None
 
-    def _asked_index(self) -> Index | None:
+    def _asked_index(self) -> SearchIndex | None:
         service = self.index
         return service.index if service.on else None
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Tree, Unit, Word
-from hermes_tui.sessions.search.model import Field, Found, Match
+from hermes_tui.sessions.query.tree import All, Any, MessageFilter, TextUnit, Tree, Word
+from hermes_tui.sessions.search.model import Field, Match, SourceMatch
 from hermes_tui.sessions.search.relevance import of_unit
 from hermes_tui.sessions.words import is_han
 from session_adapters.base import Adapter, Report, Source
@@ -74,7 +74,7 @@ def scan(
     whole: bool = False,
     rewound: bool = False,
     note: Note = lambda match, text: None,
-) -> Iterator[Found]:
+) -> Iterator[SourceMatch]:
     """The sessions of `source` among `wanted` (by native id) in which something is found.
 
     `whole`: the source holds no others. `note` is called with each place and the message that it is in. Ends early
@@ -111,7 +111,7 @@ def _may_hold(adapter: Adapter, source: Source, wanted: Mapping[str, Wanted]) ->
 class _Piece(NamedTuple):
     text: Text
     field: Field
-    unit: Unit
+    unit: TextUnit
     place: int
     """Which message of its session it is."""
 
@@ -130,12 +130,12 @@ def _units(texts: Iterator[Text]) -> Iterator[_Piece]:
         place = place + 1 if text.session_id == session_id else 0
         session_id = text.session_id
         for field, said in fields_of(text):
-            yield _Piece(text, field, Unit(said, text.role, text.names), place)
+            yield _Piece(text, field, TextUnit(said, text.role, text.names), place)
 
 
 def _matches(
     pieces: Iterator[_Piece], wanted: Mapping[str, Wanted], stop: Stop, note: Note, *, rewound: bool
-) -> Iterator[Found]:
+) -> Iterator[SourceMatch]:
     """Sessions come one after the other; each is given when its last message was looked at."""
     current: Wanted | None = None
     session_id: str | None = None
@@ -146,7 +146,7 @@ def _matches(
             break
         if text.session_id != session_id:
             if current is not None and count:
-                yield Found(current.summary, tuple(kept), count)
+                yield SourceMatch(current.summary, tuple(kept), count)
             session_id, count = text.session_id, 0
             current = wanted.get(session_id)
             kept.clear()
@@ -158,4 +158,4 @@ def _matches(
         kept.append(match)
         note(match, text)
     if current is not None and count:
-        yield Found(current.summary, tuple(kept), count)
+        yield SourceMatch(current.summary, tuple(kept), count)

@@ -34,7 +34,7 @@ from hermes_tui.tui.widgets.transcript.layout.style import get_ready as ready_to
 from hermes_tui.tui.workers.cost_refresh import Bookkeeper
 from hermes_tui.tui.workers.index_refresh import IndexWatch
 from hermes_tui.tui.workers.lane_watch import LaneNews, LaneWatch
-from hermes_tui.tui.workers.session_reader import Opened, Reader
+from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
 from hermes_tui.tui.workers.session_watch import Slot, Watch
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
         self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self._in_loop, self._apply)
-        self._opens: Slot[Opened] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
+        self._opens: Slot[OpenedSession] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
         self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
-        self.reader = Reader(manager.open, self._opens.put, self._growths.put, _get_ready)
+        self.reader = SessionReader(manager.open, self._opens.put, self._growths.put, _get_ready)
         self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed, give_back)
         self.bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
         self._indexing = indexing

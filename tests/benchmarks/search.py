@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from benchmarks.measures import Row, Tool
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import KINDS, open_writer
 from hermes_tui.sessions.index.writing.indexer import Indexer
 from hermes_tui.sessions.index.writing.worker import LITTER
@@ -76,7 +76,7 @@ def _cold(tool: Tool, home: Path) -> tuple[float, ...]:
     command = [sys.executable, "-m", "hermes_tui.sessions.index.writing.worker", str(path)]
     began = time.perf_counter()
     process = subprocess.Popen(command, env=tool.environment(home))
-    index = Index(path)
+    index = SearchIndex(path)
     prose = spent = 0.0
     while process.poll() is None:
         figures = index.figures()
@@ -173,7 +173,7 @@ def _latencies(path: Path, home: Path) -> Iterator[tuple[str, float, float]]:
     """The twenty newest answers, of prose and tool text together, for words of every frequency."""
     adapters = Adapters(lambda: _environment(home))
     sources = [one for name in adapters.names for one in adapters.get(name).sources(lambda problem: None)]
-    index = Index(path)
+    index = SearchIndex(path)
     coverage = index.coverage(sources)
     for name, trees in _questions(path):
         taken: list[float] = []
@@ -189,7 +189,7 @@ def _latencies(path: Path, home: Path) -> Iterator[tuple[str, float, float]]:
     index.close()
 
 
-def _coverage(index: Index, sources: Sequence[Source]) -> tuple[float, float]:
+def _coverage(index: SearchIndex, sources: Sequence[Source]) -> tuple[float, float]:
     """After one session was written to, each time another."""
     taken: list[float] = []
     for number in range(40):
@@ -206,7 +206,7 @@ def _first_coverage(path: Path, home: Path) -> float:
     sources = [one for name in adapters.names for one in adapters.get(name).sources(lambda problem: None)]
     taken: list[float] = []
     for _ in range(5):
-        index = Index(path)
+        index = SearchIndex(path)
         taken.append(_timed(partial(index.coverage, sources)))
         index.close()
     return statistics.median(taken)

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.config import Window
-from hermes_tui.sessions.context import Choice, ContextView, context_view, window_for
+from hermes_tui.config import ContextWindow
+from hermes_tui.sessions.context import ContextView, WindowChoice, context_view, window_for
 from session_adapters.base import Memory
 from session_adapters.model import Message, Role, ToolCall, ToolResult
 
@@ -28,7 +28,7 @@ def talk(count: int, text: str = "text") -> list[Message]:
 
 
 def hector(messages: Sequence[Message], generation: str, strategy: Any = None, **sizes: Any) -> ContextView:
-    return context_view("hector", messages, Choice(strategy=strategy, generation=generation, **sizes))
+    return context_view("hector", messages, WindowChoice(strategy=strategy, generation=generation, **sizes))
 
 
 def ids(messages: Sequence[Message], view: ContextView) -> list[str]:
@@ -178,17 +178,17 @@ def test_codex_stops_where_twenty_thousand_tokens_are_full() -> None:
 def test_windows_by_hand_without_a_size_are_hectors_own() -> None:
     """Messages of 100 tokens and three for each."""
     messages = talk(200, "x" * 400)
-    assert context_view("x", messages, Choice(strategy="buffer_window")).count == 20
-    assert context_view("x", messages, Choice(strategy="token_window")).count == 8000 // 103
-    assert context_view("x", messages, Choice(strategy="summary_buffer")).count == 5600 // 103
-    half = Choice(strategy="summary_buffer", tokens=8000, target=0.5)
+    assert context_view("x", messages, WindowChoice(strategy="buffer_window")).count == 20
+    assert context_view("x", messages, WindowChoice(strategy="token_window")).count == 8000 // 103
+    assert context_view("x", messages, WindowChoice(strategy="summary_buffer")).count == 5600 // 103
+    half = WindowChoice(strategy="summary_buffer", tokens=8000, target=0.5)
     assert context_view("x", messages, half).count == 4000 // 103
-    assert context_view("x", messages, Choice(strategy="token_window", tokens=103 * 8)).count == 8
+    assert context_view("x", messages, WindowChoice(strategy="token_window", tokens=103 * 8)).count == 8
 
 
 def test_a_window_that_leaves_the_summary_out_says_so() -> None:
     messages = [*talk(5), compacted(), *talk(5)]
-    view = context_view("x", messages, Choice(strategy="buffer_window", size=3))
+    view = context_view("x", messages, WindowChoice(strategy="buffer_window", size=3))
     assert view.sentence.endswith("checkpoint – of 1")
 
 
@@ -203,11 +203,14 @@ def test_tokens_are_rounded(tokens: int, shown: str) -> None:
 
 def test_the_reason_names_the_window_and_who_says_so() -> None:
     for choice, reason in (
-        (Choice(), ""),
-        (Choice(strategy="summary_buffer", source="default"), "summary_buffer (default)"),
-        (Choice(strategy="summary_buffer", tokens=3000, source="/c.yaml"), "summary_buffer 3,000 (/c.yaml)"),
-        (Choice(strategy="buffer_window", size=7, tokens=9, source="chosen"), "buffer_window 7 (chosen)"),
-        (Choice(strategy="token_window", size=7, tokens=9000, source="settings"), "token_window 9,000 (settings)"),
+        (WindowChoice(), ""),
+        (WindowChoice(strategy="summary_buffer", source="default"), "summary_buffer (default)"),
+        (WindowChoice(strategy="summary_buffer", tokens=3000, source="/c.yaml"), "summary_buffer 3,000 (/c.yaml)"),
+        (WindowChoice(strategy="buffer_window", size=7, tokens=9, source="chosen"), "buffer_window 7 (chosen)"),
+        (
+            WindowChoice(strategy="token_window", size=7, tokens=9000, source="settings"),
+            "token_window 9,000 (settings)",
+        ),
     ):
         assert context_view("x", talk(2), choice).reason == reason
 
@@ -229,18 +232,20 @@ def test_every_size_of_the_configuration_is_kept_and_what_is_wrong_with_it_is_to
     own = Memory(
         strategy="summary_buffer", tokens=3000, target=0.5, generation="v2", source="/c.yaml", trouble="torn"
     )
-    assert window_for(own) == Choice(
+    assert window_for(own) == WindowChoice(
         strategy="summary_buffer", tokens=3000, target=0.5, generation="v2", source="/c.yaml", trouble="torn"
     )
-    window = Window(strategy="token_window", tokens=5)
+    window = ContextWindow(strategy="token_window", tokens=5)
     for source, choice in (
         ("chosen", window_for(own, None, window)),
         ("settings", window_for(Memory(generation="v2", trouble="torn"), window)),
     ):
-        assert choice == Choice(strategy="token_window", tokens=5, generation="v2", source=source, trouble="torn")
+        assert choice == WindowChoice(
+            strategy="token_window", tokens=5, generation="v2", source=source, trouble="torn"
+        )
     assert window_for(Memory(generation="v1", trouble="torn")).trouble == "torn"
     assert context_view("hector", talk(2), window_for(own)).note == "torn"
-    both = window_for(Memory(generation="v1", trouble="torn"), None, Window(strategy="buffer_window"))
+    both = window_for(Memory(generation="v1", trouble="torn"), None, ContextWindow(strategy="buffer_window"))
     assert context_view("hector", talk(2), both).note.endswith("no valid SQL; torn")
 
 

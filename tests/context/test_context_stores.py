@@ -11,9 +11,9 @@ from urllib.parse import quote
 
 import pytest
 
-from hermes_tui.config import Window
+from hermes_tui.config import ContextWindow
 from hermes_tui.errors import ValidationError
-from hermes_tui.sessions.context import Choice, ContextView, context_view, parse_window, window_for
+from hermes_tui.sessions.context import ContextView, WindowChoice, context_view, parse_window, window_for
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment, Memory
 from session_adapters.model import Message, Session
@@ -67,9 +67,9 @@ def test_hector_v1_as_its_facts_say(one: dict[str, Any], manager_of: ManagerOf) 
     session = manager.get("hector", _v1_id(one))
     broken = one["rows"] - len({message.id.partition(".")[0] for message in session.messages})
     for name, window in (
-        ("load_summary_buffer", Window(strategy="summary_buffer")),
-        ("load_buffer_window_10", Window(strategy="buffer_window", size=10)),
-        ("load_buffer_window_20", Window(strategy="buffer_window", size=20)),
+        ("load_summary_buffer", ContextWindow(strategy="summary_buffer")),
+        ("load_buffer_window_10", ContextWindow(strategy="buffer_window", size=10)),
+        ("load_buffer_window_20", ContextWindow(strategy="buffer_window", size=20)),
     ):
         view = manager.context("hector", session.session_id, window=window)
         rows = [message.id.partition(".")[0] for message in compress(session.messages, view.seen)]
@@ -87,17 +87,17 @@ def test_hector_v2_as_its_facts_say(one: dict[str, Any], manager_of: ManagerOf) 
     name = "/".join(quote(one[key], safe="") for key in ("app_name", "user_id", "id"))
     session = manager.get("hector", name)
 
-    def count(window: Window | None) -> int:
+    def count(window: ContextWindow | None) -> int:
         view = manager.context("hector", name, window=window)
         assert view.checkpoints == len(one["checkpoints_at"])
         return len({message.id.partition(".")[0] for message in compress(session.messages, view.seen)})
 
     assert count(None) == one["load_none"], "no strategy takes everything"
-    assert count(Window(strategy="buffer_window", size=20)) == one["load_buffer_window_20"]
-    token_window = count(Window(strategy="token_window", tokens=200))
+    assert count(ContextWindow(strategy="buffer_window", size=20)) == one["load_buffer_window_20"]
+    token_window = count(ContextWindow(strategy="token_window", tokens=200))
     assert token_window == one["load_token_window_200_preserve_5_estimated"]
     if one["checkpoint_start"] is not None:
-        assert count(Window(strategy="summary_buffer")) == one["events_from_checkpoint"]
+        assert count(ContextWindow(strategy="summary_buffer")) == one["events_from_checkpoint"]
 
 
 def test_hector_as_the_document_prints_it(manager_of: ManagerOf, store: Store, tmp_path: Path) -> None:
@@ -271,13 +271,13 @@ def test_every_agents_every_session_can_be_viewed(manager_of: ManagerOf) -> None
 
 def test_what_is_chosen_counts_before_the_agents_own_and_that_before_the_settings() -> None:
     own = Memory(strategy="buffer_window", size=10, generation="v1", source="/c.yaml")
-    hand, mine = Window(strategy="token_window", tokens=5), Window(strategy="summary_buffer")
+    hand, mine = ContextWindow(strategy="token_window", tokens=5), ContextWindow(strategy="summary_buffer")
     assert window_for(own, mine, hand).strategy == "token_window"
     assert window_for(own, mine).size == 10
     assert window_for(Memory(generation="v1"), mine).source == "settings"
     assert window_for(Memory(generation="v1")).strategy == "summary_buffer"
     assert window_for(Memory(generation="v2")).strategy is None
-    assert window_for(None) == Choice()
+    assert window_for(None) == WindowChoice()
     assert window_for(Memory(strategy="novel", generation="v2")).strategy is None
 
 
@@ -290,9 +290,9 @@ def test_windows_that_make_no_sense(bad: str) -> None:
 
 
 def test_windows_by_hand() -> None:
-    assert parse_window("buffer_window:20") == Window(strategy="buffer_window", size=20)
-    assert parse_window("token_window:8000") == Window(strategy="token_window", tokens=8000)
-    assert parse_window("summary_buffer") == Window(strategy="summary_buffer")
+    assert parse_window("buffer_window:20") == ContextWindow(strategy="buffer_window", size=20)
+    assert parse_window("token_window:8000") == ContextWindow(strategy="token_window", tokens=8000)
+    assert parse_window("summary_buffer") == ContextWindow(strategy="summary_buffer")
 
 
 def talk(count: int) -> list[Message]:
@@ -304,12 +304,12 @@ def talk(count: int) -> list[Message]:
 
 def test_a_window_by_hand_on_an_agent_that_has_none() -> None:
     messages = talk(30)
-    assert context_view("x", messages, Choice(strategy="buffer_window", size=4)).count == 4
-    assert context_view("x", messages, Choice(strategy="token_window", tokens=103 * 9)).count == 9
-    assert context_view("x", messages, Choice(strategy="token_window", tokens=1)).count == 5
-    assert context_view("x", messages, Choice(strategy="summary_buffer", tokens=1)).count == 10
+    assert context_view("x", messages, WindowChoice(strategy="buffer_window", size=4)).count == 4
+    assert context_view("x", messages, WindowChoice(strategy="token_window", tokens=103 * 9)).count == 9
+    assert context_view("x", messages, WindowChoice(strategy="token_window", tokens=1)).count == 5
+    assert context_view("x", messages, WindowChoice(strategy="summary_buffer", tokens=1)).count == 10
     messages[20] = Message(role="system", kind="compaction", id="c")
-    assert context_view("x", messages, Choice(strategy="buffer_window", size=20)).count == 10
+    assert context_view("x", messages, WindowChoice(strategy="buffer_window", size=20)).count == 10
 
 
 def test_the_sentences() -> None:

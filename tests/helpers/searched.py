@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.reading.reader import Coverage, Hit, Index
+from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, SearchIndex
 from hermes_tui.sessions.query.tree import Tree
 from hermes_tui.sessions.words import tokens
 from indexing import homes_sources
@@ -28,7 +28,7 @@ def texts(environment: Environment) -> list[Text]:
     ]
 
 
-def found(index: Index, tree: Tree, coverage: Coverage) -> list[Hit]:
+def found(index: SearchIndex, tree: Tree, coverage: IndexCoverage) -> list[Hit]:
     """All that the index gives for a tree that it can be asked."""
     hits = index.search(tree, coverage)
     assert hits is not None

@@ -14,7 +14,7 @@ LONG = 350
 
 def test_names_stand_for_one_thing() -> None:
     same, classes = house.homonyms()
-    assert same.total() / classes <= 0.28, same.most_common()
+    assert same.total() / classes <= 0.03, same.most_common()
 
 
 def test_modules_are_short() -> None:

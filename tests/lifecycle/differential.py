@@ -32,7 +32,7 @@ if __name__ == "__main__":
 from hermes_tui.errors import SessionNotFound
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.rows import Peer, Rows
+from hermes_tui.lifecycle.lane_index.rows import Peer, StoredLanes
 from hermes_tui.lifecycle.moments import from_wall
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.routing import next_message
@@ -157,7 +157,7 @@ class Lanes(RuleBasedStateMachine):
             self.store.list_sessions()
         connection = sqlite3.connect(self.folder / "real" / "state.db", timeout=10)
         try:
-            rows = Rows(lambda sql, values: connection.execute(sql, values).fetchall())
+            rows = StoredLanes(lambda sql, values: connection.execute(sql, values).fetchall())
             entry = {one.key: SessionEntry.from_json(one.entry_json) for one in rows.routing()}.get(key)
             return next_message(
                 rows, key, entry, self.config, "default", from_wall(self.moment), peer=Peer.of(source), starts=starts

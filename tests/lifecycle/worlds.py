@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from hermes_tui.lifecycle.operations import Audit, Operations, Outcome, Plan, Record, Request
+from hermes_tui.lifecycle.operations import Audit, AuditRecord, Operations, Outcome, Plan, Request
 from oracle.hermes import Oracle, oracle_python
 from session_adapters.base import Environment
 
@@ -152,6 +152,6 @@ class World(OperatedHome):
         self.moment += timedelta(seconds=seconds)
         self.hermes.now(self.moment)
 
-    def audited(self) -> Record:
+    def audited(self) -> AuditRecord:
         """What our log has of the latest operation."""
         return self.audit.read().operations[-1].begun

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 import make_docs
 from hermes_tui import SessionManager, __version__
-from hermes_tui.config import Config, Hector, Price, Window
+from hermes_tui.config import Config, ContextWindow, Hector, Price
 from hermes_tui.tui.keymap import all_keys, key_label
 from hermes_tui.tui.themes import NO_COLOUR_THEME, THEMES
 from session_adapters import registry
@@ -49,14 +49,14 @@ def test_every_key_command_and_setting_has_a_table() -> None:
     }
     assert {name for kind, name in made if kind == "keys"} == {key.context for key in all_keys()}
     assert {name for kind, name in made if kind == "options"} == commands
-    assert {name for kind, name in made if kind == "settings"} == {"Config", "Price", "Window", "Hector"}
+    assert {name for kind, name in made if kind == "settings"} == {"Config", "Price", "ContextWindow", "Hector"}
     table = document("docs/keys.md")
     for key in all_keys():  # as people see it, whatever wrote the table
         labels = " ".join(f"`{label}`" for label in key_label(key.keys).split(" "))
         assert f"| {labels} | {key.description} | `{key.id}` |" in table
 
 
-@pytest.mark.parametrize("kind", [Config, Price, Window, Hector])
+@pytest.mark.parametrize("kind", [Config, Price, ContextWindow, Hector])
 def test_every_setting_is_explained(kind: type[Struct]) -> None:
     for name in kind.__struct_fields__:
         assert re.search(rf"^\| `{name}` \| \S.{{20,}} \|$", document("docs/settings.md"), re.MULTILINE), name

@@ -51,7 +51,7 @@ def test_every_setting_can_be_set(tmp_path: Path) -> None:
     assert (found.read_only, found.theme, found.mouse, found.index) == (True, "hermes-light", False, False)
     assert found.keymap == {"list.open": "o"}
     assert found.prices["my-model"] == config.Price(input=1.5, output=6, cache_read=0.15)
-    assert found.context["hector"] == config.Window(strategy="buffer_window", size=20)
+    assert found.context["hector"] == config.ContextWindow(strategy="buffer_window", size=20)
     assert found.hector.dsn == ("postgresql://reader:secret@db/hector",)
     assert "secret" not in repr(found)
     assert found.searches == {"mine": "agent:claude is:error"}

@@ -14,7 +14,7 @@ import pytest
 
 from hermes_tui import config
 from hermes_tui.errors import StoreError, ValidationError
-from hermes_tui.lifecycle.operations import Audit, Record
+from hermes_tui.lifecycle.operations import Audit, AuditRecord
 from hermes_tui.platform import locks
 from hermes_tui.platform.log import write_failure
 from hermes_tui.platform.own_files import check_own, open_own, read_own
@@ -129,7 +129,7 @@ def no_room() -> Iterator[None]:
 def test_a_full_disk_costs_nothing_that_was_there(tmp_path: Path) -> None:
     folder = tmp_path / "ours"
     saved, recent, audit = Saved(folder / "s"), Recent(folder / "r"), Audit(folder / "lanes.jsonl")
-    record = Record(operation="one", event="applied", at=datetime.now(UTC))
+    record = AuditRecord(operation="one", event="applied", at=datetime.now(UTC))
     saved.add("first")
     recent.add("first")
     audit.append(record)

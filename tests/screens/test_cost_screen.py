@@ -19,7 +19,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.sessions.cost.overview import DAYS, Figure, Overview, Rank
 from hermes_tui.sessions.cost.service import CostDesk
-from hermes_tui.sessions.cost.summary import Sheet
+from hermes_tui.sessions.cost.summary import SpendSummary
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.cost import CostScreen, cost_rows, filter_text, title_parts
@@ -129,7 +129,7 @@ async def test_what_was_added_up_before_is_there_at_once(spender: Spender, monke
     spender.session("later", {"input": 30 * MILLION}, at=NOW - timedelta(minutes=1), cwd="/srv/new")
     book, go_on = CostDesk.book, threading.Event()
 
-    def late(desk: CostDesk) -> Sheet:
+    def late(desk: CostDesk) -> SpendSummary:
         assert go_on.wait(60)
         return book(desk)
 

@@ -16,7 +16,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.display import safe
 from hermes_tui.errors import ParseError
 from hermes_tui.sessions.diff import diff
-from hermes_tui.sessions.diff.wording import Span, wording
+from hermes_tui.sessions.diff.wording import ChangedSpan, wording
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.diff import DiffScreen
 from hermes_tui.tui.screens.help import HelpScreen
@@ -219,7 +219,7 @@ def test_words_are_compared_only_where_somebody_looks(monkeypatch: pytest.Monkey
     """Thousands of long messages that were changed would take seconds; a screen shows a few."""
     asked = []
 
-    def counted(a: str, b: str) -> list[Span]:
+    def counted(a: str, b: str) -> list[ChangedSpan]:
         asked.append((a, b))
         return wording(a, b)
 

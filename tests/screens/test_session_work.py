@@ -11,7 +11,7 @@ import pytest
 
 from hermes_tui.errors import HermesTuiError, SessionNotFound
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.tui.screens.dialogs.export import Wish
+from hermes_tui.tui.screens.dialogs.export import ExportChoice
 from hermes_tui.tui.screens.main.session_work import beside, write_export, write_for_reading
 from session_adapters.model import SessionSummary
 from tiny_home import TinyHome
@@ -54,7 +54,7 @@ async def test_whoever_leaves_is_noticed_by_the_work() -> None:
 def test_an_export_that_was_given_up_leaves_nothing(subject: Subject, folder: Path, lineage: bool) -> None:
     manager, one = subject
     over = Event()
-    wish = Wish("markdown", folder / "one.md", redact=False, lineage=lineage, replace=False)
+    wish = ExportChoice("markdown", folder / "one.md", redact=False, lineage=lineage, replace=False)
     over.set()
     with pytest.raises(HermesTuiError, match="given up"):
         write_export(manager, one, [one], wish, over)
@@ -96,7 +96,7 @@ def test_a_part_that_cannot_be_read_is_left_out_and_named(
 ) -> None:
     manager, one = subject
     lost = SessionSummary(agent="tiny", session_id="lost")
-    wish = Wish("markdown", tmp_path / "one.md", redact=False, lineage=True, replace=False)
+    wish = ExportChoice("markdown", tmp_path / "one.md", redact=False, lineage=True, replace=False)
     said = write_export(manager, one, [lost, one], wish, Event())
     assert "left out: tiny has no session 'lost'" in said
     assert "question 2" in (tmp_path / "one.md").read_text()

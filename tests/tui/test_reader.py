@@ -10,7 +10,7 @@ import pytest
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.tui.workers.session_reader import Opened, Reader
+from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
 from session_adapters.base import Environment
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
@@ -32,9 +32,9 @@ def test_opens_notices_growth_and_tells_errors(tmp_path: Path) -> None:
     home = ClaudeHome(tmp_path / "home")
     path = home.session("One")
     manager = manager_of(home, tmp_path)
-    opened: list[Opened] = []
+    opened: list[OpenedSession] = []
     grown: list[Transcript] = []
-    reader = Reader(manager.open, opened.append, grown.append)
+    reader = SessionReader(manager.open, opened.append, grown.append)
     reader.start()
     (summary,) = manager.list()
     reader.request(summary)
@@ -56,8 +56,8 @@ def test_a_bug_in_an_adapter_is_told() -> None:
     def broken(agent: str, session_id: str) -> Transcript:
         raise ZeroDivisionError("oops")
 
-    opened: list[Opened] = []
-    reader = Reader(broken, opened.append, lambda transcript: None)
+    opened: list[OpenedSession] = []
+    reader = SessionReader(broken, opened.append, lambda transcript: None)
     reader.start()
     reader.request(SessionSummary(agent="a", session_id="b"))
     wait(lambda: opened)
@@ -71,8 +71,8 @@ def test_requests_that_were_overtaken_are_not_served(tmp_path: Path) -> None:
         home.session(f"Session {number}")
     manager = manager_of(home, tmp_path)
     summaries = manager.list()
-    opened: list[Opened] = []
-    reader = Reader(manager.open, opened.append, lambda transcript: None)
+    opened: list[OpenedSession] = []
+    reader = SessionReader(manager.open, opened.append, lambda transcript: None)
     for summary in summaries:
         reader.request(summary)
     reader.start()
@@ -95,8 +95,8 @@ def test_where_a_server_has_the_session_it_is_asked_now_and_then(
         return transcript
 
     grown: list[Transcript] = []
-    opened: list[Opened] = []
-    reader = Reader(remote, opened.append, grown.append)
+    opened: list[OpenedSession] = []
+    reader = SessionReader(remote, opened.append, grown.append)
     reader.start()
     reader.request(manager.list()[0])
     wait(lambda: len(grown) > 2)  # though nobody writes to the file
@@ -110,7 +110,7 @@ def test_what_is_prepared_is_prepared_before_anything_is_opened(tmp_path: Path) 
     home.session("One")
     manager = manager_of(home, tmp_path)
     happened: list[str] = []
-    reader = Reader(
+    reader = SessionReader(
         manager.open,
         lambda opened: happened.append("opened"),
         lambda transcript: None,

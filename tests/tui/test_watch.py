@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from claude_lines import ClaudeHome
-from hermes_tui.sessions.catalogue.snapshot import Place, Snapshot
+from hermes_tui.sessions.catalogue.snapshot import AgentPlace, Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.workers.session_watch import Slot, Watch, _agents_at, _directories
 from session_adapters.base import Environment, Root
@@ -50,7 +50,7 @@ class Looked:
         self.agents.append(agents)
         if self.error is not None:
             raise self.error
-        places = (Place(agent="a", label="A", roots=(Root(path=self.root, exists=True),)),) if self.root else ()
+        places = (AgentPlace(agent="a", label="A", roots=(Root(path=self.root, exists=True),)),) if self.root else ()
         return Snapshot(version=1, places=places)
 
     def refresh_processes(self) -> Snapshot:
@@ -119,7 +119,7 @@ def test_every_store_is_looked_at_now_and_then_however_much_is_written(
 def test_whose_place_it_is() -> None:
     """An agent may have several places, two may share one, and what is nobody's may be anybody's."""
     places = [
-        Place(agent=agent, label=agent, roots=tuple(Root(path=Path(path), exists=True) for path in paths))
+        AgentPlace(agent=agent, label=agent, roots=tuple(Root(path=Path(path), exists=True) for path in paths))
         for agent, paths in {"a": ["/h/.a"], "b": ["/h/.b/one", "/h/.b/two"], "c": ["/h/.a/inside"]}.items()
     ]
     snapshot = Snapshot(places=tuple(places))
@@ -303,5 +303,5 @@ def test_two_hundred_looks_leave_no_file_and_no_thread_behind(tmp_path: Path) ->
 
 def test_a_server_among_the_places_keeps_no_directory_from_being_watched(tmp_path: Path) -> None:
     roots = (Root(path=Path("postgresql:host:5432/hector"), exists=True), Root(path=tmp_path, exists=True))
-    snapshot = Snapshot(version=1, places=(Place(agent="a", label="A", roots=roots),))
+    snapshot = Snapshot(version=1, places=(AgentPlace(agent="a", label="A", roots=roots),))
     assert _directories(snapshot) == (tmp_path,)

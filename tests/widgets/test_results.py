@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from hermes_tui.clock import Clock
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
-from hermes_tui.tui.widgets.session_list.result_rows import Names, answer_of, listed
+from hermes_tui.tui.widgets.session_list.result_rows import ConversationNames, answer_of, listed
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from made import NOW, session
 
@@ -24,7 +24,7 @@ def test_no_more_rows_are_made_than_anybody_looks_at() -> None:
     """Names that fit, the newest first; how many there are is said all the same, and that not all are there."""
     forest = Forest(reversed(EVERY)).prepare()
     query = parse("eronr", NOW, typing=True)
-    names = Names(forest).fitting(query)
+    names = ConversationNames(forest).fitting(query)
     assert [one.tip.session_id for one in names] == [one.session_id for one in EVERY]
     shown = listed(LiveSnapshot(query=query, done=True), forest, names)
     assert shown.total == 700 and shown.more
@@ -37,7 +37,7 @@ def test_no_more_rows_are_made_than_anybody_looks_at() -> None:
 def test_what_was_found_and_what_fits_by_name_are_in_one_order() -> None:
     forest = Forest(EVERY).prepare()
     query = parse("heronry, 13", NOW, typing=True)
-    names = Names(forest).fitting(query)
+    names = ConversationNames(forest).fitting(query)
     named = {one.session_id for one in EVERY if "13" in f"{one.title} {one.cwd} {one.session_id}"}
     assert {one.tip.session_id for one in names} == named
     found = tuple(LiveResult(one, None, 1, 0.0) for one in EVERY[100:140])
@@ -52,7 +52,7 @@ def test_what_was_found_and_what_fits_by_name_are_in_one_order() -> None:
 def test_beside_a_filter_whole_words_of_a_name_count() -> None:
     forest = Forest(EVERY).prepare()
     for text, wanted in (("heronry 13 agent:cl", ["s-0013"]), ("eronry agent:cl", []), ("heronry 13 agent:zzz", [])):
-        names = Names(forest).fitting(parse(text, NOW))
+        names = ConversationNames(forest).fitting(parse(text, NOW))
         assert [one.tip.session_id for one in names] == wanted, text
-    many = Names(forest).fitting(parse("heronry agent:cl", NOW))
+    many = ConversationNames(forest).fitting(parse("heronry agent:cl", NOW))
     assert [one.tip.session_id for one in many] == [one.session_id for one in EVERY[:201]]

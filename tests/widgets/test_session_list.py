@@ -11,7 +11,7 @@ from textual.geometry import Region
 from hermes_tui.clock import Clock
 from hermes_tui.tui.themes import THEMES
 from hermes_tui.tui.widgets.session_list.list_columns import columns_for, containing
-from hermes_tui.tui.widgets.session_list.list_view import Answer
+from hermes_tui.tui.widgets.session_list.list_view import ShownAnswer
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.states import State
@@ -346,7 +346,7 @@ async def test_words_of_the_search_are_lit() -> None:
     app = ListApp()
     async with app.run_test(size=(60, 5)) as pilot:
         app.list.set_forest(Forest([session("a", title="Fix the Login; login again")]))
-        app.list.set_answer(Answer(app.list.rows, containing(["login"])), top=True)
+        app.list.set_answer(ShownAnswer(app.list.rows, containing(["login"])), top=True)
         await pilot.pause()
         match = app.list.get_component_rich_style("session-list--match", partial=True)
         lit = [one.text for one in app.list.render_line(1) if one.style and one.style.color == match.color]

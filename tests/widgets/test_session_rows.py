@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Row, day_heading, project_of
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow, day_heading, project_of
 from made import NOW, ago, session
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 
 CLOCK = Clock(NOW)
 
 
-def shown(rows: list[Row]) -> list[str]:
+def shown(rows: list[ListRow]) -> list[str]:
     """Headings in brackets, guides and titles."""
     return [
         f"[{row.heading}]" if row.conversation is None else row.guide + row.conversation.tip.session_id

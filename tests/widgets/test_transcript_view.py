@@ -13,15 +13,15 @@ from rich.segment import Segment
 from rich.style import Style
 
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN, SHUT, Context, Layout
+from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN, SHUT, MessageContext, MessageLayout
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
-from hermes_tui.tui.widgets.transcript.layout.segments import Palette
+from hermes_tui.tui.widgets.transcript.layout.segments import TranscriptStyles
 from hermes_tui.tui.widgets.transcript.layout.style import markdown_for
 from hermes_tui.tui.widgets.transcript.view import View
 from session_adapters.model import Attachment, Message, ToolCall, ToolResult
 from transcripts import NOON, said, talk
 
-_PALETTE = Palette(**{name: Style() for name in Palette._fields})
+_PALETTE = TranscriptStyles(**{name: Style() for name in TranscriptStyles._fields})
 _MARKDOWN = markdown_for(lambda name: Style(), dark=True, ansi=False)
 
 # Each of them does something to a terminal, or to the eye, when it gets there as itself.
@@ -57,8 +57,8 @@ def make_view(messages: list[Message], width: int = 78, height: int = 20, comple
     return view
 
 
-def _layout(width: int) -> Layout:
-    return Layout(_PALETTE, _MARKDOWN, Clock(NOON), "claude", width, raw=False)
+def _layout(width: int) -> MessageLayout:
+    return MessageLayout(_PALETTE, _MARKDOWN, Clock(NOON), "claude", width, raw=False)
 
 
 def _texts(segments: list[Segment]) -> str:
@@ -332,9 +332,9 @@ def test_context_decides_on_headers() -> None:
     layout = _layout(80)
     one = said("assistant", "text")
 
-    def lines(context: Context) -> int:
+    def lines(context: MessageContext) -> int:
         return layout.render(one, context, lambda block: OPEN).height
 
-    assert lines(Context(first=True)) == 2
-    assert lines(Context()) == 3
-    assert lines(Context(first=True, unread=True)) == 4
+    assert lines(MessageContext(first=True)) == 2
+    assert lines(MessageContext()) == 3
+    assert lines(MessageContext(first=True, unread=True)) == 4

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from session_adapters.claude.records import Block, Body, Record, Source, UseResult, block_text, is_call
+from session_adapters.claude.records import (
+    Body,
+    ClaudeBlock,
+    ClaudeRecord,
+    ImageSource,
+    UseResult,
+    block_text,
+    is_call,
+)
 from session_adapters.model import Attachment, ToolCall
 
 __all__ = ["attachments_of", "blocks_of", "call_facts", "calls_of", "output_of", "thinking_of", "whole_number"]
 
 
-def blocks_of(record: Record) -> list[Block | str]:
+def blocks_of(record: ClaudeRecord) -> list[ClaudeBlock | str]:
     """The blocks of a record, or its text as the only one."""
     content = record.message.content if isinstance(record.message, Body) else record.message or record.content
     if isinstance(content, str):
@@ -18,27 +26,27 @@ def blocks_of(record: Record) -> list[Block | str]:
     return content if isinstance(content, list) else []
 
 
-def thinking_of(blocks: list[Block | str]) -> str | None:
+def thinking_of(blocks: list[ClaudeBlock | str]) -> str | None:
     """What the model thought; None where it says nothing of that."""
-    texts = [block.thinking for block in blocks if isinstance(block, Block) and block.thinking]
+    texts = [block.thinking for block in blocks if isinstance(block, ClaudeBlock) and block.thinking]
     return "\n\n".join(texts) or None
 
 
-def calls_of(blocks: list[Block | str]) -> list[ToolCall]:
+def calls_of(blocks: list[ClaudeBlock | str]) -> list[ToolCall]:
     """The calls of tools."""
     return [
         ToolCall(tool_call_id=block.id or "", tool_name=block.name or "", input=block.input)
         for block in blocks
-        if isinstance(block, Block) and is_call(block)
+        if isinstance(block, ClaudeBlock) and is_call(block)
     ]
 
 
-def attachments_of(blocks: list[Block | str]) -> tuple[Attachment, ...]:
+def attachments_of(blocks: list[ClaudeBlock | str]) -> tuple[Attachment, ...]:
     """Images and documents."""
     found = []
     for block in blocks:
-        if isinstance(block, Block) and block.type in ("image", "document"):
-            source = block.source if isinstance(block.source, Source) else Source()
+        if isinstance(block, ClaudeBlock) and block.type in ("image", "document"):
+            source = block.source if isinstance(block.source, ImageSource) else ImageSource()
             data = source.data if isinstance(source.data, str) else ""
             found.append(
                 Attachment(
@@ -66,7 +74,7 @@ def output_of(content: Any) -> Any:
     return "\n\n".join(parts)
 
 
-def call_facts(record: Record) -> dict[str, Any]:
+def call_facts(record: ClaudeRecord) -> dict[str, Any]:
     """What `toolUseResult` says of the call: the helper it started, how long it took."""
     facts = record.tool_use_result
     if not isinstance(facts, UseResult):

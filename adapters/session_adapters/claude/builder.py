@@ -23,9 +23,9 @@ from session_adapters.claude.figures import token_usage
 from session_adapters.claude.kept import settle_kept
 from session_adapters.claude.kinds import damage, unknown
 from session_adapters.claude.records import (
-    Block,
     Body,
-    Record,
+    ClaudeBlock,
+    ClaudeRecord,
     Said,
     assistant_kind,
     block_text,
@@ -41,7 +41,7 @@ from session_adapters.transcript import Builder
 
 __all__ = ["ClaudeBuilder", "add_costs", "join_replies"]
 
-_DECODER = Decoder(Record)
+_DECODER = Decoder(ClaudeRecord)
 
 
 class ClaudeBuilder(Builder):
@@ -104,7 +104,7 @@ class ClaudeBuilder(Builder):
                 self.damaged.append((line.offset, reason))
             self._take(record, place)
 
-    def _take(self, record: Record, place: str) -> None:
+    def _take(self, record: ClaudeRecord, place: str) -> None:
         match record.kind:
             case "user":
                 self._user(record, place)
@@ -204,9 +204,9 @@ class ClaudeBuilder(Builder):
 
     # One kind of line each ---------------------------------------------------------------------------------
 
-    def _user(self, record: Record, place: str) -> None:
+    def _user(self, record: ClaudeRecord, place: str) -> None:
         blocks = blocks_of(record)
-        results = [block for block in blocks if isinstance(block, Block) and block.type == "tool_result"]
+        results = [block for block in blocks if isinstance(block, ClaudeBlock) and block.type == "tool_result"]
         names = iter((place, *(f"{place}#{number}" for number in range(1, len(results) + 1))))
         for block in results:
             result = ToolResult(
@@ -225,7 +225,7 @@ class ClaudeBuilder(Builder):
             self._replies.clear()
         self._add(record, next(names), "user", said, attachments)
 
-    def _assistant(self, record: Record, place: str) -> None:
+    def _assistant(self, record: ClaudeRecord, place: str) -> None:
         body = record.message if isinstance(record.message, Body) else None
         blocks = blocks_of(record)
         model = (body.model if body else None) or record.model
@@ -255,7 +255,7 @@ class ClaudeBuilder(Builder):
         self._pieces.setdefault(index, []).append((place, piece))
         self._last_assistant = index
 
-    def _plain_call(self, record: Record, place: str) -> None:
+    def _plain_call(self, record: ClaudeRecord, place: str) -> None:
         call = ToolCall(
             tool_call_id=record.tool_call_id or place,
             tool_name=record.tool_name or "",
@@ -267,7 +267,7 @@ class ClaudeBuilder(Builder):
         message = Message(role="assistant", id=place, timestamp=parse_time(record.timestamp), tool_calls=(call,))
         self._last_assistant = self.add(message)
 
-    def _result(self, record: Record, place: str, result: ToolResult, facts: Mapping[str, Any]) -> None:
+    def _result(self, record: ClaudeRecord, place: str, result: ToolResult, facts: Mapping[str, Any]) -> None:
         linked = self.link(result, **facts)
         self.add(
             Message(
@@ -280,7 +280,7 @@ class ClaudeBuilder(Builder):
         )
 
     def _add(
-        self, record: Record, place: str, role: Any, said: Said, attachments: tuple[Attachment, ...] = ()
+        self, record: ClaudeRecord, place: str, role: Any, said: Said, attachments: tuple[Attachment, ...] = ()
     ) -> None:
         self.add(
             Message(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from session_adapters.claude.records import Usage
+from session_adapters.claude.records import ClaudeUsage
 from session_adapters.model import TokenUsage
 
 __all__ = ["Figures", "figures", "token_usage"]
@@ -11,7 +11,7 @@ Figures = tuple[int, int, int, int, int, int]
 """Tokens in the order of `TokenUsage`."""
 
 
-def figures(usage: Usage) -> Figures | None:
+def figures(usage: ClaudeUsage) -> Figures | None:
     """Normalised; None where all of it is zero (failed calls)."""
     fresh, output = usage.input_tokens or 0, usage.output_tokens or 0
     cached, written = usage.cache_read_input_tokens or 0, usage.cache_creation_input_tokens or 0
@@ -23,7 +23,7 @@ def figures(usage: Usage) -> Figures | None:
     return fresh, output, cached, written, thinking, hour if hour < written else written
 
 
-def token_usage(usage: Usage | None) -> TokenUsage | None:
+def token_usage(usage: ClaudeUsage | None) -> TokenUsage | None:
     """Normalised; None where none was recorded or all of it is zero."""
     found = figures(usage) if usage is not None else None
     if found is None:

@@ -15,18 +15,18 @@ from msgspec import Struct, field
 from session_adapters.model import Cost, MessageKind
 
 __all__ = [
-    "Block",
     "Body",
-    "Brief",
     "BriefBlock",
     "BriefBody",
-    "Head",
-    "Record",
+    "ClaudeBlock",
+    "ClaudeBrief",
+    "ClaudeRecord",
+    "ClaudeUsage",
+    "ImageSource",
+    "LineHead",
     "Said",
-    "Source",
     "Spoken",
     "SpokenBody",
-    "Usage",
     "UseResult",
     "assistant_kind",
     "block_text",
@@ -56,7 +56,7 @@ class CacheCreation(Struct):
     ephemeral_1h_input_tokens: Count = None
 
 
-class Usage(Struct):
+class ClaudeUsage(Struct):
     """`message.usage`: `input_tokens` is what neither came from a cache nor went into one."""
 
     input_tokens: Count = None
@@ -118,7 +118,7 @@ class Marks(Struct, rename="camel"):
 _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool_result"}
 
 
-class Head(Marks):
+class LineHead(Marks):
     """What the full and the brief reading of a line have in common."""
 
     subtype: Text = None
@@ -140,7 +140,7 @@ class Head(Marks):
     total_cost_usd: float | None = field(default=None, name="totalCostUSD")
     # Spec 004 §4.2.1:
     model: Text = None
-    usage: Usage | None = None
+    usage: ClaudeUsage | None = None
     total_usd: float | None = None
     input_tokens: Count = None
     output_tokens: Count = None
@@ -168,7 +168,7 @@ class BriefBody(SpokenBody):
     """`message`, for counting."""
 
     model: Text = None
-    usage: Usage | None = None
+    usage: ClaudeUsage | None = None
 
 
 class Spoken(Marks, gc=False):
@@ -178,21 +178,21 @@ class Spoken(Marks, gc=False):
     content: str | list[BriefBlock | str] | dict[str, Any] | None = None
 
 
-class Brief(Head):
+class ClaudeBrief(LineHead):
     """A line, for counting."""
 
     message: BriefBody | str | None = None
     content: str | list[BriefBlock | str] | dict[str, Any] | None = None
 
 
-class Source(Struct):
+class ImageSource(Struct):
     """`source` of an image or a document; base64 when it has `data`."""
 
     media_type: Any = None
     data: Any = None
 
 
-class Block(BriefBlock):
+class ClaudeBlock(BriefBlock):
     """A block of `message.content`: text, thinking, tool_use, tool_result, image, document."""
 
     thinking: Text = None
@@ -202,7 +202,7 @@ class Block(BriefBlock):
     tool_use_id: Text = None
     content: Any = None
     is_error: Any = None
-    source: Source | str | None = None
+    source: ImageSource | str | None = None
     title: Any = None
 
 
@@ -211,8 +211,8 @@ class Body(Struct):
 
     id: Text = None
     model: Text = None
-    usage: Usage | None = None
-    content: str | list[Block | str] | None = None
+    usage: ClaudeUsage | None = None
+    content: str | list[ClaudeBlock | str] | None = None
 
 
 class UseResult(Struct, rename="camel"):
@@ -224,11 +224,11 @@ class UseResult(Struct, rename="camel"):
     total_duration_ms: Any = None
 
 
-class Record(Head):
+class ClaudeRecord(LineHead):
     """A line, for reading."""
 
     message: Body | str | None = None
-    content: str | list[Block | str] | dict[str, Any] | None = None
+    content: str | list[ClaudeBlock | str] | dict[str, Any] | None = None
     tool_use_result: UseResult | str | list[Any] | int | float | bool | None = None
     cost_usd: float | None = field(default=None, name="costUSD")
     """Of a reply; only old versions recorded it, on each of its lines."""
@@ -301,12 +301,12 @@ def user_said(line: Marks, text: str, *, results: int, images: int) -> Said | No
     return Said("message", text)
 
 
-def system_said(line: Head) -> Said | None:
+def system_said(line: LineHead) -> Said | None:
     """What a system line shows: the echo of a command, a compaction, an attempt that failed and is repeated."""
     if line.subtype == "compact_boundary":
         kept = line.compact_metadata.preserved_segment if line.compact_metadata else None
         return Said("compaction", compaction_text(line.compact_metadata), (kept.head_uuid if kept else None) or "")
-    content = line.content if isinstance(line, Brief | Record) else None
+    content = line.content if isinstance(line, ClaudeBrief | ClaudeRecord) else None
     if line.subtype == "local_command" and isinstance(content, str):
         text = _command_text(content)
         return Said("command", text) if text else None
@@ -332,7 +332,7 @@ def compaction_text(facts: CompactMetadata | None) -> str:
     return text
 
 
-def assistant_kind(line: Head, model: str | None) -> MessageKind:
+def assistant_kind(line: LineHead, model: str | None) -> MessageKind:
     """A reply of the model, a call that failed, or words that the program put into the model's mouth."""
     if line.is_api_error_message:
         return "error"
@@ -344,7 +344,7 @@ def reply_key(line: Marks, body: SpokenBody | Body | None) -> str:
     return (body.id if body else None) or line.uuid or ""
 
 
-def line_cost(line: Head) -> Cost | None:
+def line_cost(line: LineHead) -> Cost | None:
     """A `cost` event (spec 004 §4.2.1)."""
     if line.type != "cost" or line.total_usd is None:
         return None
@@ -357,7 +357,7 @@ def line_cost(line: Head) -> Cost | None:
     )
 
 
-def forked_from(line: Head) -> str | None:
+def forked_from(line: LineHead) -> str | None:
     """Native id of the session that the record was copied from, where it says so."""
     origin = line.forked_from
     return (origin.session_id if isinstance(origin, ForkedFrom) else origin) or None

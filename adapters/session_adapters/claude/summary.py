@@ -13,11 +13,11 @@ from session_adapters.claude.copies import NO_COPIES, Copies, is_old
 from session_adapters.claude.figures import token_usage
 from session_adapters.claude.kinds import CONVERSATION, damage, unknown
 from session_adapters.claude.records import (
-    Brief,
     BriefBlock,
     BriefBody,
+    ClaudeBrief,
+    ClaudeUsage,
     Said,
-    Usage,
     assistant_kind,
     block_text,
     forked_from,
@@ -38,7 +38,7 @@ __all__ = ["ClaudeCounts", "timed"]
 _PREVIEW_LENGTH = 200
 _TELLING = 12
 """Characters at the end of a reply's id that tell it from all others."""
-_DECODER = Decoder(Brief)
+_DECODER = Decoder(ClaudeBrief)
 _PLAIN_TIME = re.compile(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z").fullmatch
 
 
@@ -66,8 +66,8 @@ class ClaudeCounts:
         self.subagent = subagent
         self._seen: set[str] = set()
         self._replies: set[str] = set()
-        self._usage: dict[str, Usage] = {}
-        self._copied_usage: dict[str, Usage] = {}
+        self._usage: dict[str, ClaudeUsage] = {}
+        self._copied_usage: dict[str, ClaudeUsage] = {}
         self._own_message: str | None = None
         self._copied_messages: list[str] = []
         self._asked = False
@@ -130,7 +130,7 @@ class ClaudeCounts:
                 self.damaged.append((line.offset, reason))
             self._take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")
 
-    def _take(self, record: Brief, place: str) -> None:
+    def _take(self, record: ClaudeBrief, place: str) -> None:
         kind = record.kind
         if record.is_sidechain and not self.subagent:
             self._helper(record)._take(record, place)
@@ -154,7 +154,7 @@ class ClaudeCounts:
             if self._first_uuid is None:  # a fork that `claude -p` made starts with its own prompt
                 self._raw.setdefault("queuedAt", record.timestamp)
 
-    def _helper(self, record: Brief) -> ClaudeCounts:
+    def _helper(self, record: ClaudeBrief) -> ClaudeCounts:
         chain = self._chains.chain(record)
         helper = self.helpers.get(chain)
         if helper is None:
@@ -163,7 +163,7 @@ class ClaudeCounts:
         helper.records += 1
         return helper
 
-    def _facts(self, record: Brief) -> None:
+    def _facts(self, record: ClaudeBrief) -> None:
         if record.type != "cost":
             silent = record.type == "session" or (record.kind == "system" and system_said(record) is None)
             self._time(record, conversation=not silent)
@@ -185,7 +185,7 @@ class ClaudeCounts:
         if self._first_uuid is None and record.kind in ("user", "assistant"):
             self._first_uuid = record.uuid
 
-    def _time(self, record: Brief, *, conversation: bool) -> None:
+    def _time(self, record: ClaudeBrief, *, conversation: bool) -> None:
         at = record.timestamp
         if conversation and type(at) is str and _PLAIN_TIME(at) and self._latest:
             # Times in the agent's usual form are compared as they stand, and read once at the end.
@@ -212,7 +212,7 @@ class ClaudeCounts:
         found = [moment for moment in (parse_time(self._latest), self._odd_latest) if moment is not None]
         return max(found, default=None)
 
-    def _conversation(self, record: Brief, place: str) -> None:
+    def _conversation(self, record: ClaudeBrief, place: str) -> None:
         match record.kind:
             case "user":
                 self._user(record)
@@ -234,7 +234,7 @@ class ClaudeCounts:
                     if not self._told and cost.tokens.total:
                         self._paid = (self._paid or TokenUsage()) + cost.tokens
 
-    def _user(self, record: Brief) -> None:
+    def _user(self, record: ClaudeBrief) -> None:
         blocks = _blocks(record)
         results = images = 0
         for block in blocks:
@@ -257,7 +257,7 @@ class ClaudeCounts:
             if not self._own_prompt and not self._copies.has(record):
                 self._own_prompt = one_line(said.text, _PREVIEW_LENGTH)
 
-    def _assistant(self, record: Brief, place: str) -> None:
+    def _assistant(self, record: ClaudeBrief, place: str) -> None:
         body = record.message if isinstance(record.message, BriefBody) else None
         key = reply_key(record, body) or place
         model = (body.model if body else None) or record.model
@@ -352,12 +352,12 @@ class ClaudeCounts:
         return SessionSummary(**{**fields, **known})
 
 
-def _total(usage: Mapping[str, Usage]) -> TokenUsage | None:
+def _total(usage: Mapping[str, ClaudeUsage]) -> TokenUsage | None:
     found = [tokens for one in usage.values() if (tokens := token_usage(one)) is not None]
     return sum(found[1:], found[0]) if found else None
 
 
-def timed(line: Line) -> list[Brief]:
+def timed(line: Line) -> list[ClaudeBrief]:
     """The records in a line that say when something happened in the conversation."""
     if line.too_long or b'"timestamp"' not in line.data:
         return []
@@ -365,7 +365,7 @@ def timed(line: Line) -> list[Brief]:
     return [r for r in found if r.timestamp is not None and (r.kind in CONVERSATION or r.type == "queue-operation")]
 
 
-def _blocks(record: Brief) -> list[BriefBlock | str]:
+def _blocks(record: ClaudeBrief) -> list[BriefBlock | str]:
     content = record.message.content if isinstance(record.message, BriefBody) else record.message or record.content
     if isinstance(content, str):
         return [content]

@@ -13,7 +13,7 @@ from session_adapters.claude.chains import Chains, chain_in, helper_id
 from session_adapters.claude.paths import is_helper, printable
 from session_adapters.claude.records import (
     BriefBlock,
-    Record,
+    ClaudeRecord,
     Spoken,
     SpokenBody,
     block_text,
@@ -55,7 +55,7 @@ class _Builder(ClaudeBuilder):
         super().renumber(places)
         self._settled = max(0, self._settled - sum(place is None for place in places))
 
-    def _take(self, record: Record, place: str) -> None:
+    def _take(self, record: ClaudeRecord, place: str) -> None:
         self._plain = self._plain or record.kind in ("tool_use", "tool_result")
         super()._take(record, place)
         if not self._replies:

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from session_adapters.claude.copies import Copies, read_copies
 from session_adapters.claude.figures import figures
-from session_adapters.claude.records import ForkedFrom, Text, Usage
+from session_adapters.claude.records import ClaudeUsage, ForkedFrom, Text
 from session_adapters.reading.files import lines, open_file, read_at
 from session_adapters.reading.scanner import Seeker
 from session_adapters.times import parse_seconds
@@ -28,7 +28,7 @@ class _Body(Struct, gc=False):
 
     id: Text = None
     model: Text = None
-    usage: Usage | None = None
+    usage: ClaudeUsage | None = None
 
 
 class _Reply(Struct, rename="camel", gc=False):

@@ -28,13 +28,13 @@ from session_adapters.base import (
     Source,
     unique,
 )
-from session_adapters.codex.document import DocumentTranscript, document_lines, is_document
+from session_adapters.codex.document import CodexDocumentTranscript, document_lines, is_document
 from session_adapters.codex.live import held_locks, open_rollouts
-from session_adapters.codex.rollout import Head, base_stop, identify, is_uuid, own_start
+from session_adapters.codex.rollout import RolloutHead, base_stop, identify, is_uuid, own_start
 from session_adapters.codex.splice import Base, CodexTranscript
-from session_adapters.codex.store import ARCHIVED, Names, codex_home, codex_roots, list_sources
+from session_adapters.codex.store import ARCHIVED, ThreadNames, codex_home, codex_roots, list_sources
 from session_adapters.codex.summary import summary_fields
-from session_adapters.codex.survey import Survey, survey_document, survey_rollout
+from session_adapters.codex.survey import CodexSurvey, survey_document, survey_rollout
 from session_adapters.codex.texts import prose, text_reader, texts
 from session_adapters.codex.usage import read_usage
 from session_adapters.fold import SessionFold
@@ -72,7 +72,7 @@ class CodexAdapter(Adapter):
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
-        self._names = Names()
+        self._names = ThreadNames()
 
     # Finding -----------------------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class CodexAdapter(Adapter):
         fields = summary_fields(fold, survey.head, survey.builders, title)
         return (_summary(fields, source, survey.size, partial=survey.partial or (builds_on_another and not exact)),)
 
-    def _with_bases(self, source: Source, survey: Survey) -> SessionFold:
+    def _with_bases(self, source: Source, survey: CodexSurvey) -> SessionFold:
         """The counts of a fork by reference, its parent's part included."""
         fold = SessionFold()
         try:
@@ -173,12 +173,14 @@ class CodexAdapter(Adapter):
         known = _summary(fields, source, size, partial=False)
         return Session(**_fields_of(known), messages=tuple(transcript.messages))
 
-    def _open(self, source: Source, session_id: str, page: int) -> tuple[CodexTranscript | DocumentTranscript, Head]:
+    def _open(
+        self, source: Source, session_id: str, page: int
+    ) -> tuple[CodexTranscript | CodexDocumentTranscript, RolloutHead]:
         head, own_from = self._identify(source, session_id)
         if head.session_id != session_id:
             raise SessionMissing(f"codex session {session_id} is not in {source.path}")
         if is_document(source.path):
-            document = DocumentTranscript(session_id, source.path)
+            document = CodexDocumentTranscript(session_id, source.path)
             return document, head
         bases, lost = self._bases(head)
         transcript = CodexTranscript(
@@ -195,7 +197,7 @@ class CodexAdapter(Adapter):
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
         return transcript, head
 
-    def _identify(self, source: Source, session_id: str) -> tuple[Head, int]:
+    def _identify(self, source: Source, session_id: str) -> tuple[RolloutHead, int]:
         """The head, and where the session's own lines begin."""
         try:
             if is_document(source.path):
@@ -209,7 +211,7 @@ class CodexAdapter(Adapter):
             reason = getattr(error, "strerror", None) or error
             raise SessionUnreadable(f"cannot read {source.path}: {reason}") from error
 
-    def _bases(self, head: Head) -> tuple[list[Base], str]:
+    def _bases(self, head: RolloutHead) -> tuple[list[Base], str]:
         """The rollouts that a fork by reference begins with, nearest first, and why the conversation does not go
         back further, if it should."""
         bases: list[Base] = []
@@ -346,7 +348,7 @@ def _says_nothing(messages: Iterable[Message]) -> bool:
     return all(message.id == "lost" for message in messages)
 
 
-def _report_damage(source: Source, survey: Survey, report: Report) -> None:
+def _report_damage(source: Source, survey: CodexSurvey, report: Report) -> None:
     for offset, reason in survey.damaged[:_REPORTED]:
         report(_problem(source, reason, f"byte {offset}"))
     more = len(survey.damaged) - _REPORTED

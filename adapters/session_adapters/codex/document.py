@@ -16,7 +16,7 @@ from session_adapters.reading.bounds import DOCUMENT_LIMIT
 from session_adapters.reading.files import Decoder, Line, file_stamp, read_small
 from session_adapters.transcript import Change, Transcript
 
-__all__ = ["DocumentTranscript", "document_lines", "is_document"]
+__all__ = ["CodexDocumentTranscript", "document_lines", "is_document"]
 
 
 class _Document(Struct):
@@ -39,7 +39,7 @@ def document_lines(path: str) -> list[Line]:
     return [Line(number, msgspec.json.encode(record)) for number, record in enumerate(records)]
 
 
-class DocumentTranscript(Transcript):
+class CodexDocumentTranscript(Transcript):
     """Such a rollout; `refresh` reads it again when it changed."""
 
     def __init__(self, session_id: str, path: str) -> None:

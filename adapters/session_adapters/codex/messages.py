@@ -25,7 +25,7 @@ from session_adapters.codex.records import (
     read_output,
     text_of,
 )
-from session_adapters.codex.records import Line as Record
+from session_adapters.codex.records import RolloutLine as Record
 from session_adapters.codex.tokens import TokenBuilder
 from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
 from session_adapters.reading.files import Line, RecordDecoder

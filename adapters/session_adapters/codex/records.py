@@ -7,7 +7,7 @@ Three generations of lines stand in the same folders, sometimes in one file:
 2. `{timestamp, type, payload}`;
 3. the same with `ordinal`, `token_usage_record` and `item_completed`.
 
-A bare line is therefore a `Line` whose item fields stand in the line itself.
+A bare line is therefore a `RolloutLine` whose item fields stand in the line itself.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from session_adapters.text import scrub_json
 __all__ = [
     "LINE",
     "PROBE",
+    "CodexContent",
+    "CodexUsage",
     "CompletedItem",
     "Git",
     "HistoryBase",
-    "Line",
     "Output",
-    "Part",
     "Payload",
     "Probe",
     "ProbePayload",
+    "RolloutLine",
     "TokenInfo",
-    "Usage",
     "attachments_of",
     "is_injected",
     "is_stray",
@@ -61,7 +61,7 @@ class HistoryBase(Struct):
     end_byte_offset: int | None = None
 
 
-class Usage(Struct, gc=False):
+class CodexUsage(Struct, gc=False):
     """Tokens of one model call, or a running total. The last two names are those of spec 004's layout."""
 
     input_tokens: int | None = None
@@ -76,11 +76,11 @@ class Usage(Struct, gc=False):
 class TokenInfo(Struct, gc=False):
     """`token_count.info`: the thread's running total, and the latest call (repeated in later events)."""
 
-    total_token_usage: Usage | None = None
-    last_token_usage: Usage | None = None
+    total_token_usage: CodexUsage | None = None
+    last_token_usage: CodexUsage | None = None
 
 
-class Part(Struct, gc=False):
+class CodexContent(Struct, gc=False):
     """A piece of a message or of a reasoning summary."""
 
     type: str | None = None
@@ -93,7 +93,7 @@ class CompletedItem(Struct, gc=False):
 
     type: str | None = None
     id: str | None = None
-    content: list[Part] | str | None = None
+    content: list[CodexContent] | str | None = None
 
 
 class Payload(Struct):
@@ -122,8 +122,8 @@ class Payload(Struct):
     turn_id: str | None = None
     # response_item
     role: str | None = None
-    content: list[Part] | str | None = None
-    summary: list[Part] | str | None = None
+    content: list[CodexContent] | str | None = None
+    summary: list[CodexContent] | str | None = None
     name: str | None = None
     namespace: str | None = None
     arguments: Any = None
@@ -139,11 +139,11 @@ class Payload(Struct):
     error: Any = None
     # token_usage_record; a message of spec 004's layout
     response_id: str | None = None
-    usage: Usage | None = None
-    thread_token_usage: Usage | None = None
+    usage: CodexUsage | None = None
+    thread_token_usage: CodexUsage | None = None
 
 
-class Line(Payload):
+class RolloutLine(Payload):
     """One line of a rollout."""
 
     ordinal: int | None = None
@@ -168,7 +168,7 @@ class Probe(Struct):
     payload: ProbePayload | None = None
 
 
-LINE = Decoder(Line)
+LINE = Decoder(RolloutLine)
 PROBE = Decoder(Probe)
 
 _INJECTED = re.compile(r"\s*(?:<[a-z][a-z_ -]*>|# AGENTS\.md instructions)", re.IGNORECASE)
@@ -179,7 +179,7 @@ _EXIT = re.compile(r"^(?:Exit code:|Process exited with code) (-?\d+)$", re.MULT
 _WALL = re.compile(r"^Wall time: (\d{1,9}(?:\.\d+)?) seconds?$", re.MULTILINE)
 
 
-def is_stray(line: Line) -> bool:
+def is_stray(line: RolloutLine) -> bool:
     """Whether a line holds a message in a place, or of a role, that is not read."""
     item = line.payload or line
     if item.role is None or not text_of(item.content):
@@ -197,14 +197,14 @@ def is_injected(text: str) -> bool:
     return _INJECTED.match(text) is not None
 
 
-def text_of(content: list[Part] | str | None) -> str:
+def text_of(content: list[CodexContent] | str | None) -> str:
     """The text parts of a message; the tags that stand around an image are left out."""
     if not isinstance(content, list):
         return content or ""
     return "\n".join(part.text for part in content if part.text and not _IMAGE_TAG.fullmatch(part.text))
 
 
-def attachments_of(content: list[Part] | str | None) -> tuple[Attachment, ...]:
+def attachments_of(content: list[CodexContent] | str | None) -> tuple[Attachment, ...]:
     """The images of a message."""
     if not isinstance(content, list):
         return ()
@@ -222,7 +222,7 @@ def _image(url: Any) -> Attachment:
     return Attachment(media_type=found[1] or "image/*", size=max(0, size))
 
 
-def normalised(usage: Usage) -> TokenUsage:
+def normalised(usage: CodexUsage) -> TokenUsage:
     """Codex' input includes what was read from and written to a cache; its output includes reasoning."""
     cached = _count(usage.cached_input_tokens, usage.cached_tokens)
     written = _count(usage.cache_write_input_tokens)

@@ -18,8 +18,8 @@ from session_adapters.reading.files import Line, lines, read_at
 from session_adapters.times import from_iso, from_millis
 
 __all__ = [
-    "Head",
-    "Relation",
+    "CodexRelation",
+    "RolloutHead",
     "base_stop",
     "identify",
     "is_rollout",
@@ -53,7 +53,7 @@ def name_id(path: str) -> str:
     return "" if is_rollout(path) else stem
 
 
-class Head(NamedTuple):
+class RolloutHead(NamedTuple):
     """The records before the first item."""
 
     session_id: str
@@ -67,7 +67,7 @@ class Head(NamedTuple):
     """When it was begun, by the file's name; looked at where the header does not say."""
 
 
-def identify(first_lines: Iterable[Line], path: str) -> Head:
+def identify(first_lines: Iterable[Line], path: str) -> RolloutHead:
     """The id is that of the FIRST `session_meta`: in an old fork the parent's comes second. Codex finds rollouts by
     the uuid in their name, so where the two differ (damage, a copy under another name) the name tells."""
     named = name_id(path) or PurePath(path).stem
@@ -90,13 +90,13 @@ def _is_header(record: Any) -> bool:
     return record.type is None and record.record_type is None and record.payload is None and bool(record.id)
 
 
-def _head(meta: Payload | None, bare: bool, copied: str, path: str) -> Head:
+def _head(meta: Payload | None, bare: bool, copied: str, path: str) -> RolloutHead:
     own = meta if meta is not None else Payload()
     named = name_id(path)
     session_id = own.id or named or PurePath(path).stem
     if is_uuid(named) or (bare and not is_rollout(path)):
         session_id = named
-    return Head(session_id, own, bare, copied, None if own.timestamp else _name_time(path, named))
+    return RolloutHead(session_id, own, bare, copied, None if own.timestamp else _name_time(path, named))
 
 
 def _name_time(path: str, named: str) -> datetime | None:
@@ -110,7 +110,7 @@ def _name_time(path: str, named: str) -> datetime | None:
         return None
 
 
-class Relation(Struct, frozen=True, kw_only=True):
+class CodexRelation(Struct, frozen=True, kw_only=True):
     """How a session came from another."""
 
     kind: SessionKind = "session"
@@ -118,7 +118,7 @@ class Relation(Struct, frozen=True, kw_only=True):
     forked_from: str | None = None
 
 
-def relation_of(head: Head) -> Relation:
+def relation_of(head: RolloutHead) -> CodexRelation:
     """Sub-agents (also guardians and reviews) name their parent; keys that are null say nothing."""
     meta = head.meta
     forked = meta.forked_from_id or head.copied or (meta.history_base.thread_id if meta.history_base else None)
@@ -129,13 +129,13 @@ def relation_of(head: Head) -> Relation:
     if parent or helper or thread.startswith(("subagent", "guardian")):
         root = meta.session_id if meta.session_id != head.session_id else None
         above = parent if isinstance(parent, str) and parent else root or forked
-        return Relation(kind="subagent", parent_id=above or None, forked_from=forked or None)
+        return CodexRelation(kind="subagent", parent_id=above or None, forked_from=forked or None)
     if forked:
-        return Relation(kind="fork", parent_id=forked, forked_from=forked)
-    return Relation()
+        return CodexRelation(kind="fork", parent_id=forked, forked_from=forked)
+    return CodexRelation()
 
 
-def own_start(all_lines: Iterable[Line], head: Head) -> int:
+def own_start(all_lines: Iterable[Line], head: RolloutHead) -> int:
     """Where the session's own lines begin in a file that starts with a copy of its parent's; the end of the lines
     when it has none yet.
 

@@ -11,10 +11,10 @@ from msgspec import Struct
 
 from session_adapters.codex.messages import SHELL
 from session_adapters.codex.records import (
+    CodexContent,
+    CodexUsage,
     CompletedItem,
-    Part,
     TokenInfo,
-    Usage,
     attachments_of,
     is_injected,
     normalised,
@@ -38,14 +38,14 @@ class SpokenPayload(Struct, gc=False):
     type: str | None = None
     id: str | None = None
     role: str | None = None
-    content: list[Part] | str | None = None
-    summary: list[Part] | str | None = None
+    content: list[CodexContent] | str | None = None
+    summary: list[CodexContent] | str | None = None
     message: str | None = None
     info: TokenInfo | None = None
     item: CompletedItem | None = None
     error: Any = None
-    usage: Usage | None = None
-    thread_token_usage: Usage | None = None
+    usage: CodexUsage | None = None
+    thread_token_usage: CodexUsage | None = None
 
 
 class SpokenLine(SpokenPayload, gc=False):
@@ -86,8 +86,8 @@ class Speech:
         self._echo: str | None = None
         self._spoken: tuple[str, str, datetime | None] | None = None
         self._ordinal: int | None = None
-        self._total: Usage | None = None
-        self._used: Usage | None = None
+        self._total: CodexUsage | None = None
+        self._used: CodexUsage | None = None
         self._place: tuple[Batch[SpokenLine], int]
 
     def take(self, batch: Batch[SpokenLine]) -> Iterator[Text]:
@@ -267,7 +267,7 @@ class Speech:
 
     # Token figures: the next ones end a reply ---------------------------------------------------------------
 
-    def _count_record(self, usage: Usage, total: Usage | None) -> None:
+    def _count_record(self, usage: CodexUsage, total: CodexUsage | None) -> None:
         self._total, self._used = total or self._total, usage
         self._end_reply(repeats=False)
 

@@ -17,9 +17,9 @@ from session_adapters.model import Problem
 from session_adapters.reading.files import Decoder, file_stamp, lines, names_in, open_file
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record, columns
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, columns
 
-__all__ = ["ARCHIVED", "Names", "codex_home", "codex_roots", "list_sources"]
+__all__ = ["ARCHIVED", "ThreadNames", "codex_home", "codex_roots", "list_sources"]
 
 ARCHIVED = "archived"
 """Layout of what `codex archive` moved away."""
@@ -111,10 +111,10 @@ class _Thread(Struct):
     name: str
 
 
-_THREADS = Record(_Thread, limit=LISTED_LIMIT)
+_THREADS = RowReader(_Thread, limit=LISTED_LIMIT)
 
 
-class Names:
+class ThreadNames:
     """The names given by `/rename`: lines of `session_index.jsonl`, and rows of `state_<n>.sqlite`, which has some
     that the lines lack. Read again when the file or the database has changed."""
 

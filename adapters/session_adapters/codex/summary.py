@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from session_adapters.codex.messages import CodexBuilder
-from session_adapters.codex.records import Usage, normalised
-from session_adapters.codex.rollout import Head, relation_of
+from session_adapters.codex.records import CodexUsage, normalised
+from session_adapters.codex.rollout import RolloutHead, relation_of
 from session_adapters.codex.tokens import minus
 from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH
@@ -17,14 +17,16 @@ from session_adapters.times import from_iso
 __all__ = ["spent", "summary_fields"]
 
 
-def spent(fold: SessionFold, total: Usage | None, baseline: Usage | None, head: Head) -> None:
+def spent(fold: SessionFold, total: CodexUsage | None, baseline: CodexUsage | None, head: RolloutHead) -> None:
     """Let the thread's running total stand for calls in the part that was not read. A fork's starts at its parent's:
     without the `baseline` it says nothing."""
     if total is not None and (baseline is not None or relation_of(head).forked_from is None):
-        fold.at_least(normalised(minus(total, baseline or Usage())))
+        fold.at_least(normalised(minus(total, baseline or CodexUsage())))
 
 
-def summary_fields(fold: SessionFold, head: Head, builders: Iterable[CodexBuilder], title: str) -> dict[str, Any]:
+def summary_fields(
+    fold: SessionFold, head: RolloutHead, builders: Iterable[CodexBuilder], title: str
+) -> dict[str, Any]:
     """The fields of a `SessionSummary` that the content of a rollout decides. `title`: the name that the user gave,
     if any."""
     made = list(builders)
@@ -57,7 +59,7 @@ def summary_fields(fold: SessionFold, head: Head, builders: Iterable[CodexBuilde
     }
 
 
-def _raw(fold: SessionFold, head: Head) -> dict[str, Any]:
+def _raw(fold: SessionFold, head: RolloutHead) -> dict[str, Any]:
     meta = head.meta
     facts = {
         "cliVersion": meta.cli_version,

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 from session_adapters.codex.document import document_lines
 from session_adapters.codex.messages import CodexBuilder
 from session_adapters.codex.records import Payload
-from session_adapters.codex.rollout import Head, identify, own_start
+from session_adapters.codex.rollout import RolloutHead, identify, own_start
 from session_adapters.codex.summary import spent
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, ToolCall
 from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, is_whole, lines, open_file
 
-__all__ = ["Survey", "survey_document", "survey_rollout"]
+__all__ = ["CodexSurvey", "survey_document", "survey_rollout"]
 
 _DRAIN = 256
 """Lines after which finished messages are counted and forgotten."""
@@ -45,10 +45,10 @@ class _Glance(CodexBuilder):
         self._say("tool", item_id=item.id, when=when)
 
 
-class Survey:
+class CodexSurvey:
     """What was found."""
 
-    def __init__(self, head: Head, size: int) -> None:
+    def __init__(self, head: RolloutHead, size: int) -> None:
         self.head = head
         self.size = size
         self.partial = False
@@ -95,15 +95,15 @@ def _take(builder: CodexBuilder, line: Line) -> None:
         builder.give(line)
 
 
-def survey_document(path: str) -> Survey:
+def survey_document(path: str) -> CodexSurvey:
     """One of the oldest rollouts. Raises `OSError`, `ValueError`."""
     found = document_lines(path)
-    survey = Survey(identify(found, path), Path(path).stat().st_size)
+    survey = CodexSurvey(identify(found, path), Path(path).stat().st_size)
     survey.feed(found)
     return survey
 
 
-def survey_rollout(path: str, *, head: int, tail: int, exact: bool) -> Survey:
+def survey_rollout(path: str, *, head: int, tail: int, exact: bool) -> CodexSurvey:
     """The first `head` and the last `tail` bytes, or everything. Raises `OSError`."""
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
@@ -116,8 +116,8 @@ def survey_rollout(path: str, *, head: int, tail: int, exact: bool) -> Survey:
         return glance.finish(marked_lines(fd, *ends.gap, _MARKS))
 
 
-def _whole(run: Callable[[], Iterable[Line]], path: str, size: int) -> Survey:
-    survey = Survey(identify(run(), path), size)
+def _whole(run: Callable[[], Iterable[Line]], path: str, size: int) -> CodexSurvey:
+    survey = CodexSurvey(identify(run(), path), size)
     survey.feed(run(), own_from=own_start(run(), survey.head) if survey.head.copied else 0)
     return survey
 
@@ -135,7 +135,7 @@ class _Ends:
     def begun(self, new: Sequence[Line]) -> bool:
         """See `read_ends`: whether the first prompt is there."""
         self._first += new
-        self.survey = Survey(identify(self._first, self._path), self._size)
+        self.survey = CodexSurvey(identify(self._first, self._path), self._size)
         self._own_from = own_start(self._first, self.survey.head) if self.survey.head.copied else 0
         self.survey.feed(self._first, own_from=self._own_from)
         return bool(self.survey.fold.own_prompt)
@@ -153,7 +153,7 @@ class _Ends:
             _take(self._last, line)
         return bool(self._last.messages)
 
-    def finish(self, middle: Iterable[Line]) -> Survey:
+    def finish(self, middle: Iterable[Line]) -> CodexSurvey:
         """The survey of both; of the lines between them those in `middle` were read."""
         survey, first = self.survey, self.survey.builders[0]
         survey.partial = True

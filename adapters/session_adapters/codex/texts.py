@@ -9,7 +9,7 @@ from itertools import chain
 from session_adapters.base import Report, Source
 from session_adapters.codex.document import is_document
 from session_adapters.codex.messages import CodexBuilder
-from session_adapters.codex.rollout import Head, identify
+from session_adapters.codex.rollout import RolloutHead, identify
 from session_adapters.codex.speech import Speech, SpokenLine
 from session_adapters.model import Problem
 from session_adapters.reading.batches import Batch, BatchDecoder
@@ -37,7 +37,7 @@ def text_reader(source: Source) -> LinesReader | None:
     return LinesReader(source.path, head.session_id, builder, builder.settled)
 
 
-def _stands_alone(head: Head) -> bool:
+def _stands_alone(head: RolloutHead) -> bool:
     return bool(head.meta.id) and not head.copied and head.meta.history_base is None
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from session_adapters.codex.records import TokenInfo, Usage, normalised
+from session_adapters.codex.records import CodexUsage, TokenInfo, normalised
 from session_adapters.model import Message, TokenUsage
 from session_adapters.transcript import Builder
 
@@ -28,8 +28,8 @@ class PendingUsage(NamedTuple):
 
     call: Message
     """What stands for the call, if there is no reply."""
-    total: Usage | None
-    last: Usage | None
+    total: CodexUsage | None
+    last: CodexUsage | None
     place: int
     """How many messages of the run come before it."""
     repeats: bool
@@ -44,9 +44,9 @@ class TokenBuilder(Builder):
         self.owner = owner
         self.model: str | None = None
         """Of the turn that is being read."""
-        self.baseline: Usage | None = None
+        self.baseline: CodexUsage | None = None
         """The thread's running total before its first own call."""
-        self.total: Usage | None = None
+        self.total: CodexUsage | None = None
         """The latest running total."""
         self.pending: PendingUsage | None = None
         self.open: int | None = None
@@ -60,17 +60,17 @@ class TokenBuilder(Builder):
         self._parent = parent
         self.counted = False
         """This run of lines has token figures."""
-        self._last: Usage | None = None
+        self._last: CodexUsage | None = None
 
     @property
     def _thread(self) -> str:
         return self._parent or self.owner if self.inherited else self.owner
 
-    def count_inline(self, usage: Usage) -> None:
+    def count_inline(self, usage: CodexUsage) -> None:
         """The usage that stands in a reply itself (spec 004's layout)."""
         self._count(normalised(usage), f"{self._thread}:{self.at}")
 
-    def count_record(self, response_id: str | None, usage: Usage, total: Usage | None) -> None:
+    def count_record(self, response_id: str | None, usage: CodexUsage, total: CodexUsage | None) -> None:
         """`token_usage_record`: each call once; `total`, the thread's, goes on from the parent's."""
         self._note_total(total, usage)
         self._last = usage
@@ -90,18 +90,20 @@ class TokenBuilder(Builder):
         key = f"{self._thread}:{figures.input_tokens}+{figures.output_tokens}"
         self._place(tokens, key, total, last, repeats=recorded)
 
-    def echoes(self, total: Usage | None, last: Usage | None) -> bool:
+    def echoes(self, total: CodexUsage | None, last: CodexUsage | None) -> bool:
         """Whether these figures were counted already: the total stands where it stood, or a record gave them."""
         return (total is not None and total == self.total) or (last is not None and last == self._last)
 
-    def _note_total(self, total: Usage | None, usage: Usage) -> None:
+    def _note_total(self, total: CodexUsage | None, usage: CodexUsage) -> None:
         if total is None:
             return
         if self.baseline is None and not self.inherited:
             self.baseline = minus(total, usage)
         self.total = total
 
-    def _place(self, usage: TokenUsage, key: str, total: Usage | None, last: Usage | None, *, repeats: bool) -> None:
+    def _place(
+        self, usage: TokenUsage, key: str, total: CodexUsage | None, last: CodexUsage | None, *, repeats: bool
+    ) -> None:
         if self.open is not None:
             self._count(usage, key)
         elif not self.from_start and not self.counted:
@@ -148,9 +150,9 @@ class TokenBuilder(Builder):
             self.pending = pending._replace(place=place)
 
 
-def minus(total: Usage, usage: Usage) -> Usage:
+def minus(total: CodexUsage, usage: CodexUsage) -> CodexUsage:
     """`total` without `usage`, figure by figure."""
-    return Usage(
+    return CodexUsage(
         input_tokens=(total.input_tokens or 0) - (usage.input_tokens or 0),
         cached_input_tokens=(total.cached_input_tokens or 0) - (usage.cached_input_tokens or 0),
         cache_write_input_tokens=(total.cache_write_input_tokens or 0) - (usage.cache_write_input_tokens or 0),

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from session_adapters.codex.records import CodexUsage as Tokens
 from session_adapters.codex.records import TokenInfo
-from session_adapters.codex.records import Usage as Tokens
 from session_adapters.codex.rollout import identify
 from session_adapters.codex.tokens import TokenBuilder
 from session_adapters.model import TokenUsage

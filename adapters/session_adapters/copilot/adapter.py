@@ -22,7 +22,7 @@ from session_adapters.base import (
     unique,
 )
 from session_adapters.copilot.builder import CopilotBuilder, helper_id
-from session_adapters.copilot.document import DocumentTranscript, read_document
+from session_adapters.copilot.document import CopilotDocumentTranscript, read_document
 from session_adapters.copilot.relations import relate
 from session_adapters.copilot.store import (
     DOCUMENT,
@@ -35,7 +35,7 @@ from session_adapters.copilot.store import (
     rank,
 )
 from session_adapters.copilot.summary import summary_fields
-from session_adapters.copilot.survey import Survey, fork_time, survey_events
+from session_adapters.copilot.survey import CopilotSurvey, fork_time, survey_events
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
@@ -135,7 +135,7 @@ class CopilotAdapter(Adapter):
         """See `Adapter.open`."""
         agent = _agent_of(source, session_id)
         if source.layout in (DOCUMENT, HISTORY):
-            return DocumentTranscript(self.name, session_id, source.path)
+            return CopilotDocumentTranscript(self.name, session_id, source.path)
 
         def builder() -> CopilotBuilder:
             return CopilotBuilder(source.session_id, agent=agent, began=fork_time(source.path))
@@ -192,7 +192,7 @@ class CopilotAdapter(Adapter):
         return NativeCommand(argv=("copilot", f"--resume={session_id}"), cwd=summary.cwd, env=env, warning=warning)
 
 
-def _summary(source: Source, survey: Survey, workspace: Workspace) -> SessionSummary:
+def _summary(source: Source, survey: CopilotSurvey, workspace: Workspace) -> SessionSummary:
     start, context = survey.start, survey.context
     facts = {
         "layout": source.layout,
@@ -219,7 +219,7 @@ def _summary(source: Source, survey: Survey, workspace: Workspace) -> SessionSum
     )
 
 
-def _helper(source: Source, survey: Survey, agent: str) -> SessionSummary:
+def _helper(source: Source, survey: CopilotSurvey, agent: str) -> SessionSummary:
     part = survey.parts[agent]
     started, context = part.started, survey.context
     facts = {

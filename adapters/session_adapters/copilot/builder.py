@@ -18,9 +18,10 @@ from session_adapters.copilot.pieces import (
     result_attachments,
     words,
 )
-from session_adapters.copilot.reader import EventReader, Found, is_prompt
+from session_adapters.copilot.reader import CopilotEvent, EventReader, is_prompt
 from session_adapters.copilot.records import (
     Compacted,
+    CopilotUsageRecord,
     Done,
     HelperStarted,
     Noted,
@@ -29,7 +30,6 @@ from session_adapters.copilot.records import (
     Rewound,
     Shutdown,
     ToolStarted,
-    UsageRecord,
     normalised,
     whole,
 )
@@ -75,7 +75,7 @@ class CopilotBuilder(CountingBuilder):
         for found in self.reader.feed(line):
             self.take(found)
 
-    def take(self, found: Found) -> None:
+    def take(self, found: CopilotEvent) -> None:
         """Take in one event."""
         data = found.data
         if isinstance(data, HelperStarted) and data.tool_call_id:
@@ -96,13 +96,13 @@ class CopilotBuilder(CountingBuilder):
 
     # What was said -----------------------------------------------------------------------------------------
 
-    def _prompt(self, found: Found, data: Prompt) -> None:
+    def _prompt(self, found: CopilotEvent, data: Prompt) -> None:
         text = data.content or ""
         files = attachments(data.attachments)
         if text.strip() or files:
             self._say(found, "user", text, prompt_kind(data), attachments=files)
 
-    def _reply(self, found: Found, data: Reply) -> None:
+    def _reply(self, found: CopilotEvent, data: Reply) -> None:
         message = self._message(
             found,
             "assistant",
@@ -116,11 +116,11 @@ class CopilotBuilder(CountingBuilder):
         )
         self.add_reply(message, data.api_call_id or "", data.output_tokens)
 
-    def _begin(self, found: Found, data: ToolStarted) -> None:
+    def _begin(self, found: CopilotEvent, data: ToolStarted) -> None:
         if data.tool_call_id and found.time is not None:
             self._running[data.tool_call_id] = found.time
 
-    def _user_ran(self, found: Found, data: ToolStarted) -> None:
+    def _user_ran(self, found: CopilotEvent, data: ToolStarted) -> None:
         call = ToolCall(
             tool_call_id=data.tool_call_id or found.id, tool_name=data.tool_name or "", input=data.arguments
         )
@@ -128,7 +128,7 @@ class CopilotBuilder(CountingBuilder):
         text = f"! {command}" if isinstance(command, str) else f"! {data.tool_name or ''}"
         self._say(found, "user", text, "command", tool_calls=(call,))
 
-    def _done(self, found: Found, data: Done) -> None:
+    def _done(self, found: CopilotEvent, data: Done) -> None:
         output, failed = output_of(data)
         result = ToolResult(tool_call_id=data.tool_call_id or "", output=output, is_error=failed)
         more = self._facts_of(result.tool_call_id, self._running.pop(result.tool_call_id, None), found.time)
@@ -143,7 +143,7 @@ class CopilotBuilder(CountingBuilder):
             facts["subagent_id"] = helper
         return facts
 
-    def _compaction(self, found: Found, data: Compacted) -> None:
+    def _compaction(self, found: CopilotEvent, data: Compacted) -> None:
         spent = data.compaction_tokens_used
         usage = normalised(spent) if spent is not None else None
         counted = usage is not None and usage.total > 0
@@ -161,25 +161,25 @@ class CopilotBuilder(CountingBuilder):
         if data.summary_content:
             self._say(found._replace(id=f"{found.id}#1"), "system", data.summary_content, "summary")
 
-    def _cleared(self, found: Found, data: Noted) -> None:
+    def _cleared(self, found: CopilotEvent, data: Noted) -> None:
         self._say(found, "system", "Context cleared", "compaction")
 
-    def _noted(self, found: Found, data: Noted) -> None:
+    def _noted(self, found: CopilotEvent, data: Noted) -> None:
         text = words(data.message) or words(data.content)
         if text:
             self._say(found, "system", text, "error" if found.type == "session.error" else "notice")
 
-    def _aborted(self, found: Found, data: Noted) -> None:
+    def _aborted(self, found: CopilotEvent, data: Noted) -> None:
         reason = words(data.reason)
         self._say(found, "system", f"Interrupted ({reason})" if reason else "Interrupted", "notice")
 
-    def _truncated(self, found: Found, data: Noted) -> None:
+    def _truncated(self, found: CopilotEvent, data: Noted) -> None:
         self._say(found, "system", "Older messages were left out of what the model sees", "notice")
 
-    def _say(self, found: Found, role: Role, text: str, kind: MessageKind, **more: Any) -> None:
+    def _say(self, found: CopilotEvent, role: Role, text: str, kind: MessageKind, **more: Any) -> None:
         self.add(self._message(found, role, text, kind, **more))
 
-    def _message(self, found: Found, role: Role, text: str, kind: MessageKind, **more: Any) -> Message:
+    def _message(self, found: CopilotEvent, role: Role, text: str, kind: MessageKind, **more: Any) -> Message:
         copied = self.began is not None and found.time is not None and found.time < self.began
         return Message(
             role=role, content=text, id=found.id, kind=kind, timestamp=found.time, inherited=copied, **more
@@ -187,7 +187,7 @@ class CopilotBuilder(CountingBuilder):
 
     # Tokens ------------------------------------------------------------------------------------------------
 
-    def _usage(self, found: Found, data: UsageRecord) -> None:
+    def _usage(self, found: CopilotEvent, data: CopilotUsageRecord) -> None:
         usage = data.usage
         if usage is None:
             return
@@ -201,7 +201,7 @@ class CopilotBuilder(CountingBuilder):
             message = replace(message, inherited=True)
         self.count_call(usage.api_call_id or key, message)
 
-    def _shutdown(self, found: Found, data: Shutdown) -> None:
+    def _shutdown(self, found: CopilotEvent, data: Shutdown) -> None:
         if not self._agent and data.usage_accounting_watermarks is None:
             self.count_run(data, self._message(found, "system", RUN_ENDED, "notice", usage_key=found.id))
 
@@ -222,7 +222,7 @@ class CopilotBuilder(CountingBuilder):
             calls[position] = replace(calls[position], subagent_id=helper_id(self._session_id, agent))
             self.change(index, replace(self.messages[index], tool_calls=tuple(calls)))
 
-    def _rewind(self, found: Found, data: Rewound) -> None:
+    def _rewind(self, found: CopilotEvent, data: Rewound) -> None:
         if data.event_ids:
             self._undone.update(data.event_ids)
             self._undo(0, len(self.messages), set(data.event_ids))
@@ -313,7 +313,7 @@ class CopilotBuilder(CountingBuilder):
 _SETTLING = frozenset(
     ("assistant.turn_end", "user.message", "session.error", "session.resume", "session.shutdown", "abort")
 )
-_TAKE: Mapping[str, Callable[[CopilotBuilder, Found, Any], None]] = {
+_TAKE: Mapping[str, Callable[[CopilotBuilder, CopilotEvent, Any], None]] = {
     "abort": CopilotBuilder._aborted,
     "assistant.message": CopilotBuilder._reply,
     "session.compaction_complete": CopilotBuilder._compaction,

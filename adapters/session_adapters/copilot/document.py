@@ -24,7 +24,7 @@ from session_adapters.text import scrub_json
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder
 
-__all__ = ["Document", "DocumentTranscript", "read_document"]
+__all__ = ["CopilotDocument", "CopilotDocumentTranscript", "read_document"]
 
 _PADDING = re.compile(r"\s*<current_datetime>[^<]{0,80}</current_datetime>\s*")
 _ROLES: dict[str, Role] = {
@@ -146,7 +146,7 @@ class DocumentBuilder(Builder):
         return self.link(ToolResult(tool_call_id=call, tool_name=row.name or "", output=text))
 
 
-class Document:
+class CopilotDocument:
     """What a document holds."""
 
     def __init__(self, messages: list[Message], damaged: list[tuple[int, str]], whole: _Whole) -> None:
@@ -157,7 +157,7 @@ class Document:
         self.cwd = whole.cwd if isinstance(whole.cwd, str) else None
 
 
-def read_document(path: str) -> Document:
+def read_document(path: str) -> CopilotDocument:
     """Everything in it. Raises `OSError`, and `ValueError` when it is no JSON or holds no messages."""
     data = read_small(path, DOCUMENT_LIMIT)
     try:
@@ -179,7 +179,7 @@ def read_document(path: str) -> Document:
             line = Line(number, b"")
         builder.feed(line)
     messages = _with_timeline(builder.messages, whole.timeline) if history else builder.messages
-    return Document(messages, builder.damaged, whole)
+    return CopilotDocument(messages, builder.damaged, whole)
 
 
 def _with_timeline(messages: list[Message], timeline: list[Any] | None) -> list[Message]:
@@ -246,7 +246,7 @@ def _tokens(usage: _Usage | None) -> TokenUsage | None:
     return tokens if tokens.total else None
 
 
-class DocumentTranscript(WholeTranscript):
+class CopilotDocumentTranscript(WholeTranscript):
     """Such a session."""
 
     def read(self) -> tuple[list[Message], Sequence[tuple[str, str]]]:

@@ -6,7 +6,7 @@ import os.path
 from collections.abc import Sequence
 from typing import Any
 
-from session_adapters.copilot.records import Attached, Compacted, Done, Prompt, Request, ToolOutput, whole
+from session_adapters.copilot.records import Attached, Compacted, Done, Prompt, ToolOutput, ToolRequest, whole
 from session_adapters.model import Attachment, MessageKind, ToolCall
 from session_adapters.text import scrub_json
 
@@ -59,7 +59,7 @@ def result_attachments(done: Done) -> tuple[Attachment, ...]:
     return attachments(done.result.contents if isinstance(done.result, ToolOutput) else None)
 
 
-def call_of(request: Request, helper: str | None) -> ToolCall:
+def call_of(request: ToolRequest, helper: str | None) -> ToolCall:
     """A call as the model asked for it."""
     return ToolCall(
         tool_call_id=request.tool_call_id or "",

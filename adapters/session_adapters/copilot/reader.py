@@ -13,7 +13,7 @@ from session_adapters.copilot.records import DATA, Event, HelperStarted
 from session_adapters.reading.files import Decoder, Line, has_text_keys
 from session_adapters.times import parse_time
 
-__all__ = ["EventReader", "Found", "is_prompt"]
+__all__ = ["CopilotEvent", "EventReader", "is_prompt"]
 
 _DECODE = msgspec.json.Decoder(Event).decode
 _ANY: Decoder[dict[str, Any]] = Decoder(dict)
@@ -30,7 +30,7 @@ TORN = "not a record, or only part of one, could be read"
 OTHER_FORM = "the record has another form than expected"
 
 
-class Found(NamedTuple):
+class CopilotEvent(NamedTuple):
     """An event of a type that is read."""
 
     type: str
@@ -67,7 +67,7 @@ class EventReader:
         """Lines at the very beginning that may be the rest of a record above."""
         self._began = False
 
-    def feed(self, line: Line) -> list[Found]:
+    def feed(self, line: Line) -> list[CopilotEvent]:
         """The events that are complete with this line."""
         try:
             events, lost = [_DECODE(line.data)], False
@@ -91,9 +91,9 @@ class EventReader:
             self.torn = _Torn(line.data[start:], line.offset, line.offset + len(line.data) + 1)
         return self._read(events, line.offset)
 
-    def adopt(self, later: EventReader) -> list[Found]:
+    def adopt(self, later: EventReader) -> list[CopilotEvent]:
         """Finish the record that the cut between two pages went through; `later` read the page below."""
-        found: list[Found] = []
+        found: list[CopilotEvent] = []
         if not self._began:
             later.orphans = [*self.orphans, *later.orphans]
             return found
@@ -106,7 +106,7 @@ class EventReader:
             later.torn, later._began = self.torn, self._began
         return found
 
-    def _go_on(self, torn: _Torn, line: Line) -> list[Found]:
+    def _go_on(self, torn: _Torn, line: Line) -> list[CopilotEvent]:
         blank = line.offset - torn.end  # lines that are blank are left out by `lines`
         length = len(torn.data) + blank + 1 + len(line.data)
         torn.effort -= length
@@ -128,8 +128,8 @@ class EventReader:
             self.damaged.remove((torn.offset, TORN))
         return self._read([event], torn.offset)
 
-    def _read(self, events: list[Event], offset: int) -> list[Found]:
-        found: list[Found] = []
+    def _read(self, events: list[Event], offset: int) -> list[CopilotEvent]:
+        found: list[CopilotEvent] = []
         for number, event in enumerate(events):
             decoder = DATA.get(event.type)
             if decoder is None:
@@ -146,7 +146,7 @@ class EventReader:
             if isinstance(data, HelperStarted) and event.agent_id is None:
                 agent = data.tool_call_id or ""
             time = parse_time(event.timestamp)
-            found.append(Found(event.type, event.id or place, event.id or "", time, agent, data))
+            found.append(CopilotEvent(event.type, event.id or place, event.id or "", time, agent, data))
         return found
 
 

@@ -20,7 +20,7 @@ __all__ = [
     "DATA",
     "Attached",
     "Compacted",
-    "Context",
+    "CopilotUsageRecord",
     "Done",
     "Event",
     "HelperStarted",
@@ -32,11 +32,11 @@ __all__ = [
     "Reply",
     "Resumed",
     "Rewound",
+    "SessionStarted",
     "Shutdown",
-    "Started",
     "Titled",
     "ToolStarted",
-    "UsageRecord",
+    "WorkContext",
     "normalised",
     "whole",
 ]
@@ -61,7 +61,7 @@ class _Data(Struct, rename="camel"):
     """Marks a helper's event where there is no `agentId`."""
 
 
-class Context(Struct, rename="camel"):
+class WorkContext(Struct, rename="camel"):
     """Where the agent works."""
 
     cwd: Text = None
@@ -70,19 +70,19 @@ class Context(Struct, rename="camel"):
     branch: Text = None
 
 
-class Started(_Data):
+class SessionStarted(_Data):
     """`session.start`. In a fork `startTime` is the fork's, later than the events copied behind it."""
 
     session_id: Text = None
     copilot_version: Text = None
     start_time: str | int | float | None = None
-    context: Context | None = None
+    context: WorkContext | None = None
 
 
 class Resumed(_Data):
     """`session.resume`."""
 
-    context: Context | None = None
+    context: WorkContext | None = None
 
 
 class Attached(Struct, rename="camel"):
@@ -103,7 +103,7 @@ class Prompt(_Data):
     attachments: list[Attached] | None = None
 
 
-class Request(Struct, rename="camel"):
+class ToolRequest(Struct, rename="camel"):
     """One of `toolRequests`."""
 
     tool_call_id: Text = None
@@ -117,7 +117,7 @@ class Reply(_Data):
     content: Text = None
     model: Text = None
     reasoning_text: Text = None
-    tool_requests: list[Request] | None = None
+    tool_requests: list[ToolRequest] | None = None
     output_tokens: Count = None
     api_call_id: Text = None
 
@@ -167,7 +167,7 @@ class Accounting(Struct, rename="camel"):
     usage_id: Text = None
 
 
-class Usage(Struct, rename="camel"):
+class CopilotUsage(Struct, rename="camel"):
     """One model call; `inputTokens` include what was read from and written to the cache."""
 
     model: Text = None
@@ -180,16 +180,16 @@ class Usage(Struct, rename="camel"):
     accounting: Accounting | None = None
 
 
-class UsageRecord(_Data):
+class CopilotUsageRecord(_Data):
     """`session.usage_record` (1.0.9x and later), before the reply it belongs to."""
 
-    usage: Usage | None = None
+    usage: CopilotUsage | None = None
 
 
 class Metric(Struct):
     """Figures for one model."""
 
-    usage: Usage | None = None
+    usage: CopilotUsage | None = None
 
 
 class AgentMetric(Struct, rename="camel"):
@@ -212,7 +212,7 @@ class Shutdown(_Data):
     agent_metrics: dict[str, AgentMetric] | None = None
 
 
-class Spent(Usage):
+class Spent(CopilotUsage):
     """`compactionTokensUsed`; older versions have the short names."""
 
     input: Count = None
@@ -280,10 +280,10 @@ DATA: dict[str, Decoder[Any]] = {
     "session.resume": Decoder(Resumed),
     "session.shutdown": Decoder(Shutdown),
     "session.snapshot_rewind": Decoder(Rewound),
-    "session.start": Decoder(Started),
+    "session.start": Decoder(SessionStarted),
     "session.title_changed": Decoder(Titled),
     "session.truncation": Decoder(Noted),
-    "session.usage_record": Decoder(UsageRecord),
+    "session.usage_record": Decoder(CopilotUsageRecord),
     "session.warning": Decoder(Noted),
     "subagent.started": Decoder(HelperStarted),
     "system.notification": Decoder(Noted),
@@ -302,7 +302,7 @@ def whole(number: Count) -> int:
     return max(0, int(number))
 
 
-def normalised(usage: Usage) -> TokenUsage:
+def normalised(usage: CopilotUsage) -> TokenUsage:
     """Each token once: `inputTokens` include the cache's (FACTS.md: 7 fresh + 5,769 written = 5,776)."""
     given, output, read = usage.input_tokens, usage.output_tokens, usage.cache_read_tokens
     if isinstance(usage, Spent):

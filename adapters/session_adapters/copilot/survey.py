@@ -8,15 +8,24 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from session_adapters.copilot.builder import CopilotBuilder
-from session_adapters.copilot.reader import EventReader, Found
-from session_adapters.copilot.records import Context, HelperStarted, Noted, Reply, Resumed, Shutdown, Started, Titled
+from session_adapters.copilot.reader import CopilotEvent, EventReader
+from session_adapters.copilot.records import (
+    HelperStarted,
+    Noted,
+    Reply,
+    Resumed,
+    SessionStarted,
+    Shutdown,
+    Titled,
+    WorkContext,
+)
 from session_adapters.copilot.usage import main_total
 from session_adapters.fold import SessionFold
 from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, is_whole, lines, open_file
 from session_adapters.times import parse_time
 
-__all__ = ["Part", "Survey", "fork_time", "survey_events"]
+__all__ = ["AgentPart", "CopilotSurvey", "fork_time", "survey_events"]
 
 _DRAIN = 256
 """Lines after which finished messages are counted and forgotten."""
@@ -34,7 +43,7 @@ _FORKED = re.compile(r'Forked from ".*?" \(([0-9A-Za-z._-]+)\) as "', re.DOTALL)
 _UUID = re.compile(r"\(([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\)")
 
 
-class Part:
+class AgentPart:
     """The session itself, or a helper inside its file."""
 
     def __init__(self, session_id: str, agent: str, began: datetime | None) -> None:
@@ -45,7 +54,7 @@ class Part:
         """The helper that started this one; empty for the session."""
 
 
-class Survey:
+class CopilotSurvey:
     """What was found."""
 
     def __init__(self, session_id: str, size: int, *, keep: bool = False) -> None:
@@ -53,14 +62,14 @@ class Survey:
         self.session_id = session_id
         self.size = size
         self.partial = False
-        self.start: Started | None = None
+        self.start: SessionStarted | None = None
         self.first_event = ""
         self.began: datetime | None = None
         """When the fork was made; None for a session of its own."""
         self.forked_from: str | None = None
-        self.context = Context()
+        self.context = WorkContext()
         self.title = ""
-        self.parts: dict[str, Part] = {"": Part(session_id, "", None)}
+        self.parts: dict[str, AgentPart] = {"": AgentPart(session_id, "", None)}
         self.damaged: list[tuple[int, str]] = []
         self.events = 0
         self._keep = keep
@@ -70,7 +79,7 @@ class Survey:
         self._callers: dict[str, str] = {}
 
     @property
-    def main(self) -> Part:
+    def main(self) -> AgentPart:
         """The session itself."""
         return self.parts[""]
 
@@ -125,7 +134,7 @@ class Survey:
         if self.partial and self._shutdown is not None and self.began is None:
             self.main.fold.at_least(main_total(self._shutdown)[0])
 
-    def _take(self, found: Found) -> None:
+    def _take(self, found: CopilotEvent) -> None:
         self.events += 1
         data = found.data
         if self.events == 2 and self.start is not None:
@@ -133,7 +142,7 @@ class Survey:
         if found.agent:
             part = self.parts.get(found.agent)
             if part is None:
-                part = self.parts[found.agent] = Part(self.session_id, found.agent, self.began)
+                part = self.parts[found.agent] = AgentPart(self.session_id, found.agent, self.began)
             if isinstance(data, HelperStarted):
                 part.started = part.started or data
                 part.caller = self._callers.get(data.tool_call_id or "", "")
@@ -149,15 +158,15 @@ class Survey:
             self._facts(found)
         self.main.builder.take(found)
 
-    def _fork_if_older(self, found: Found) -> None:
+    def _fork_if_older(self, found: CopilotEvent) -> None:
         """In a fork the start is its own and everything behind it was copied, with its time."""
         created = self.created
         if created is not None and found.time is not None and found.time < created:
             self.began = self.main.builder.began = created
 
-    def _facts(self, found: Found) -> None:
+    def _facts(self, found: CopilotEvent) -> None:
         data = found.data
-        if isinstance(data, Started) and self.start is None:
+        if isinstance(data, SessionStarted) and self.start is None:
             self.start, self.first_event = data, found.key
             self.context = data.context or self.context
         elif isinstance(data, Resumed) and data.context is not None:
@@ -181,11 +190,13 @@ class Survey:
                 self.forked_from = parent
 
 
-def survey_events(path: str, session_id: str, *, head: int, tail: int, exact: bool, keep: bool = False) -> Survey:
+def survey_events(
+    path: str, session_id: str, *, head: int, tail: int, exact: bool, keep: bool = False
+) -> CopilotSurvey:
     """The first `head` and the last `tail` bytes and all of the helpers between, or everything. Raises `OSError`."""
     with open_file(path) as fd:
         size = os.fstat(fd).st_size
-        survey = Survey(session_id, size, keep=keep)
+        survey = CopilotSurvey(session_id, size, keep=keep)
         if exact:
             survey.feed(lines(fd, 0, size))
         else:
@@ -209,7 +220,7 @@ def _has_message(run: Sequence[Line]) -> bool:
 def fork_time(path: str) -> datetime | None:
     """When a fork was made, by the beginning of its file; None for a session of its own, and where it cannot be read:
     reading the rest says why."""
-    survey = Survey("", 0)
+    survey = CopilotSurvey("", 0)
 
     def begun(new: Sequence[Line]) -> bool:
         survey.feed(new)

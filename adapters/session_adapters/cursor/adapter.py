@@ -22,10 +22,10 @@ from session_adapters.base import (
 )
 from session_adapters.cursor import places
 from session_adapters.cursor.chat_store.reader import ChatReader, ChatShelf, count_chat
-from session_adapters.cursor.document import DocumentShelf, document_summaries
+from session_adapters.cursor.document import CursorDocumentStore, document_summaries
 from session_adapters.cursor.editor_store.composers import ComposerReader
 from session_adapters.cursor.editor_store.database import EditorShelf, editor_summaries, has_session
-from session_adapters.cursor.facts import CursorTranscript, Facts, Reader, Shelf, linked
+from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorStore, CursorTranscript, linked
 from session_adapters.cursor.lines import LineBuilder, count_lines, transcript_facts
 from session_adapters.cursor.native import live_sessions, resume_command
 from session_adapters.cursor.plain import PlainTranscript
@@ -197,13 +197,13 @@ class CursorAdapter(Adapter):
         return resume_command(summary, self.environment)
 
 
-def _shelf(source: Source) -> Shelf | None:
+def _shelf(source: Source) -> CursorStore | None:
     """The database that a source is; None for a file."""
     if source.layout == places.CHAT:
         return ChatShelf(source.path)
     if source.layout == places.EDITOR:
         return EditorShelf(source.path, source.root)
-    return DocumentShelf(source.path) if source.layout == places.DOCUMENT else None
+    return CursorDocumentStore(source.path) if source.layout == places.DOCUMENT else None
 
 
 def _has_messages(shelf: ChatShelf, session_id: str) -> bool:
@@ -218,15 +218,15 @@ def _holds(source: Source, session_id: str) -> bool:
     if source.layout == places.EDITOR:
         return has_session(source.path, session_id)
     try:
-        return DocumentShelf(source.path).visit(session_id, lambda reader: True)
+        return CursorDocumentStore(source.path).visit(session_id, lambda reader: True)
     except (SessionGone, *_UNREADABLE):
         return False  # `summaries` reports it
 
 
-def _stored_session(source: Source, shelf: Shelf, session_id: str) -> Session:
+def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Session:
     size = source.size if source.layout == places.CHAT else 0
 
-    def read(reader: Reader) -> tuple[CursorFold, Facts, list[Message]]:
+    def read(reader: CursorReader) -> tuple[CursorFold, CursorFacts, list[Message]]:
         fold = CursorFold()
         blocks: list[Message] = []
         units = reader.units()
@@ -250,7 +250,7 @@ def _stored_session(source: Source, shelf: Shelf, session_id: str) -> Session:
     return _session(fold.summary(facts, source.path, size=size), messages)
 
 
-def _seen(reader: Reader) -> Facts:
+def _seen(reader: CursorReader) -> CursorFacts:
     """The facts, with what only reading the messages showed."""
     facts = reader.facts
     if isinstance(reader, ComposerReader):

@@ -10,16 +10,24 @@ from typing import Any, TypeVar
 import apsw
 import msgspec
 
-from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE, Facts, Reader, Shelf, Unit, unique_ids
+from session_adapters.cursor.facts import (
+    CONTENT_LIMIT,
+    DAMAGE,
+    CursorFacts,
+    CursorReader,
+    CursorStore,
+    CursorUnit,
+    unique_ids,
+)
 from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Note, Record, as_float, as_int, as_text, columns
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Note, RowReader, as_float, as_int, as_text, columns
 from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.times import parse_time
 
-__all__ = ["DocumentShelf", "document_summaries"]
+__all__ = ["CursorDocumentStore", "document_summaries"]
 
 T = TypeVar("T")
 FULL_SIZE = 4 << 20
@@ -28,7 +36,7 @@ _PAGE = 200
 _ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system", "tool": "tool"}
 
 
-class SessionRow(msgspec.Struct):
+class CursorSessionRow(msgspec.Struct):
     """A row of `sessions`."""
 
     rowid: int
@@ -40,7 +48,7 @@ class SessionRow(msgspec.Struct):
     updated_at: str | None
 
 
-class MessageRow(msgspec.Struct):
+class CursorMessageRow(msgspec.Struct):
     """A row of `messages`."""
 
     id: str | None
@@ -59,8 +67,8 @@ class MessageRow(msgspec.Struct):
     created_at: str | None
 
 
-SESSION = Record(SessionRow, limit=LISTED_LIMIT)
-MESSAGE = Record(MessageRow)
+SESSION = RowReader(CursorSessionRow, limit=LISTED_LIMIT)
+MESSAGE = RowReader(CursorMessageRow)
 _LONG = ("content", "thinking", "tool_calls")
 
 
@@ -78,7 +86,7 @@ class _Tables:
     def order(self) -> str:
         return "created_at, rowid" if "created_at" in self.messages else "rowid"
 
-    def facts(self, note: Note, session_id: str | None = None) -> list[tuple[int, Facts]]:
+    def facts(self, note: Note, session_id: str | None = None) -> list[tuple[int, CursorFacts]]:
         """(row, facts) of every session, or the one asked for."""
         where = ""
         values: tuple[Any, ...] = ()
@@ -92,8 +100,8 @@ class _Tables:
         return [(key, facts) for key, facts in found if facts.id and session_id in (None, facts.id)]
 
 
-def _facts(row: SessionRow) -> Facts:
-    return Facts(
+def _facts(row: CursorSessionRow) -> CursorFacts:
+    return CursorFacts(
         id=row.id or "",
         kind="document",
         title=row.title or "",
@@ -111,16 +119,16 @@ def _millis(value: str | None) -> float | None:
     return None if moment is None else moment.timestamp() * 1000
 
 
-class DocumentReader(Reader):
+class DocumentReader(CursorReader):
     """One session."""
 
-    def __init__(self, tables: _Tables, key: int, facts: Facts) -> None:
+    def __init__(self, tables: _Tables, key: int, facts: CursorFacts) -> None:
         super().__init__(facts)
         self._tables = tables
         self._key = key
 
-    def units(self) -> list[Unit]:
-        """See `Reader.units`."""
+    def units(self) -> list[CursorUnit]:
+        """See `CursorReader.units`."""
         have = self._tables.messages
         if "session_id" not in have:
             self.note("table messages", "it is missing or has no column for the session")
@@ -136,10 +144,10 @@ class DocumentReader(Reader):
             self.note("table messages", f"a part of it is damaged, messages are missing ({error})")
             return []
         names = unique_ids(as_text(id_) or f"@{rowid}" for rowid, id_, _ in rows)
-        return [Unit(name, rowid, (size,)) for name, (rowid, _, size) in zip(names, rows, strict=True)]
+        return [CursorUnit(name, rowid, (size,)) for name, (rowid, _, size) in zip(names, rows, strict=True)]
 
-    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
-        """See `Reader.contents`."""
+    def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
+        """See `CursorReader.contents`."""
         have = self._tables.messages
         size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in have) or "0"
         query = (
@@ -171,7 +179,7 @@ class DocumentReader(Reader):
         return rows
 
 
-def _message(unit_id: str, row: MessageRow) -> Message:
+def _message(unit_id: str, row: CursorMessageRow) -> Message:
     role = _ROLES.get(row.role.lower(), "system")
     usage = TokenUsage(
         input_tokens=max(0, row.input_tokens),
@@ -208,11 +216,11 @@ def _calls(unit_id: str, text: str | None) -> Iterable[ToolCall]:
         )
 
 
-class DocumentShelf(Shelf):
+class CursorDocumentStore(CursorStore):
     """The database."""
 
-    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
-        """See `Shelf.visit`."""
+    def visit(self, session_id: str, work: Callable[[CursorReader], T]) -> T:
+        """See `CursorStore.visit`."""
 
         def read(connection: apsw.Connection) -> T:
             tables = _Tables(connection)

@@ -19,12 +19,12 @@ from session_adapters.transcript import Builder
 __all__ = [
     "CONTENT_LIMIT",
     "DAMAGE",
+    "CursorFacts",
+    "CursorReader",
+    "CursorStore",
     "CursorTranscript",
-    "Facts",
+    "CursorUnit",
     "Kind",
-    "Reader",
-    "Shelf",
-    "Unit",
     "linked",
     "unique_ids",
 ]
@@ -41,7 +41,7 @@ DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
 """Errors of a damaged page, beside which other pages may still be read."""
 
 
-class Facts(NamedTuple):
+class CursorFacts(NamedTuple):
     """A session without its messages."""
 
     id: str
@@ -62,7 +62,7 @@ class Facts(NamedTuple):
     raw: Mapping[str, Any] = MappingProxyType({})
 
 
-class Unit(NamedTuple):
+class CursorUnit(NamedTuple):
     """One native message."""
 
     id: str
@@ -73,22 +73,22 @@ class Unit(NamedTuple):
     """`user` or `assistant`, where that is known without reading it."""
 
 
-class Reader(ABC):
+class CursorReader(ABC):
     """One session in an opened store; see `units.UnitReader`."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: CursorFacts) -> None:
         self.facts = facts
         self.lost: list[Lost] = []
 
     @abstractmethod
-    def units(self) -> list[Unit]:
+    def units(self) -> list[CursorUnit]:
         """All of it, in conversation order, without reading any text."""
 
     @abstractmethod
-    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
+    def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
         """By unit, its messages; what cannot be read is noted in `lost`."""
 
-    def read(self, units: Sequence[Unit]) -> list[list[Message]]:
+    def read(self, units: Sequence[CursorUnit]) -> list[list[Message]]:
         """The messages of each of these units."""
         found = self.contents(units)
         return [found.get(unit.id, []) for unit in units]
@@ -100,7 +100,7 @@ class Reader(ABC):
             self.lost.append(lost)
 
 
-class Shelf(ABC):
+class CursorStore(ABC):
     """The database that holds a session; see `units.UnitShelf`."""
 
     def __init__(self, path: str) -> None:
@@ -114,7 +114,7 @@ class Shelf(ABC):
             return ()
 
     @abstractmethod
-    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
+    def visit(self, session_id: str, work: Callable[[CursorReader], T]) -> T:
         """`work` with a reader for the session; it may be run again."""
 
 
@@ -149,7 +149,7 @@ def linked(messages: Iterable[Message]) -> list[Message]:
     return builder.messages
 
 
-class CursorTranscript(UnitTranscript[Unit]):
+class CursorTranscript(UnitTranscript[CursorUnit]):
     """A conversation in one of Cursor's databases."""
 
     def join(self, blocks: Iterable[list[Message]]) -> list[Message]:

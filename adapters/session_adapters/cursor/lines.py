@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.base import Source
-from session_adapters.cursor.facts import Facts
+from session_adapters.cursor.facts import CursorFacts
 from session_adapters.cursor.pieces import named, picture
 from session_adapters.cursor.places import TEXT, is_helper, logged_directory
 from session_adapters.cursor.prompts import asked
@@ -116,11 +116,11 @@ def _event(record: TranscriptLine) -> list[Message]:
 # Summaries ---------------------------------------------------------------------------------------------------
 
 
-def transcript_facts(source: Source, fold: CursorFold) -> Facts:
+def transcript_facts(source: Source, fold: CursorFold) -> CursorFacts:
     """What the place of a transcript says of it. Where no message has a time, that of the file stands in."""
     path = Path(source.path)
     place = next((parent for parent in path.parents if parent.name == "agent-transcripts"), None)
-    return Facts(
+    return CursorFacts(
         id=source.session_id,
         kind="text" if source.layout == TEXT else "transcript",
         cwd=logged_directory(place.parent) if place else None,

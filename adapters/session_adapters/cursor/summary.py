@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from session_adapters.cursor.facts import Facts
+from session_adapters.cursor.facts import CursorFacts
 from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
 from session_adapters.text import one_line
@@ -32,7 +32,7 @@ class CursorFold(SessionFold):
         if some:
             self._timed = some[-1].timestamp is not None
 
-    def summary(self, facts: Facts, path: str, *, size: int = 0, **known: Any) -> SessionSummary:
+    def summary(self, facts: CursorFacts, path: str, *, size: int = 0, **known: Any) -> SessionSummary:
         """The summary; `known` are fields that only the caller knows."""
         models = self.models or ((facts.model,) if facts.model else ())
         changed = from_millis(facts.updated)

@@ -10,10 +10,10 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from session_adapters.cursor.facts import Facts
+from session_adapters.cursor.facts import CursorFacts
 from session_adapters.cursor.pieces import real_model
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record, as_text, columns
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_text, columns
 from session_adapters.reading.units import Lost
 
 __all__ = ["with_tracking"]
@@ -31,10 +31,10 @@ class Tracked(msgspec.Struct, rename="camel"):
     updated_at: float | None
 
 
-TRACKED = Record(Tracked, limit=LISTED_LIMIT)
+TRACKED = RowReader(Tracked, limit=LISTED_LIMIT)
 
 
-def with_tracking(facts: Facts, root: str, note: Callable[[Lost], None]) -> Facts:
+def with_tracking(facts: CursorFacts, root: str, note: Callable[[Lost], None]) -> CursorFacts:
     """The facts of a transcript, with what is known beside it."""
     try:
         row = _row(Path(root) / "ai-tracking" / "ai-code-tracking.db", facts.id)

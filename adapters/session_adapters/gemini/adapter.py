@@ -31,8 +31,8 @@ from session_adapters.gemini.places import (
     may_hold,
     project_folder,
 )
-from session_adapters.gemini.survey import PROBE, Survey, summary_of, survey
-from session_adapters.gemini.transcript import DocumentTranscript, LogTranscript
+from session_adapters.gemini.survey import PROBE, GeminiSurvey, summary_of, survey
+from session_adapters.gemini.transcript import GeminiDocumentTranscript, LogTranscript
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.files import open_file, read_at
 from session_adapters.transcript import PAGE, Transcript
@@ -132,7 +132,7 @@ class GeminiAdapter(Adapter):
                 best = (_length(summary), source)
         return best[1] if best else empty
 
-    def _summary(self, source: Source, found: Survey) -> SessionSummary:
+    def _summary(self, source: Source, found: GeminiSurvey) -> SessionSummary:
         folder = project_folder(source)
         home = gemini_home(self.environment)
         return summary_of(source, found, self._projects.directory(home, folder) if folder else None)
@@ -146,7 +146,7 @@ class GeminiAdapter(Adapter):
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""
         transcript = self._open(source, session_id, sys.maxsize)
-        found = Survey(transcript.builder, transcript.size)
+        found = GeminiSurvey(transcript.builder, transcript.size)
         summary = self._summary(source, found)
         if summary.session_id != session_id:
             raise SessionMissing(f"gemini session {session_id} is not in {source.path}")
@@ -156,7 +156,7 @@ class GeminiAdapter(Adapter):
         known = {name: value for name, value in asdict(summary).items() if name != "unified_id"}
         return Session(**known, messages=tuple(transcript.messages))
 
-    def _open(self, source: Source, session_id: str, page: int) -> LogTranscript | DocumentTranscript:
+    def _open(self, source: Source, session_id: str, page: int) -> LogTranscript | GeminiDocumentTranscript:
         if source.session_id and source.session_id != session_id:
             raise SessionMissing(f"gemini session {session_id} is not in {source.path}")
         try:
@@ -169,7 +169,7 @@ class GeminiAdapter(Adapter):
         if not source.session_id and not self._is_of(source, session_id):
             raise SessionMissing(f"gemini session {session_id} is not in {source.path}")
         if document:
-            return DocumentTranscript(session_id, source.path)
+            return GeminiDocumentTranscript(session_id, source.path)
         return LogTranscript(session_id, source.path, page=page)
 
     def _is_of(self, source: Source, session_id: str) -> bool:

@@ -9,22 +9,22 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.gemini.records import DECODER, Record, Update, damage
-from session_adapters.gemini.replay import Entry, Replay
+from session_adapters.gemini.records import DECODER, GeminiRecord, Update, damage
+from session_adapters.gemini.replay import Replay, ReplayedTurn
 from session_adapters.gemini.turns import Turn, is_context, turn_of
 from session_adapters.model import Message, MessageKind, Role, ToolResult
 from session_adapters.reading.files import Line
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder, first_difference
 
-__all__ = ["Facts", "GeminiBuilder"]
+__all__ = ["GeminiBuilder", "GeminiFacts"]
 
 _COMPACTED = "Conversation compressed"
 _STAMP = b'{"$set":{"lastUpdated":"'
 """How a line begins that follows every message and says nothing else."""
 
 
-class Facts:
+class GeminiFacts:
     """What the log says of the session beside what was said in it."""
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class Facts:
         """Lines of spec 004 were among them."""
         self.safety: list[dict[str, Any]] = []
 
-    def named(self, record: Update | Record) -> None:
+    def named(self, record: Update | GeminiRecord) -> None:
         """Take what a header or an update calls the session."""
         self.session_id = self.session_id or record.session_id
         self.summary = record.summary or self.summary
@@ -61,7 +61,7 @@ class GeminiBuilder(Builder):
 
     def __init__(self, *, glance: bool = False) -> None:
         super().__init__()
-        self.facts = Facts()
+        self.facts = GeminiFacts()
         self.replays = False
         """Something in these lines changed what stood above: they cannot be understood without it."""
         self._replay = Replay()
@@ -101,7 +101,7 @@ class GeminiBuilder(Builder):
         super().skip(line)
         self._replay.lost()
 
-    def take(self, record: Record, place: str) -> None:
+    def take(self, record: GeminiRecord, place: str) -> None:
         """Take in one record, in the order in which the agent tells them apart."""
         if record.rewind_to is not None:
             self.replays = True
@@ -116,7 +116,7 @@ class GeminiBuilder(Builder):
         elif record.session_id is not None:
             self._header(record, place)
 
-    def _header(self, record: Record, place: str) -> None:
+    def _header(self, record: GeminiRecord, place: str) -> None:
         facts = self.facts
         facts.records += bool(record.session_id)
         facts.headers += 1
@@ -128,7 +128,7 @@ class GeminiBuilder(Builder):
         for number, message in enumerate(record.messages or ()):  # a document
             self.take(message, f"{place}.{number}")
 
-    def _message(self, record: Record, place: str) -> None:
+    def _message(self, record: GeminiRecord, place: str) -> None:
         facts = self.facts
         facts.records += 1
         turn = self._turn(record, place)
@@ -148,20 +148,20 @@ class GeminiBuilder(Builder):
         else:
             self._update(entry)
 
-    def _replace(self, records: list[Record], place: str) -> None:
+    def _replace(self, records: list[GeminiRecord], place: str) -> None:
         self.facts.records += 1
         self.replays = True
         turns = [self._turn(record, f"{place}.{number}") for number, record in enumerate(records)]
         if self._replay.replace(turns):
             self._rebuild()
 
-    def _turn(self, record: Record, place: str) -> Turn:
+    def _turn(self, record: GeminiRecord, place: str) -> Turn:
         turn = turn_of(record, place, glance=self._glance)
         if not self.facts.context and is_context(turn):
             self.facts.context = turn.notices[0][1]
         return turn
 
-    def _safety(self, record: Record, message_id: str) -> None:
+    def _safety(self, record: GeminiRecord, message_id: str) -> None:
         found = {"safetyRatings": record.safety_ratings, "finishReason": record.finish_reason}
         known = {name: value for name, value in found.items() if value is not None}
         if known:
@@ -175,7 +175,7 @@ class GeminiBuilder(Builder):
             self._glance = False
             self._rebuild()
 
-    def _append(self, entry: Entry) -> None:
+    def _append(self, entry: ReplayedTurn) -> None:
         if self._glance:
             return
         entry.first = len(self.messages)
@@ -183,7 +183,7 @@ class GeminiBuilder(Builder):
             self.add(message)
         entry.count = len(self.messages) - entry.first
 
-    def _update(self, entry: Entry) -> None:
+    def _update(self, entry: ReplayedTurn) -> None:
         """A record was written again, mostly a reply with the results of its calls."""
         if self._glance:
             return
@@ -219,7 +219,7 @@ class GeminiBuilder(Builder):
         if first is not None:
             self._touch(first)
 
-    def _messages(self, entry: Entry) -> Iterator[Message]:
+    def _messages(self, entry: ReplayedTurn) -> Iterator[Message]:
         """What an entry shows as: what was put in front of it, results, and what was said."""
         turn, names = entry.turn, _names(entry.turn.id)
         facts: dict[str, Any] = {"timestamp": turn.timestamp, "visibility": entry.state}

@@ -21,12 +21,12 @@ __all__ = [
     "Content",
     "FunctionCall",
     "FunctionResponse",
-    "Part",
-    "Record",
+    "GeminiPart",
+    "GeminiRecord",
+    "GeminiTokens",
+    "GeminiUsage",
     "Thought",
-    "Tokens",
     "Update",
-    "Usage",
     "damage",
     "token_usage",
     "usage_of_line",
@@ -58,7 +58,7 @@ class Blob(Struct, rename="camel"):
     display_name: str | None = None
 
 
-class Part(Struct, rename="camel"):
+class GeminiPart(Struct, rename="camel"):
     """A piece of a message, as the Gemini API has it."""
 
     text: str | None = None
@@ -69,7 +69,7 @@ class Part(Struct, rename="camel"):
     file_data: Blob | None = None
 
 
-Content = str | Part | list[Part | str] | None
+Content = str | GeminiPart | list[GeminiPart | str] | None
 
 
 class Thought(Struct):
@@ -91,7 +91,7 @@ class Call(Struct, rename="camel"):
     agent_id: str | None = None
 
 
-class Tokens(Struct):
+class GeminiTokens(Struct):
     """`input` includes `cached`; `output` excludes `thoughts` (FACTS.md, «Fields»)."""
 
     input: int | None = None
@@ -102,7 +102,7 @@ class Tokens(Struct):
     total: int | None = None
 
 
-class Usage(Struct, rename="camel"):
+class GeminiUsage(Struct, rename="camel"):
     """The same in the document's layout, by the names of the Gemini API."""
 
     prompt_token_count: int | None = None
@@ -116,13 +116,13 @@ class Usage(Struct, rename="camel"):
 class Update(Struct, rename="camel"):
     """What `$set` holds."""
 
-    messages: list[Record] | None = None
+    messages: list[GeminiRecord] | None = None
     session_id: str | None = None
     summary: str | None = None
     directories: list[str] | None = None
 
 
-class Record(Struct, rename="camel"):
+class GeminiRecord(Struct, rename="camel"):
     """Any line; also a document of 0.20, which has its messages in `messages`."""
 
     id: str | None = None
@@ -131,7 +131,7 @@ class Record(Struct, rename="camel"):
     content: Content = None
     display_content: Content = None
     thoughts: list[Thought] | None = None
-    tokens: Tokens | None = None
+    tokens: GeminiTokens | None = None
     model: str | None = None
     tool_calls: list[Call] | None = None
     # Headers and documents
@@ -141,20 +141,20 @@ class Record(Struct, rename="camel"):
     kind: str | None = None
     directories: list[str] | None = None
     summary: str | None = None
-    messages: list[Record] | None = None
+    messages: list[GeminiRecord] | None = None
     # Changes
     update: Update | None = field(default=None, name="$set")
     rewind_to: str | None = field(default=None, name="$rewindTo")
     # The document's layout (spec 004 §4.2.3)
     role: str | None = None
     parts: Content = None
-    usage: Usage | None = None
-    usage_metadata: Usage | None = None
+    usage: GeminiUsage | None = None
+    usage_metadata: GeminiUsage | None = None
     safety_ratings: Any = None
     finish_reason: Any = None
 
 
-DECODER = Decoder(Record)
+DECODER = Decoder(GeminiRecord)
 
 
 class _Any(Struct):
@@ -173,7 +173,7 @@ def damage(data: bytes) -> str:
     return "the record has another form than expected"
 
 
-def token_usage(tokens: Tokens | None) -> TokenUsage | None:
+def token_usage(tokens: GeminiTokens | None) -> TokenUsage | None:
     """In the common meaning. Prompts of tools (`tool`) are input beside `input` where the total says so."""
     if tokens is None:
         return None
@@ -190,11 +190,11 @@ def token_usage(tokens: Tokens | None) -> TokenUsage | None:
     return usage if usage.total else None
 
 
-def usage_of_line(usage: Usage | None) -> Tokens | None:
+def usage_of_line(usage: GeminiUsage | None) -> GeminiTokens | None:
     """The figures of the document's layout under the names of the real one; they mean the same."""
     if usage is None:
         return None
-    return Tokens(
+    return GeminiTokens(
         input=usage.prompt_token_count,
         output=usage.candidates_token_count,
         cached=usage.cached_content_token_count,

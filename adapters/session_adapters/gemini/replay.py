@@ -12,10 +12,10 @@ from collections.abc import Iterable, Sequence
 from session_adapters.gemini.turns import Turn, is_context, merged
 from session_adapters.model import Visibility
 
-__all__ = ["Entry", "Replay"]
+__all__ = ["Replay", "ReplayedTurn"]
 
 
-class Entry:
+class ReplayedTurn:
     """A turn, and whether it stands."""
 
     __slots__ = ("count", "first", "state", "turn")
@@ -33,12 +33,12 @@ class Replay:
     """Takes in the records of one session in the order of the log."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[ReplayedTurn] = []
         """All that was said, in the order in which it is shown."""
-        self._known: dict[str, Entry] = {}
-        self._view: dict[str, Entry] = {}
+        self._known: dict[str, ReplayedTurn] = {}
+        self._view: dict[str, ReplayedTurn] = {}
         """What stands, in order, by the id that the agent has for it now."""
-        self._answers: dict[str, Entry] = {}
+        self._answers: dict[str, ReplayedTurn] = {}
         """Id of a call → the turn that brought its result."""
         self._resuming = False
         self._pending: list[Turn] | None = None
@@ -51,7 +51,7 @@ class Replay:
         """A record could not be read: it may have been the one that restored the conversation after a resume."""
         self._pending = None
 
-    def message(self, turn: Turn) -> tuple[Entry | None, bool]:
+    def message(self, turn: Turn) -> tuple[ReplayedTurn | None, bool]:
         """A message record: its entry, and whether it is a new one at the end; None when more has changed."""
         settled = self._settle()
         self._resuming = False
@@ -65,13 +65,13 @@ class Replay:
             self.entries.remove(known)
             turn = merged(known.turn, turn, restored=False)
             settled = True
-        entry = Entry(turn)
+        entry = ReplayedTurn(turn)
         self.entries.append(entry)
         self._known[turn.id] = self._view[turn.id] = entry
         self._note(entry)
         return (None if settled else entry), True
 
-    def _standing(self, turn_id: str) -> Entry | None:
+    def _standing(self, turn_id: str) -> ReplayedTurn | None:
         """The entry that once had this id, if it still stands under another."""
         known = self._known.get(turn_id)
         return known if known is not None and known.state == "live" else None
@@ -103,7 +103,7 @@ class Replay:
             self._apply(pending)
         return pending is not None
 
-    def _note(self, entry: Entry) -> None:
+    def _note(self, entry: ReplayedTurn) -> None:
         for result in entry.turn.results:
             self._answers.setdefault(result.tool_call_id, entry)
 
@@ -116,11 +116,11 @@ class Replay:
         places = {id(entry): index for index, entry in enumerate(self.entries)}
         listed = {turn.id: turn for turn in turns}
         pairs = self._pair(listed, places)
-        view: dict[str, Entry] = {}
+        view: dict[str, ReplayedTurn] = {}
         snapshot = False
         for turn_id, turn in listed.items():
             if turn_id not in pairs:
-                pairs[turn_id] = Entry(turn)
+                pairs[turn_id] = ReplayedTurn(turn)
                 snapshot = snapshot or turn.is_snapshot
                 self._note(pairs[turn_id])
             entry = pairs[turn_id]
@@ -132,13 +132,13 @@ class Replay:
         self._view = view
         self._retire(before.values(), "compacted" if snapshot else "rewound")
 
-    def _pair(self, listed: dict[str, Turn], places: dict[int, int]) -> dict[str, Entry]:
+    def _pair(self, listed: dict[str, Turn], places: dict[int, int]) -> dict[str, ReplayedTurn]:
         """New id → the entry that says the same; nothing for what is new."""
-        alike: dict[object, list[Entry]] = {}
+        alike: dict[object, list[ReplayedTurn]] = {}
         for turn_id, entry in self._view.items():
             if turn_id not in listed:
                 alike.setdefault(entry.turn.mark, []).append(entry)
-        pairs: dict[str, Entry] = {}
+        pairs: dict[str, ReplayedTurn] = {}
         limit = len(self.entries)
         for turn_id, turn in reversed(listed.items()):
             found = self._known.get(turn_id)
@@ -152,15 +152,15 @@ class Replay:
                 limit = min(limit, places.get(id(found), limit))
         return pairs
 
-    def _answered(self, turn: Turn) -> Entry | None:
+    def _answered(self, turn: Turn) -> ReplayedTurn | None:
         """The entry that has the same results: restoring writes each twice, once under another id (FACTS.md)."""
         found = [self._answers.get(result.tool_call_id) for result in turn.results]
         return found[0] if turn.only_results and all(found) else None
 
-    def _order(self, wanted: Sequence[Entry], places: dict[int, int]) -> None:
+    def _order(self, wanted: Sequence[ReplayedTurn], places: dict[int, int]) -> None:
         """Put new entries before the known one that follows them, and known ones that moved where they now are."""
-        before: dict[int | None, list[Entry]] = {}
-        anchor: Entry | None = None
+        before: dict[int | None, list[ReplayedTurn]] = {}
+        anchor: ReplayedTurn | None = None
         limit = len(self.entries)
         moved: set[int] = set()
         seen: set[int] = set()
@@ -177,14 +177,14 @@ class Replay:
             before.setdefault(id(anchor) if anchor else None, []).append(entry)
         if not before:
             return
-        ordered: list[Entry] = []
+        ordered: list[ReplayedTurn] = []
         for entry in self.entries:
             if id(entry) not in moved:
                 ordered.extend(reversed(before.get(id(entry), ())))
                 ordered.append(entry)
         self.entries = [*ordered, *reversed(before.get(None, ()))]
 
-    def _retire(self, entries: Iterable[Entry], state: Visibility) -> None:
+    def _retire(self, entries: Iterable[ReplayedTurn], state: Visibility) -> None:
         standing = {id(entry) for entry in self._view.values()}
         for entry in entries:
             if id(entry) not in standing:

@@ -10,7 +10,7 @@ from typing import Any
 
 from session_adapters.base import Source
 from session_adapters.fold import SessionFold
-from session_adapters.gemini.builder import Facts, GeminiBuilder
+from session_adapters.gemini.builder import GeminiBuilder, GeminiFacts
 from session_adapters.gemini.document import feed_document, feed_document_ends, is_document
 from session_adapters.gemini.places import DOCUMENT, name_of, parent_id
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
@@ -19,7 +19,7 @@ from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, is_whole, lines, open_file, read_at
 from session_adapters.text import one_line, scrub
 
-__all__ = ["PROBE", "Survey", "summary_of", "survey"]
+__all__ = ["PROBE", "GeminiSurvey", "summary_of", "survey"]
 
 PROBE = 4 << 10
 """Bytes that tell a document from lines."""
@@ -30,7 +30,7 @@ _MARKS = (b'"summary"', b'"directories"')
 _WORKSPACE = re.compile(r"Workspace Directories:\**\s*\n\s*-\s*(/[^\n]*)")
 
 
-class Survey:
+class GeminiSurvey:
     """What was read of a file."""
 
     def __init__(self, builder: GeminiBuilder, size: int, *, partial: bool = False, newest: bool = True) -> None:
@@ -48,7 +48,7 @@ class Survey:
         return self.partial or any(message.kind != "notice" for message in self.builder.messages)
 
 
-def survey(path: str, *, head: int, tail: int, exact: bool) -> Survey:
+def survey(path: str, *, head: int, tail: int, exact: bool) -> GeminiSurvey:
     """The first `head` and the last `tail` bytes, or everything. Raises `OSError`."""
     builder = GeminiBuilder(glance=True)
     with open_file(path) as fd:
@@ -56,12 +56,12 @@ def survey(path: str, *, head: int, tail: int, exact: bool) -> Survey:
         if is_document(read_at(fd, 0, min(size, PROBE))):
             if (exact and size <= DOCUMENT_LIMIT) or size <= head + tail:
                 feed_document(read_at(fd, 0, size), builder)
-                return Survey(builder, size)
+                return GeminiSurvey(builder, size)
             feed_document_ends(fd, size, builder, head=head, tail=tail, reach=_REACH)
-            return Survey(builder, size, partial=True)
+            return GeminiSurvey(builder, size, partial=True)
         if exact:
             _feed(lines(fd, 0, size), builder)
-            return Survey(builder, size)
+            return GeminiSurvey(builder, size)
 
         def begun(new: Iterable[Line]) -> bool:
             _feed(new, builder)
@@ -74,7 +74,7 @@ def survey(path: str, *, head: int, tail: int, exact: bool) -> Survey:
         for line in marked_lines(fd, *ends.gap, _MARKS):
             builder.note(line)
         _feed(ends.tail, builder)
-        return Survey(builder, size, partial=not ends.whole, newest=ends.ended)
+        return GeminiSurvey(builder, size, partial=not ends.whole, newest=ends.ended)
 
 
 def _feed(found: Iterable[Line], builder: GeminiBuilder) -> None:
@@ -93,7 +93,7 @@ def _is_message(line: Line) -> bool:
 # Summing up ------------------------------------------------------------------------------------------------------
 
 
-def summary_of(source: Source, found: Survey, cwd: str | None) -> SessionSummary:
+def summary_of(source: Source, found: GeminiSurvey, cwd: str | None) -> SessionSummary:
     """The summary; `cwd` is the directory that the file's place tells."""
     facts, messages = found.builder.facts, found.builder.messages
     parent = parent_id(source)
@@ -131,7 +131,7 @@ def _first_prompt(messages: Iterable[Message]) -> str:
 _ASKED = ("message", "command")
 
 
-def _directory(facts: Facts) -> str | None:
+def _directory(facts: GeminiFacts) -> str | None:
     """The first of the workspace's, which a helper's header or the description for the model names."""
     if facts.directories:
         return scrub(facts.directories[0])
@@ -139,7 +139,7 @@ def _directory(facts: Facts) -> str | None:
     return scrub(named[1].strip()) if named else None
 
 
-def _raw(source: Source, facts: Facts, messages: Sequence[Message], fold: SessionFold) -> dict[str, Any]:
+def _raw(source: Source, facts: GeminiFacts, messages: Sequence[Message], fold: SessionFold) -> dict[str, Any]:
     found: dict[str, Any] = {
         "layout": DOCUMENT if facts.document else source.layout,
         "idIsLost": not (facts.session_id or source.session_id),

@@ -14,7 +14,7 @@ from session_adapters.reading.document import WholeTranscript
 from session_adapters.reading.files import open_file, read_small
 from session_adapters.transcript import Change, JsonlTranscript
 
-__all__ = ["DocumentTranscript", "LogTranscript"]
+__all__ = ["GeminiDocumentTranscript", "LogTranscript"]
 
 
 class LogTranscript(JsonlTranscript):
@@ -85,7 +85,7 @@ class LogTranscript(JsonlTranscript):
         return Change(first=0, rewritten=True)
 
 
-class DocumentTranscript(WholeTranscript):
+class GeminiDocumentTranscript(WholeTranscript):
     """A document of 0.20."""
 
     def __init__(self, session_id: str, path: str) -> None:

@@ -15,8 +15,8 @@ from session_adapters.gemini.records import (
     Call,
     Content,
     FunctionResponse,
-    Part,
-    Record,
+    GeminiPart,
+    GeminiRecord,
     token_usage,
     usage_of_line,
 )
@@ -108,7 +108,7 @@ def is_context(turn: Turn) -> bool:
     return bool(turn.notices) and not turn.text and turn.notices[0][1].lstrip().startswith(_CONTEXT)
 
 
-def turn_of(record: Record, place: str, *, glance: bool = False) -> Turn:
+def turn_of(record: GeminiRecord, place: str, *, glance: bool = False) -> Turn:
     """`place` serves as the id of a record that has none. With `glance`, thoughts, arguments and outputs are left out
     and what was said is cut: enough for a list."""
     turn_id = record.id or place
@@ -179,7 +179,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= GLANCE else text.lstrip()[:GLANCE]
 
 
-def _kind(speaker: Speaker, text: str, record: Record) -> MessageKind:
+def _kind(speaker: Speaker, text: str, record: GeminiRecord) -> MessageKind:
     if speaker == "error":
         return "error"
     if speaker == "info" or (speaker == "model" and record.tokens is None and text.strip() in _THANKS):
@@ -187,19 +187,19 @@ def _kind(speaker: Speaker, text: str, record: Record) -> MessageKind:
     return "command" if speaker == "user" and _COMMAND.match(text) else "message"
 
 
-def _parts(content: Content) -> list[Part]:
+def _parts(content: Content) -> list[GeminiPart]:
     if content is None:
         return []
     found = content if isinstance(content, list) else [content]
-    return [Part(text=part) if isinstance(part, str) else part for part in found]
+    return [GeminiPart(text=part) if isinstance(part, str) else part for part in found]
 
 
-def _thinking(record: Record, parts: Iterable[Part]) -> str:
+def _thinking(record: GeminiRecord, parts: Iterable[GeminiPart]) -> str:
     thoughts = ["\n".join(filter(None, (one.subject, one.description))) for one in record.thoughts or ()]
     return "\n\n".join(filter(None, [*thoughts, *(part.text for part in parts if part.text and part.thought)]))
 
 
-def _calls(record: Record, parts: Iterable[Part], turn_id: str, glance: bool) -> tuple[ToolCall, ...]:
+def _calls(record: GeminiRecord, parts: Iterable[GeminiPart], turn_id: str, glance: bool) -> tuple[ToolCall, ...]:
     """Those of `toolCalls`, and those that stand among the parts alone."""
     calls = [
         ToolCall(tool_call_id=call.id or f"{turn_id}#{number}", tool_name=call.name or "")
@@ -262,7 +262,7 @@ def _exit_failed(name: str | None, output: Any) -> bool:
     return name == "run_shell_command" and isinstance(output, str) and _EXIT_CODE.search(output[-2_000:]) is not None
 
 
-def _attachments(parts: Iterable[Part]) -> Iterable[Attachment]:
+def _attachments(parts: Iterable[GeminiPart]) -> Iterable[Attachment]:
     for part in parts:
         blob: Blob | None = part.inline_data or part.file_data
         if blob is not None:

@@ -21,13 +21,13 @@ from session_adapters.base import (
     Source,
 )
 from session_adapters.hector import ids
-from session_adapters.hector.detect import SessionGone, layout_of, visit
+from session_adapters.hector.detect import HectorSessionGone, layout_of, visit
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn, parse_dsns
-from session_adapters.hector.layout import Facts, Layout, Lost
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost
 from session_adapters.hector.memory import memory_of
-from session_adapters.hector.messages import Conversation
+from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.places import Trouble, is_there, places
-from session_adapters.hector.reader import Database, File, Reader
+from session_adapters.hector.reader import Database, File, HectorReader
 from session_adapters.hector.server import Server
 from session_adapters.hector.summary import HectorFold, database_summaries, shown
 from session_adapters.hector.transcript import HectorTranscript
@@ -131,7 +131,7 @@ class HectorAdapter(Adapter):
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
 
-        def note(lost: Lost) -> None:
+        def note(lost: HectorLost) -> None:
             report(Problem(agent=self.name, path=source.path, reason=lost.reason, place=lost.place))
 
         try:
@@ -144,7 +144,7 @@ class HectorAdapter(Adapter):
         except DatabaseMissing:
             return []
         except (DatabaseUnreadable, OSError) as error:
-            note(Lost("", str(error)))
+            note(HectorLost("", str(error)))
             return []
 
     def _taken_before(self, source: Source) -> frozenset[str]:
@@ -171,7 +171,7 @@ class HectorAdapter(Adapter):
                 continue
             try:
                 visit(self._database(source), parts, lambda layout, facts: None)
-            except (SessionGone, DatabaseUnreadable, OSError):
+            except (HectorSessionGone, DatabaseUnreadable, OSError):
                 continue
             return source
         return None
@@ -199,8 +199,8 @@ class HectorAdapter(Adapter):
         """See `Adapter.session`."""
         session_id = scrub(session_id)
 
-        def read(layout: Layout, facts: Facts) -> Session:
-            fold, conversation = HectorFold(), Conversation()
+        def read(layout: HectorLayout, facts: HectorFacts) -> Session:
+            fold, conversation = HectorFold(), HectorConversation()
             for row in layout.read(facts.owner, layout.marks([facts.owner])[facts.owner]):
                 fold.warnings += bool(row.lost)
                 if not row.lost:
@@ -213,7 +213,7 @@ class HectorAdapter(Adapter):
 
         try:
             return visit(self._database(source), _parts(source, session_id), read)
-        except (DatabaseMissing, SessionGone) as error:
+        except (DatabaseMissing, HectorSessionGone) as error:
             raise SessionMissing(f"hector session {session_id} is not in {source.path}") from error
         except (DatabaseUnreadable, OSError) as error:
             raise SessionUnreadable(f"cannot read hector session {session_id} in {source.path}: {error}") from error
@@ -230,7 +230,7 @@ class HectorAdapter(Adapter):
         try:
             parts = _parts(source, session_id)
             return visit(self._database(source), parts, lambda layout, facts: facts.counted_elsewhere)
-        except (SessionGone, SessionMissing, DatabaseUnreadable, OSError):
+        except (HectorSessionGone, SessionMissing, DatabaseUnreadable, OSError):
             return False  # `Adapter.texts` says so
 
     def memory(self, summary: SessionSummary) -> Memory | None:
@@ -248,7 +248,7 @@ def _nothing(path: str, place: str, reason: str) -> None:
     """For looks beside that of `sources`, which reports."""
 
 
-def _ids(reader: Reader) -> set[str]:
+def _ids(reader: HectorReader) -> set[str]:
     return {facts.id for facts in layout_of(reader).sessions()}
 
 

@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from session_adapters.hector import ids
-from session_adapters.hector.layout import Facts, Layout, Lost, Mark
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost, HectorMark
 from session_adapters.hector.messages import messages_of_row
-from session_adapters.hector.reader import Reader, moment
-from session_adapters.hector.records import MESSAGES, SESSIONS, SessionRow, decoded
+from session_adapters.hector.reader import HectorReader, moment
+from session_adapters.hector.records import MESSAGES, SESSIONS, HectorSessionRow, decoded
 from session_adapters.model import Message
 from session_adapters.reading.sqlite_rows import as_text
 
@@ -23,14 +23,14 @@ __all__ = ["Conversations"]
 _LAST = datetime.max.replace(tzinfo=UTC)
 
 
-class Conversations(Layout):
+class Conversations(HectorLayout):
     """`sessions` and `session_messages`."""
 
     table = "session_messages"
     owners = ("session_id",)
     texts = ("message_json",)
 
-    def __init__(self, reader: Reader, sessions: frozenset[str], messages: frozenset[str]) -> None:
+    def __init__(self, reader: HectorReader, sessions: frozenset[str], messages: frozenset[str]) -> None:
         super().__init__(reader, messages)
         self._sessions = sessions
         first = "agent_id" not in reader.keys("sessions")
@@ -38,33 +38,33 @@ class Conversations(Layout):
 
     @property
     def key(self) -> str:
-        """See `Layout.key`. Where there is a number, the message's own id is mostly empty."""
+        """See `HectorLayout.key`. Where there is a number, the message's own id is mostly empty."""
         return "id" if "id" in self.have else "message_id"
 
     @property
     def wanted(self) -> Sequence[str]:
-        """See `Layout.wanted`."""
+        """See `HectorLayout.wanted`."""
         return MESSAGES.names
 
     def order(self) -> str:
-        """See `Layout.order`. Numbers may be there twice; the rows of one turn have one time."""
+        """See `HectorLayout.order`. Numbers may be there twice; the rows of one turn have one time."""
         if "sequence_num" in self.have:
             return f"session_id, sequence_num, {'id' if 'id' in self.have else self.reader.insertion}"
         return f"session_id, {self.reader.since('created_at')}, {self.reader.insertion}"
 
-    def messages(self, values: Sequence[Any], mark: Mark) -> list[Message]:
-        """See `Layout.messages`."""
+    def messages(self, values: Sequence[Any], mark: HectorMark) -> list[Message]:
+        """See `HectorLayout.messages`."""
         row = MESSAGES.read(values)
         return messages_of_row(row, mark.id, moment(row.created_at, self.reader.zone))
 
     # Sessions ------------------------------------------------------------------------------------------------
 
-    def sessions(self) -> Iterator[Facts]:
-        """See `Layout.sessions`."""
-        by_id: dict[str, list[SessionRow]] = {}
+    def sessions(self) -> Iterator[HectorFacts]:
+        """See `HectorLayout.sessions`."""
+        by_id: dict[str, list[HectorSessionRow]] = {}
         for row in self._noted(self._rows, "sessions", "sessions"):
             if not row.id or "\ufffd" in row.id:
-                self.lost.append(Lost("table sessions", "a session has no readable id"))
+                self.lost.append(HectorLost("table sessions", "a session has no readable id"))
             else:
                 by_id.setdefault(row.id, []).append(row)
         for rows in by_id.values():
@@ -74,7 +74,7 @@ class Conversations(Layout):
             if text not in by_id:
                 yield self._orphan(text)
 
-    def _rows(self, session_id: str | None = None) -> Iterator[SessionRow]:
+    def _rows(self, session_id: str | None = None) -> Iterator[HectorSessionRow]:
         if "id" not in self._sessions:
             return iter(())
         if session_id is None:
@@ -86,8 +86,8 @@ class Conversations(Layout):
         named = self.reader.select(self.have, ("session_id",))
         return self.reader.run(f"SELECT DISTINCT {named} FROM {self.table}")  # noqa: S608
 
-    def find(self, parts: ids.Parts) -> Facts | None:
-        """See `Layout.find`."""
+    def find(self, parts: ids.Parts) -> HectorFacts | None:
+        """See `HectorLayout.find`."""
         if len(parts) != 2 or isinstance(parts[1], ids.Missing):
             return None
         name = parts[1]
@@ -97,8 +97,8 @@ class Conversations(Layout):
             return self._orphan(name) if list(self.reader.run(query, name)) else None
         return next((facts for facts in self._facts(rows) if facts.parts == parts), None)
 
-    def _orphan(self, session_id: str) -> Facts:
-        return Facts(
+    def _orphan(self, session_id: str) -> HectorFacts:
+        return HectorFacts(
             parts=(ids.Missing.DELETED, session_id),
             owner=(session_id,),
             layout=self._layout,
@@ -106,7 +106,7 @@ class Conversations(Layout):
             raw={"orphaned": True, "sessionId": session_id},
         )
 
-    def _facts(self, rows: Sequence[SessionRow]) -> Iterator[Facts]:
+    def _facts(self, rows: Sequence[HectorSessionRow]) -> Iterator[HectorFacts]:
         """The sessions of one id, the oldest first."""
         zone = self.reader.zone
         made = [(moment(row.created_at, zone), row) for row in rows]
@@ -122,7 +122,7 @@ class Conversations(Layout):
             waiting, damaged = _waiting(row.metadata)
             if waiting:
                 raw["waitsForApproval"] = waiting
-            yield Facts(
+            yield HectorFacts(
                 parts=(ids.Missing.NO_AGENT if row.agent_id is None else row.agent_id, row.id),
                 owner=(row.id,),
                 layout=self._layout,

@@ -8,20 +8,20 @@ from typing import TypeVar
 from session_adapters.hector.conversations import Conversations
 from session_adapters.hector.events import Events
 from session_adapters.hector.ids import Parts
-from session_adapters.hector.layout import Facts, Layout
-from session_adapters.hector.reader import Database, Reader
+from session_adapters.hector.layout import HectorFacts, HectorLayout
+from session_adapters.hector.reader import Database, HectorReader
 from session_adapters.reading.sqlite import DatabaseUnreadable
 
-__all__ = ["SessionGone", "layout_of", "visit"]
+__all__ = ["HectorSessionGone", "layout_of", "visit"]
 
 T = TypeVar("T")
 
 
-class SessionGone(LookupError):
+class HectorSessionGone(LookupError):
     """The database does not have the session."""
 
 
-def layout_of(reader: Reader) -> Layout:
+def layout_of(reader: HectorReader) -> HectorLayout:
     """The tables that are there. Raises `DatabaseUnreadable` for a database without any of Hector's."""
     sessions = reader.columns("sessions")
     events = reader.columns("session_events")
@@ -36,15 +36,15 @@ def layout_of(reader: Reader) -> Layout:
     raise DatabaseUnreadable("it has none of Hector's tables of messages: it is not Hector's or was never finished")
 
 
-def visit(database: Database, parts: Parts, work: Callable[[Layout, Facts], T]) -> T:
-    """`work` with one session of a database; it may be run again. Raises `SessionGone`, `DatabaseMissing` and
+def visit(database: Database, parts: Parts, work: Callable[[HectorLayout, HectorFacts], T]) -> T:
+    """`work` with one session of a database; it may be run again. Raises `HectorSessionGone`, `DatabaseMissing` and
     `DatabaseUnreadable`."""
 
-    def read(reader: Reader) -> T:
+    def read(reader: HectorReader) -> T:
         layout = layout_of(reader)
         facts = layout.find(parts)
         if facts is None:
-            raise SessionGone
+            raise HectorSessionGone
         return work(layout, facts)
 
     return database.read(read)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from session_adapters.hector import ids
-from session_adapters.hector.layout import Facts, Layout, Lost, Mark
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost, HectorMark
 from session_adapters.hector.messages import messages_of_event
-from session_adapters.hector.reader import Reader, moment
+from session_adapters.hector.reader import HectorReader, moment
 from session_adapters.hector.records import EVENT_SESSIONS, EVENTS, EventSession, decoded
 from session_adapters.model import Message
 from session_adapters.reading.sqlite_rows import as_text
@@ -19,45 +19,45 @@ __all__ = ["Events"]
 _NAME = "v2"
 
 
-class Events(Layout):
+class Events(HectorLayout):
     """`sessions` and `session_events`."""
 
     table = "session_events"
     owners = ("app_name", "user_id", "session_id")
     texts = ("content_json", "tool_calls_json", "tool_results_json", "thinking_json", "error_message")
 
-    def __init__(self, reader: Reader, sessions: frozenset[str], events: frozenset[str]) -> None:
+    def __init__(self, reader: HectorReader, sessions: frozenset[str], events: frozenset[str]) -> None:
         super().__init__(reader, events)
         self._sessions = sessions
 
     @property
     def key(self) -> str:
-        """See `Layout.key`."""
+        """See `HectorLayout.key`."""
         return "id"
 
     @property
     def wanted(self) -> Sequence[str]:
-        """See `Layout.wanted`."""
+        """See `HectorLayout.wanted`."""
         return EVENTS.names
 
     def order(self) -> str:
-        """See `Layout.order`. Never by time: a summary has none."""
+        """See `HectorLayout.order`. Never by time: a summary has none."""
         return f"app_name, user_id, session_id, sequence_num, {self.reader.insertion}"
 
-    def messages(self, values: Sequence[Any], mark: Mark) -> list[Message]:
-        """See `Layout.messages`."""
+    def messages(self, values: Sequence[Any], mark: HectorMark) -> list[Message]:
+        """See `HectorLayout.messages`."""
         row = EVENTS.read(values)
         return messages_of_event(row, mark.id, moment(row.created_at, self.reader.zone))
 
     # Sessions ------------------------------------------------------------------------------------------------
 
-    def sessions(self) -> Iterator[Facts]:
-        """See `Layout.sessions`."""
+    def sessions(self) -> Iterator[HectorFacts]:
+        """See `HectorLayout.sessions`."""
         seen: set[tuple[str, ...]] = set()
         for row in self._noted(self._rows, "sessions", "sessions"):
             parts = (row.app_name, row.user_id, row.id)
             if not row.id or any("\ufffd" in part for part in parts):
-                self.lost.append(Lost("table sessions", "a session has no readable id"))
+                self.lost.append(HectorLost("table sessions", "a session has no readable id"))
             elif parts not in seen:
                 seen.add(parts)
                 yield self._facts(row)
@@ -79,8 +79,8 @@ class Events(Layout):
         named = self.reader.select(self.have, self.owners)
         return self.reader.run(f"SELECT DISTINCT {named} FROM {self.table}")  # noqa: S608
 
-    def find(self, parts: ids.Parts) -> Facts | None:
-        """See `Layout.find`."""
+    def find(self, parts: ids.Parts) -> HectorFacts | None:
+        """See `HectorLayout.find`."""
         owner = tuple(part for part in parts if isinstance(part, str))
         if len(parts) != 3 or len(owner) != 3:
             return None
@@ -91,11 +91,11 @@ class Events(Layout):
         query = f"SELECT 1 FROM {self.table} WHERE {same} LIMIT 1"  # noqa: S608
         return self._orphan(owner) if list(self.reader.run(query, *owner)) else None
 
-    def _orphan(self, parts: tuple[str, ...]) -> Facts:
+    def _orphan(self, parts: tuple[str, ...]) -> HectorFacts:
         raw = {"orphaned": True, **_names(parts)}
-        return Facts(parts=parts, owner=parts, layout=_NAME, source=parts[0], raw=raw)
+        return HectorFacts(parts=parts, owner=parts, layout=_NAME, source=parts[0], raw=raw)
 
-    def _facts(self, row: EventSession) -> Facts:
+    def _facts(self, row: EventSession) -> HectorFacts:
         parts = (row.app_name, row.user_id, row.id)
         raw: dict[str, Any] = _names(parts)
         damaged = ""
@@ -105,7 +105,7 @@ class Events(Layout):
             state, damaged = None, "the session's state is no JSON"
         if state:
             raw["state"] = state
-        return Facts(
+        return HectorFacts(
             parts=parts,
             owner=parts,
             layout=_NAME,

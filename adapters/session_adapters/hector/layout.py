@@ -9,12 +9,12 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from session_adapters.hector import ids
-from session_adapters.hector.reader import Reader, keys_json
+from session_adapters.hector.reader import HectorReader, keys_json
 from session_adapters.model import Message
 from session_adapters.reading.sqlite_limits import MOST_ROWS
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record, as_int, as_text
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_int, as_text
 
-__all__ = ["CONTENT_LIMIT", "Facts", "Found", "Layout", "Lost", "Mark", "Owner"]
+__all__ = ["CONTENT_LIMIT", "HectorFacts", "HectorLayout", "HectorLost", "HectorMark", "HectorRow", "Owner"]
 
 CONTENT_LIMIT = 32 << 20
 """Bytes. A larger row is named and never held in memory."""
@@ -25,14 +25,14 @@ Owner = tuple[str, ...]
 """What rows say of the session they belong to: its id, in v2 with app and user."""
 
 
-class Lost(NamedTuple):
+class HectorLost(NamedTuple):
     """Something that could not be read."""
 
     place: str
     reason: str
 
 
-class Facts(NamedTuple):
+class HectorFacts(NamedTuple):
     """A session without its messages."""
 
     parts: ids.Parts
@@ -55,7 +55,7 @@ class Facts(NamedTuple):
         return ids.encode(self.parts)
 
 
-class Mark(NamedTuple):
+class HectorMark(NamedTuple):
     """A row without its text. Equal as long as nothing of it was changed."""
 
     place: Any
@@ -69,16 +69,16 @@ class Mark(NamedTuple):
     time: str | None = None
 
 
-class Found(NamedTuple):
+class HectorRow(NamedTuple):
     """A row that was read."""
 
-    mark: Mark
+    mark: HectorMark
     messages: Sequence[Message] = ()
     lost: str = ""
     """Why there are none."""
 
 
-class Layout(ABC):
+class HectorLayout(ABC):
     """One generation of tables in a database that is open for a moment."""
 
     table: ClassVar[str]
@@ -88,19 +88,19 @@ class Layout(ABC):
     texts: ClassVar[tuple[str, ...]]
     """Its columns that may be large."""
 
-    def __init__(self, reader: Reader, have: frozenset[str]) -> None:
+    def __init__(self, reader: HectorReader, have: frozenset[str]) -> None:
         self.reader = reader
         self.have = have
         """Columns of `table`."""
-        self.lost: list[Lost] = []
+        self.lost: list[HectorLost] = []
         """What could not be read so far."""
 
     @abstractmethod
-    def sessions(self) -> Iterator[Facts]:
+    def sessions(self) -> Iterator[HectorFacts]:
         """All of them, also those that only left rows behind."""
 
     @abstractmethod
-    def find(self, parts: ids.Parts) -> Facts | None:
+    def find(self, parts: ids.Parts) -> HectorFacts | None:
         """The session of that id, without reading others."""
 
     @abstractmethod
@@ -108,7 +108,7 @@ class Layout(ABC):
         """Columns by which a session's rows are in conversation order."""
 
     @abstractmethod
-    def messages(self, values: Sequence[Any], mark: Mark) -> list[Message]:
+    def messages(self, values: Sequence[Any], mark: HectorMark) -> list[Message]:
         """The messages in the columns `wanted`. Raises `ValueError`."""
 
     @property
@@ -128,9 +128,9 @@ class Layout(ABC):
 
     # Rows without their text ---------------------------------------------------------------------------------
 
-    def marks(self, owners: Sequence[Owner]) -> dict[Owner, list[Mark]]:
+    def marks(self, owners: Sequence[Owner]) -> dict[Owner, list[HectorMark]]:
         """The rows of these sessions, in conversation order."""
-        found: dict[Owner, list[Mark]] = {owner: [] for owner in owners}
+        found: dict[Owner, list[HectorMark]] = {owner: [] for owner in owners}
         query = self._marks_query() + f" WHERE ({self._columns()}) IN ({self.reader.listed(len(self.owners))})"
         try:
             for row in self.reader.run(f"{query} ORDER BY {self.order()}", keys_json(owners)):
@@ -138,7 +138,9 @@ class Layout(ABC):
                 if owner in found:
                     found[owner].append(mark)
         except self.reader.damage as error:
-            self.lost.append(Lost(f"table {self.table}", f"a part of it is damaged, messages are missing ({error})"))
+            self.lost.append(
+                HectorLost(f"table {self.table}", f"a part of it is damaged, messages are missing ({error})")
+            )
             return {owner: self._salvaged(owner) for owner in owners}
         return found
 
@@ -151,14 +153,14 @@ class Layout(ABC):
         named = reader.select(self.have, (*self.owners, self.key, "role", "author", "created_at"))
         return f"SELECT {reader.place(self.key)}, {reader.size(texts)}, {named} FROM {self.table}"  # noqa: S608
 
-    def _mark(self, row: Sequence[Any]) -> tuple[Owner, Mark]:
+    def _mark(self, row: Sequence[Any]) -> tuple[Owner, HectorMark]:
         width = len(self.owners)
         place, size, *rest = row
         texts = list(map(as_text, rest))
         key, role, author, time = texts[width:]
         if isinstance(place, bytes):
             place = as_text(place)
-        return tuple(text or "" for text in texts[:width]), Mark(
+        return tuple(text or "" for text in texts[:width]), HectorMark(
             place=place,
             id=key or f"row-{place}",
             role=role or "",
@@ -167,7 +169,7 @@ class Layout(ABC):
             time=time,
         )
 
-    def _salvaged(self, owner: Owner) -> list[Mark]:
+    def _salvaged(self, owner: Owner) -> list[HectorMark]:
         """The rows of a session in a damaged table, one by one, as an index names them."""
         same = " AND ".join(f'"{name}" = ?' for name in self.owners)
         places: list[Any] = []
@@ -176,19 +178,19 @@ class Layout(ABC):
                 places.append(place)
         except self.reader.damage:
             pass  # those so far
-        found: list[Mark] = []
+        found: list[HectorMark] = []
         for place in sorted(set(places)):
             try:
                 found += [
                     self._mark(row)[1] for row in self.reader.run(f"{self._marks_query()} WHERE rowid = ?", place)
                 ]
             except self.reader.damage:
-                found.append(Mark(place, f"row-{place}"))  # `read` says what is wrong with it
+                found.append(HectorMark(place, f"row-{place}"))  # `read` says what is wrong with it
         return found
 
     # Rows with their text ------------------------------------------------------------------------------------
 
-    def read(self, owner: Owner, marks: Sequence[Mark]) -> Iterator[Found]:
+    def read(self, owner: Owner, marks: Sequence[HectorMark]) -> Iterator[HectorRow]:
         """What these rows of a session say, in their order."""
         for at in range(0, len(marks), _PART):
             part = marks[at : at + _PART]
@@ -204,7 +206,7 @@ class Layout(ABC):
                         values[mark.place] = error
             yield from (self._found(mark, values.get(mark.place)) for mark in part)
 
-    def _values(self, owner: Owner, marks: Sequence[Mark]) -> dict[Any, Any]:
+    def _values(self, owner: Owner, marks: Sequence[HectorMark]) -> dict[Any, Any]:
         if not marks:
             return {}
         place = self.reader.place(self.key)
@@ -220,27 +222,29 @@ class Layout(ABC):
             found[as_text(key) if isinstance(key, bytes) else key] = values
         return found
 
-    def _found(self, mark: Mark, values: Any) -> Found:
+    def _found(self, mark: HectorMark, values: Any) -> HectorRow:
         if mark.size > CONTENT_LIMIT:
-            return Found(mark, lost=f"its text is too large to be read ({mark.size} bytes)")
+            return HectorRow(mark, lost=f"its text is too large to be read ({mark.size} bytes)")
         if isinstance(values, Exception):
-            return Found(mark, lost=f"the row is damaged ({values})")
+            return HectorRow(mark, lost=f"the row is damaged ({values})")
         if values is None:
-            return Found(mark, lost="the row went while it was read")
+            return HectorRow(mark, lost="the row went while it was read")
         try:
-            return Found(mark, self.messages(values, mark))
+            return HectorRow(mark, self.messages(values, mark))
         except ValueError as error:
-            return Found(mark, lost=str(error))
+            return HectorRow(mark, lost=str(error))
 
-    def _newest(self, record: Record[Any], have: Collection[str]) -> Iterator[Any]:
+    def _newest(self, record: RowReader[Any], have: Collection[str]) -> Iterator[Any]:
         """The sessions that a list may hold, those that came last first."""
         chosen = self.reader.select(have, record.names, LISTED_LIMIT)
         query = f"SELECT {chosen} FROM sessions ORDER BY {self.reader.insertion} DESC LIMIT {MOST_ROWS}"  # noqa: S608
-        return record.listed(self.reader.run(query), "sessions", lambda *what: self.lost.append(Lost(*what)))
+        return record.listed(self.reader.run(query), "sessions", lambda *what: self.lost.append(HectorLost(*what)))
 
     def _noted(self, run: Callable[[], Iterator[Any]], table: str, missing: str) -> Iterator[Any]:
         """Rows of a table, up to where it is damaged."""
         try:
             yield from run()
         except self.reader.damage as error:
-            self.lost.append(Lost(f"table {table}", f"a part of it is damaged, {missing} are missing ({error})"))
+            self.lost.append(
+                HectorLost(f"table {table}", f"a part of it is damaged, {missing} are missing ({error})")
+            )

@@ -10,13 +10,13 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.hector.records import EventRow, MessageRow, decoded
+from session_adapters.hector.records import EventRow, HectorMessageRow, decoded
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.files import Line
 from session_adapters.text import scrub
 from session_adapters.transcript import Builder
 
-__all__ = ["Conversation", "is_true", "messages_of_event", "messages_of_row", "role_of"]
+__all__ = ["HectorConversation", "is_true", "messages_of_event", "messages_of_row", "role_of"]
 
 _ROLES: dict[str, Role] = {
     "user": "user", "1": "user", "human": "user",
@@ -40,13 +40,13 @@ def is_true(value: str) -> bool:
     return value.lower() in ("1", "true", "t")
 
 
-class Conversation(Builder):
+class HectorConversation(Builder):
     """Messages in the order of their rows, with results linked to their calls."""
 
     def feed(self, line: Line) -> None:
         """See `Builder.feed`: a message as the protocol has it, on a line of its own."""
         try:
-            row = MessageRow(line.data.decode("utf-8", "replace"), "", "", None)
+            row = HectorMessageRow(line.data.decode("utf-8", "replace"), "", "", None)
             self.take(messages_of_row(row, f"byte-{line.offset}", None))
         except ValueError as error:
             self.damaged.append((line.offset, str(error)))
@@ -180,7 +180,7 @@ def _attachment(file: dict[str, Any]) -> Attachment:
 # A row of v0, v1 or the guide --------------------------------------------------------------------------------
 
 
-def messages_of_row(row: MessageRow, row_id: str, when: datetime | None) -> list[Message]:
+def messages_of_row(row: HectorMessageRow, row_id: str, when: datetime | None) -> list[Message]:
     """What one row of `session_messages` says: at least one message. Raises `ValueError` where its JSON is none."""
     try:
         value = decoded(row.message_json)

@@ -25,7 +25,7 @@ from session_adapters.hector.dsn import DSN_VARIABLE, Dsn
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml
 
-__all__ = ["CONFIGURATIONS", "PATH_VARIABLE", "Place", "Trouble", "is_there", "places"]
+__all__ = ["CONFIGURATIONS", "PATH_VARIABLE", "HectorFile", "Trouble", "is_there", "places"]
 
 PATH_VARIABLE = "HERMES_TUI_HECTOR_PATH"
 
@@ -40,7 +40,7 @@ Trouble = Callable[[str, str, str], None]
 """Told of what cannot be read: file, place in it, reason."""
 
 
-class Place(NamedTuple):
+class HectorFile(NamedTuple):
     """A file that may be one of Hector's databases."""
 
     path: Path
@@ -58,7 +58,7 @@ class _Store(msgspec.Struct, frozen=True):
     port: Any = None
 
 
-def places(environment: Environment, dsns: Iterable[Dsn], trouble: Trouble) -> Iterator[Place]:
+def places(environment: Environment, dsns: Iterable[Dsn], trouble: Trouble) -> Iterator[HectorFile]:
     """Every file to look at, whether it exists or not, in the order in which they count."""
     known = tuple(dsns)
     seen: set[str] = set()
@@ -69,7 +69,7 @@ def places(environment: Environment, dsns: Iterable[Dsn], trouble: Trouble) -> I
             yield place
 
 
-def _all(environment: Environment, known: tuple[Dsn, ...], trouble: Trouble) -> Iterator[Place]:
+def _all(environment: Environment, known: tuple[Dsn, ...], trouble: Trouble) -> Iterator[HectorFile]:
     yield from _below(environment, environment.home, known, trouble)
     working = environment.variables.get("PWD", "")
     if working.startswith("/"):
@@ -85,7 +85,7 @@ def _all(environment: Environment, known: tuple[Dsn, ...], trouble: Trouble) -> 
         elif path.suffix in (".yaml", ".yml"):
             yield from _configured(environment, path, path.parent, known, trouble)
         else:
-            yield Place(path, PATH_VARIABLE)
+            yield HectorFile(path, PATH_VARIABLE)
 
 
 def is_there(path: Path, kind: Callable[[int], bool] = bool) -> bool:
@@ -96,16 +96,16 @@ def is_there(path: Path, kind: Callable[[int], bool] = bool) -> bool:
         return False
 
 
-def _below(environment: Environment, folder: Path, known: tuple[Dsn, ...], trouble: Trouble) -> Iterator[Place]:
+def _below(environment: Environment, folder: Path, known: tuple[Dsn, ...], trouble: Trouble) -> Iterator[HectorFile]:
     for name in _DATABASES:
-        yield Place(folder / name, str(name))
+        yield HectorFile(folder / name, str(name))
     for name in CONFIGURATIONS:
         yield from _configured(environment, folder / name, folder, known, trouble)
 
 
 def _configured(
     environment: Environment, path: Path, folder: Path, known: tuple[Dsn, ...], trouble: Trouble
-) -> Iterator[Place]:
+) -> Iterator[HectorFile]:
     """The databases that a configuration file names. Other programs have a `config.yaml` too."""
     try:
         data = read_small(path, _CONFIG_LIMIT)
@@ -125,7 +125,7 @@ def _configured(
         driver = store.driver.lower()
         database = _expanded(store.database, environment)
         if driver in ("sqlite", "sqlite3") and database and database != ":memory:":
-            yield Place(folder / environment.expand(database), str(path.name))
+            yield HectorFile(folder / environment.expand(database), str(path.name))
         elif driver in ("postgres", "postgresql") and not _is_given(store, database, environment, known):
             where = f"{DSN_VARIABLE} or the setting dsn of [hector]"
             reason = f"its sessions are on a PostgreSQL server and read only when {where} has its address"

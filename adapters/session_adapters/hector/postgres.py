@@ -16,7 +16,7 @@ from psycopg import errors
 from psycopg.adapt import Dumper, Loader
 
 from session_adapters.hector.dsn import Dsn
-from session_adapters.hector.reader import Reader
+from session_adapters.hector.reader import HectorReader
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import VALUE_LIMIT
 
@@ -49,7 +49,7 @@ class _Text(Dumper):
         return data
 
 
-class ServerReader(Reader):
+class ServerReader(HectorReader):
     """A database on a server, in a transaction that sees one state of it."""
 
     insertion = "ctid"
@@ -59,12 +59,12 @@ class ServerReader(Reader):
         self.zone = zone
 
     def run(self, query: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
-        """See `Reader.run`."""
+        """See `HectorReader.run`."""
         text = query.replace("?", "%s").encode()
         return iter(self._connection.execute(text, parameters).fetchall())
 
     def columns(self, table: str) -> frozenset[str]:
-        """See `Reader.columns`."""
+        """See `HectorReader.columns`."""
         query = (
             "SELECT attname::text FROM pg_catalog.pg_attribute"
             " WHERE attrelid = pg_catalog.to_regclass(?) AND attnum > 0 AND NOT attisdropped"
@@ -72,7 +72,7 @@ class ServerReader(Reader):
         return frozenset(name.decode() for (name,) in self.run(query, table))
 
     def keys(self, table: str) -> frozenset[str]:
-        """See `Reader.keys`."""
+        """See `HectorReader.keys`."""
         query = (
             "SELECT a.attname::text FROM pg_catalog.pg_index i JOIN pg_catalog.pg_attribute a"
             " ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey)"
@@ -81,7 +81,7 @@ class ServerReader(Reader):
         return frozenset(name.decode() for (name,) in self.run(query, table))
 
     def select(self, have: Collection[str], wanted: Iterable[str], limit: int = VALUE_LIMIT) -> str:
-        """See `Reader.select`. Left out is left out: to tell of it takes another type than text."""
+        """See `HectorReader.select`. Left out is left out: to tell of it takes another type than text."""
         short = (
             f'CASE WHEN octet_length("{name}"::text) <= {limit} THEN "{name}"::text END' if name in have else "NULL"
             for name in wanted
@@ -89,24 +89,24 @@ class ServerReader(Reader):
         return ", ".join(short)
 
     def listed(self, width: int) -> str:
-        """See `Reader.listed`."""
+        """See `HectorReader.listed`."""
         parts = ", ".join(f"listed ->> {number}" for number in range(width))
         return f"SELECT {parts} FROM json_array_elements(?::json) AS listed"  # noqa: S608 - numbers of our own
 
     def place(self, key: str) -> str:
-        """See `Reader.place`."""
+        """See `HectorReader.place`."""
         return f'"{key}"::text'
 
     def size(self, columns: Sequence[str]) -> str:
-        """See `Reader.size`."""
+        """See `HectorReader.size`."""
         return " + ".join(f'coalesce(octet_length("{name}"::text), 0)' for name in columns) or "0"
 
     def since(self, column: str) -> str:
-        """See `Reader.since`."""
+        """See `HectorReader.since`."""
         return f'"{column}"'
 
 
-def read_server(dsn: Dsn, zone: tzinfo | None, work: Callable[[Reader], T]) -> T:
+def read_server(dsn: Dsn, zone: tzinfo | None, work: Callable[[HectorReader], T]) -> T:
     """What `work` returns. `zone` is that of the writer, whose wall time the server keeps; None is this machine's.
     Raises `DatabaseUnreadable`."""
     settings: dict[str, Any] = {"fallback_application_name": "hermes-tui", "client_encoding": "UTF8"}
@@ -182,7 +182,7 @@ def _reason(error: psycopg.Error) -> str:
 _TABLES = ("sessions", "session_messages", "session_events")
 
 
-def look(reader: Reader) -> tuple[tuple[int, ...], int]:
+def look(reader: HectorReader) -> tuple[tuple[int, ...], int]:
     """A stamp that changes with the content, and the bytes of Hector's tables. Nothing is counted but sessions: every
     append moves one of them, and what is changed by hand shows in the server's own counters, a few seconds later."""
     parts: list[Any] = []

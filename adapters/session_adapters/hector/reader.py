@@ -16,13 +16,13 @@ from session_adapters.reading.sqlite import database_stamp, read_database
 from session_adapters.reading.sqlite_rows import VALUE_LIMIT, columns, select_list
 from session_adapters.times import from_iso
 
-__all__ = ["Database", "File", "FileReader", "Reader", "keys_json", "moment"]
+__all__ = ["Database", "File", "FileReader", "HectorReader", "keys_json", "moment"]
 
 T = TypeVar("T")
 _ZONED = re.compile(r"(?:[+-]\d\d(?::?\d\d){0,2}|Z)$")
 
 
-class Reader(ABC):
+class HectorReader(ABC):
     """A database, open for a moment. `?` stands for a parameter."""
 
     damage: tuple[type[Exception], ...] = ()
@@ -67,7 +67,7 @@ class Reader(ABC):
 
 
 def keys_json(keys: Iterable[tuple[Any, ...]]) -> str:
-    """Keys as one parameter for `Reader.listed`."""
+    """Keys as one parameter for `HectorReader.listed`."""
     return json.dumps(list(keys), ensure_ascii=False)
 
 
@@ -96,7 +96,7 @@ class Database(ABC):
     """What a user is shown; never with a password."""
 
     @abstractmethod
-    def read(self, work: Callable[[Reader], T]) -> T:
+    def read(self, work: Callable[[HectorReader], T]) -> T:
         """What `work` returns; it may be called several times. Raises `DatabaseMissing` and `DatabaseUnreadable`."""
 
     @abstractmethod
@@ -114,7 +114,7 @@ class File(Database):
     def __init__(self, path: str) -> None:
         self.path = path
 
-    def read(self, work: Callable[[Reader], T]) -> T:
+    def read(self, work: Callable[[HectorReader], T]) -> T:
         """See `Database.read`."""
         return read_database(self.path, lambda connection: work(FileReader(connection)))
 
@@ -127,7 +127,7 @@ class File(Database):
         return before[:2] not in ((), now[:2])
 
 
-class FileReader(Reader):
+class FileReader(HectorReader):
     """An SQLite file."""
 
     damage = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
@@ -137,35 +137,35 @@ class FileReader(Reader):
         self._connection = connection
 
     def run(self, query: str, *parameters: Any) -> Iterator[tuple[Any, ...]]:
-        """See `Reader.run`."""
+        """See `HectorReader.run`."""
         return iter(self._connection.execute(query, parameters))
 
     def columns(self, table: str) -> frozenset[str]:
-        """See `Reader.columns`."""
+        """See `HectorReader.columns`."""
         return columns(self._connection, table)
 
     def keys(self, table: str) -> frozenset[str]:
-        """See `Reader.keys`."""
+        """See `HectorReader.keys`."""
         found = self.run("SELECT CAST(name AS BLOB) FROM pragma_table_info(?) WHERE pk > 0", table)
         return frozenset(name.decode("utf-8", "replace") for (name,) in found)
 
     def select(self, have: Collection[str], wanted: Iterable[str], limit: int = VALUE_LIMIT) -> str:
-        """See `Reader.select`."""
+        """See `HectorReader.select`."""
         return select_list(have, wanted, limit=limit)
 
     def listed(self, width: int) -> str:
-        """See `Reader.listed`."""
+        """See `HectorReader.listed`."""
         parts = ", ".join(f"json_extract(value, '$[{number}]')" for number in range(width))
         return f"SELECT {parts} FROM json_each(?)"  # noqa: S608 - numbers of our own
 
     def place(self, key: str) -> str:
-        """See `Reader.place`."""
+        """See `HectorReader.place`."""
         return "rowid"
 
     def size(self, columns: Sequence[str]) -> str:
-        """See `Reader.size`."""
+        """See `HectorReader.size`."""
         return " + ".join(f'coalesce(octet_length("{name}"), 0)' for name in columns) or "0"
 
     def since(self, column: str) -> str:
-        """See `Reader.since`. As text, times with two offsets would be out of order."""
+        """See `HectorReader.since`. As text, times with two offsets would be out of order."""
         return f'julianday("{column}")'

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
 from session_adapters.text import scrub_json
 
 __all__ = [
@@ -22,13 +22,13 @@ __all__ = [
     "SESSIONS",
     "EventRow",
     "EventSession",
-    "MessageRow",
-    "SessionRow",
+    "HectorMessageRow",
+    "HectorSessionRow",
     "decoded",
 ]
 
 
-class SessionRow(msgspec.Struct, frozen=True):
+class HectorSessionRow(msgspec.Struct, frozen=True):
     """A row of `sessions` in v0, v1 and the guide: one for each agent that uses the id. Version 0 has the id alone
     for a key, and an agent only perhaps."""
 
@@ -40,7 +40,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     updated_at: str | None
 
 
-class MessageRow(msgspec.Struct, frozen=True):
+class HectorMessageRow(msgspec.Struct, frozen=True):
     """A row of `session_messages`. It says which session it belongs to and not which agent: where several agents
     have a session of that id, each is given all rows. The guide's has neither `role` nor `sequence_num`."""
 
@@ -93,10 +93,10 @@ class EventRow(msgspec.Struct, frozen=True):
     created_at: str | None
 
 
-SESSIONS = Record(SessionRow, limit=LISTED_LIMIT)
-MESSAGES = Record(MessageRow)
-EVENT_SESSIONS = Record(EventSession, limit=LISTED_LIMIT)
-EVENTS = Record(EventRow)
+SESSIONS = RowReader(HectorSessionRow, limit=LISTED_LIMIT)
+MESSAGES = RowReader(HectorMessageRow)
+EVENT_SESSIONS = RowReader(EventSession, limit=LISTED_LIMIT)
+EVENTS = RowReader(EventRow)
 
 
 def decoded(text: str) -> Any:

@@ -7,7 +7,7 @@ from datetime import tzinfo
 from typing import TypeVar
 
 from session_adapters.hector.dsn import Dsn
-from session_adapters.hector.reader import Database, Reader
+from session_adapters.hector.reader import Database, HectorReader
 from session_adapters.reading.sqlite import DatabaseUnreadable
 
 __all__ = ["Server"]
@@ -23,7 +23,7 @@ class Server(Database):
         self._dsn = dsn
         self._zone = zone
 
-    def read(self, work: Callable[[Reader], T]) -> T:
+    def read(self, work: Callable[[HectorReader], T]) -> T:
         """See `Database.read`."""
         try:
             from session_adapters.hector.postgres import read_server
@@ -36,7 +36,7 @@ class Server(Database):
     def look(self) -> tuple[tuple[int, ...], int]:
         """The stamp, and bytes. Raises `DatabaseUnreadable`."""
 
-        def read(reader: Reader) -> tuple[tuple[int, ...], int]:
+        def read(reader: HectorReader) -> tuple[tuple[int, ...], int]:
             from session_adapters.hector.postgres import look
 
             return look(reader)

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from session_adapters.fold import SessionFold
 from session_adapters.hector.detect import layout_of
-from session_adapters.hector.layout import Facts, Layout, Lost, Mark
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost, HectorMark
 from session_adapters.hector.messages import role_of
-from session_adapters.hector.reader import Database, Reader, moment
+from session_adapters.hector.reader import Database, HectorReader, moment
 from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.text import one_line
@@ -49,9 +49,9 @@ class HectorFold(SessionFold):
             self.interrupted += message.kind == "notice" and message.content == "Interrupted"
             self.waits = message.kind == "notice" and message.content.startswith(_WAITS)
 
-    def glance(self, marks: Sequence[Mark], reader: Reader, *, shared: bool) -> Mark | None:
+    def glance(self, marks: Sequence[HectorMark], reader: HectorReader, *, shared: bool) -> HectorMark | None:
         """Count rows by who speaks; the row of the first prompt."""
-        prompt: Mark | None = None
+        prompt: HectorMark | None = None
         for mark in marks:
             asks = is_prompt(mark)
             role = role_of(mark.role)
@@ -63,7 +63,7 @@ class HectorFold(SessionFold):
             prompt = prompt or (mark if asks else None)
         return prompt
 
-    def summary(self, facts: Facts, path: str, session_id: str, *, partial: bool = False) -> SessionSummary:
+    def summary(self, facts: HectorFacts, path: str, session_id: str, *, partial: bool = False) -> SessionSummary:
         """The summary."""
         created = facts.created or self.oldest or facts.updated or EPOCH
         return SessionSummary(
@@ -83,7 +83,7 @@ class HectorFold(SessionFold):
             raw=self._raw(facts),
         )
 
-    def _notes(self, facts: Facts) -> Iterator[str]:
+    def _notes(self, facts: HectorFacts) -> Iterator[str]:
         others = ", ".join(name or "no agent" for name in facts.raw.get("sharedWith", ()))
         if others:
             yield f"shared with {others}" + (", found there" if facts.counted_elsewhere else "")
@@ -95,7 +95,7 @@ class HectorFold(SessionFold):
         if self.waits:
             yield "waits for input"
 
-    def _raw(self, facts: Facts) -> dict[str, Any]:
+    def _raw(self, facts: HectorFacts) -> dict[str, Any]:
         more = {
             "rows": self.rows,
             "checkpoints": self.compactions,
@@ -107,12 +107,12 @@ class HectorFold(SessionFold):
         return {"layout": facts.layout, **facts.raw, **{name: value for name, value in more.items() if value}}
 
 
-def is_prompt(mark: Mark) -> bool:
+def is_prompt(mark: HectorMark) -> bool:
     """Whether a human speaks in the row, as far as can be told without reading it."""
     return role_of(mark.role) == "user" and mark.author in ("user", "")
 
 
-def shown(messages: Sequence[Message], facts: Facts) -> Sequence[Message]:
+def shown(messages: Sequence[Message], facts: HectorFacts) -> Sequence[Message]:
     """The messages of a row as this session shows them: those that are counted elsewhere are marked."""
     return [replace(one, inherited=True) for one in messages] if facts.counted_elsewhere else messages
 
@@ -130,12 +130,12 @@ def _working_directory(path: str) -> str | None:
 
 
 def database_summaries(
-    database: Database, size: int, named: Callable[[str], str], note: Callable[[Lost], None], *, exact: bool
+    database: Database, size: int, named: Callable[[str], str], note: Callable[[HectorLost], None], *, exact: bool
 ) -> list[SessionSummary]:
     """All sessions of a database. `named` gives the id that is shown for one within the database. Raises
     `DatabaseUnreadable` where it cannot be read at all."""
 
-    def listed(reader: Reader) -> tuple[list[Facts], list[Lost], bool]:
+    def listed(reader: HectorReader) -> tuple[list[HectorFacts], list[HectorLost], bool]:
         layout = layout_of(reader)
         return list(layout.sessions()), layout.lost, layout.has_roles
 
@@ -143,7 +143,7 @@ def database_summaries(
     for one in lost:
         note(one)
     full = exact or size <= FULL_SIZE or not has_roles
-    said: set[Lost] = set()
+    said: set[HectorLost] = set()
     folds: dict[str, HectorFold] = {}
     partial: set[str] = set()
     for batch in _batches(sessions):
@@ -153,7 +153,7 @@ def database_summaries(
         except DatabaseUnreadable as error:
             found, lost = (
                 {facts.id: HectorFold() for facts in batch},
-                [Lost("", f"sessions could not be counted: {error}")],
+                [HectorLost("", f"sessions could not be counted: {error}")],
             )
         for one in lost:
             complete = False
@@ -168,13 +168,15 @@ def database_summaries(
     ]
 
 
-def _batches(sessions: Sequence[Facts]) -> Iterator[Sequence[Facts]]:
+def _batches(sessions: Sequence[HectorFacts]) -> Iterator[Sequence[HectorFacts]]:
     for at in range(0, len(sessions), _BATCH):
         yield sessions[at : at + _BATCH]
 
 
-def _work(batch: Sequence[Facts], *, full: bool) -> Callable[[Reader], tuple[dict[str, HectorFold], list[Lost]]]:
-    def read(reader: Reader) -> tuple[dict[str, HectorFold], list[Lost]]:
+def _work(
+    batch: Sequence[HectorFacts], *, full: bool
+) -> Callable[[HectorReader], tuple[dict[str, HectorFold], list[HectorLost]]]:
+    def read(reader: HectorReader) -> tuple[dict[str, HectorFold], list[HectorLost]]:
         layout = layout_of(reader)
         marks = layout.marks(list(dict.fromkeys(facts.owner for facts in batch)))
         found = {facts.id: HectorFold() for facts in batch}
@@ -188,7 +190,7 @@ def _work(batch: Sequence[Facts], *, full: bool) -> Callable[[Reader], tuple[dic
     return read
 
 
-def fill(fold: HectorFold, layout: Layout, facts: Facts, marks: Sequence[Mark]) -> None:
+def fill(fold: HectorFold, layout: HectorLayout, facts: HectorFacts, marks: Sequence[HectorMark]) -> None:
     """Count a whole session."""
     for row in layout.read(facts.owner, marks):
         if row.lost:
@@ -197,7 +199,7 @@ def fill(fold: HectorFold, layout: Layout, facts: Facts, marks: Sequence[Mark]) 
             fold.add(shown(row.messages, facts))
 
 
-def _glance(fold: HectorFold, layout: Layout, facts: Facts, marks: Sequence[Mark]) -> None:
+def _glance(fold: HectorFold, layout: HectorLayout, facts: HectorFacts, marks: Sequence[HectorMark]) -> None:
     prompt = fold.glance(marks, layout.reader, shared=facts.counted_elsewhere)
     if prompt is not None and prompt.size <= FULL_SIZE:
         for row in layout.read(facts.owner, [prompt]):

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.hector.detect import SessionGone, visit
+from session_adapters.hector.detect import HectorSessionGone, visit
 from session_adapters.hector.ids import Parts
-from session_adapters.hector.layout import Facts, Found, Layout, Lost, Mark
-from session_adapters.hector.messages import Conversation
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost, HectorMark, HectorRow
+from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
 from session_adapters.hector.summary import is_prompt, shown
@@ -27,11 +27,11 @@ PAGE_ROWS = 200
 
 
 class _Page(NamedTuple):
-    marks: list[Mark]
-    rows: list[Found]
+    marks: list[HectorMark]
+    rows: list[HectorRow]
     complete: bool
-    facts: Facts
-    lost: list[Lost]
+    facts: HectorFacts
+    lost: list[HectorLost]
     fits: bool = True
     """It belongs to what is loaded: nothing there has changed."""
 
@@ -49,28 +49,30 @@ class HectorTranscript(Transcript):
         try:
             self._stamp = database.stamp()
             self._show(visit(database, parts, self._last_page))
-        except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
+        except (DatabaseMissing, FileNotFoundError, HectorSessionGone) as error:
             raise SessionMissing(f"hector session {session_id} is not in {self.path} any more") from error
         except (DatabaseUnreadable, OSError) as error:
             raise SessionUnreadable(f"cannot read hector session {session_id} in {self.path}: {error}") from error
 
     # Loading -----------------------------------------------------------------------------------------------
 
-    def _last_page(self, layout: Layout, facts: Facts) -> _Page:
+    def _last_page(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
         marks = layout.marks([facts.owner])[facts.owner]
         return self._page(layout, facts, marks, self._cut(marks), len(marks))
 
-    def _cut(self, marks: Sequence[Mark]) -> int:
+    def _cut(self, marks: Sequence[HectorMark]) -> int:
         """Where the page that ends with these rows begins: at a prompt, if one is in it."""
         start = max(0, len(marks) - self._page_rows)
         if not start:
             return 0
         return next((at for at in range(start, len(marks)) if is_prompt(marks[at])), start)
 
-    def _page(self, layout: Layout, facts: Facts, marks: list[Mark], start: int, stop: int) -> _Page:
+    def _page(
+        self, layout: HectorLayout, facts: HectorFacts, marks: list[HectorMark], start: int, stop: int
+    ) -> _Page:
         wanted = marks[start:stop]
         rows = list(layout.read(facts.owner, wanted))
-        lost = [Lost(f"message {row.mark.id}", row.lost) for row in rows if row.lost]
+        lost = [HectorLost(f"message {row.mark.id}", row.lost) for row in rows if row.lost]
         return _Page(wanted, rows, start == 0, facts, [*layout.lost, *lost])
 
     def _show(self, page: _Page) -> None:
@@ -82,8 +84,8 @@ class HectorTranscript(Transcript):
         self.complete = page.complete
         self._publish()
 
-    def _converse(self, page: _Page) -> Conversation:
-        conversation = Conversation()
+    def _converse(self, page: _Page) -> HectorConversation:
+        conversation = HectorConversation()
         for row in page.rows:
             conversation.take(shown(row.messages, page.facts))
         conversation.take_change()
@@ -96,7 +98,11 @@ class HectorTranscript(Transcript):
             Problem(
                 agent=self.agent, path=self.path, reason=lost.reason, place=lost.place, session_id=self.session_id
             )
-            for lost in (*(Lost("", reason) for reason in of_row), *self._lost, *(Lost("", one) for one in more))
+            for lost in (
+                *(HectorLost("", reason) for reason in of_row),
+                *self._lost,
+                *(HectorLost("", one) for one in more),
+            )
         ]
 
     def earlier(self) -> int:
@@ -105,7 +111,7 @@ class HectorTranscript(Transcript):
         while not self.complete and not added:
             try:
                 page = visit(self._database, self._parts, self._page_before)
-            except (SessionGone, DatabaseUnreadable, OSError):
+            except (HectorSessionGone, DatabaseUnreadable, OSError):
                 return 0  # `refresh` says what is the matter
             if not page.fits:
                 return 0
@@ -119,7 +125,7 @@ class HectorTranscript(Transcript):
             self._publish()
         return added
 
-    def _page_before(self, layout: Layout, facts: Facts) -> _Page:
+    def _page_before(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
         marks = layout.marks([facts.owner])[facts.owner]
         stop = _index(marks, self._marks[0]) if self._marks else len(marks)
         if stop is None:
@@ -139,7 +145,7 @@ class HectorTranscript(Transcript):
                 self._stamp = stamp
                 return Change(first=0, rewritten=True)
             page = visit(self._database, self._parts, self._after)
-        except (DatabaseMissing, FileNotFoundError, SessionGone):
+        except (DatabaseMissing, FileNotFoundError, HectorSessionGone):
             self._stamp = ()
             return Change(gone=True)
         except (DatabaseUnreadable, OSError) as error:
@@ -149,7 +155,7 @@ class HectorTranscript(Transcript):
         self._stamp = stamp
         return self._append(page) if page.fits else self._replace(page)
 
-    def _after(self, layout: Layout, facts: Facts) -> _Page:
+    def _after(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
         """What came after the loaded rows; all of them anew when one of them is not what it was."""
         marks = layout.marks([facts.owner])[facts.owner]
         start = 0 if self.complete else _index(marks, self._marks[0])
@@ -181,10 +187,10 @@ class HectorTranscript(Transcript):
         return Change(first=first_difference(before, self.messages))
 
 
-def _kept(mark: Mark) -> Mark:
+def _kept(mark: HectorMark) -> HectorMark:
     """What of a mark holds after the database was closed."""
     return mark._replace(place=None)
 
 
-def _index(marks: Sequence[Mark], wanted: Mark) -> int | None:
+def _index(marks: Sequence[HectorMark], wanted: HectorMark) -> int | None:
     return next((at for at, mark in enumerate(marks) if mark.id == wanted.id), None)

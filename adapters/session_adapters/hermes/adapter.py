@@ -36,8 +36,8 @@ from session_adapters.hermes.leftovers import (
 )
 from session_adapters.hermes.memories import LAYOUT as MEMORY
 from session_adapters.hermes.memories import MemoryTranscript, memory_sources, memory_summary, read_memory
-from session_adapters.hermes.messages import Conversation
-from session_adapters.hermes.queries import ALL, Schema, exists, page_ids, read_rows, take_census
+from session_adapters.hermes.messages import HermesConversation
+from session_adapters.hermes.queries import ALL, HermesSchema, exists, page_ids, read_rows, take_census
 from session_adapters.hermes.summaries import summaries_of
 from session_adapters.hermes.texts import new_texts, prose_texts
 from session_adapters.hermes.transcript import HermesTranscript
@@ -247,11 +247,11 @@ class HermesAdapter(Adapter):
             return self._leftover_session(source)
         session_id = scrub(session_id)
 
-        def read(connection: apsw.Connection) -> tuple[list[SessionSummary], Conversation]:
+        def read(connection: apsw.Connection) -> tuple[list[SessionSummary], HermesConversation]:
             census = take_census(connection, lambda place, reason: None, session_id)
             summaries = summaries_of(census, source.path, source.profile, session_id)
-            conversation = Conversation(census.sessions[session_id].model if summaries else None)
-            schema = Schema.of(connection)
+            conversation = HermesConversation(census.sessions[session_id].model if summaries else None)
+            schema = HermesSchema.of(connection)
             if summaries and schema.has_messages:
                 rows, lost = read_rows(connection, schema, page_ids(connection, session_id, ALL, ALL))
                 for row in rows:
@@ -352,7 +352,7 @@ class HermesAdapter(Adapter):
 
 
 def _has(connection: apsw.Connection, session_id: str) -> bool:
-    Schema.of(connection)
+    HermesSchema.of(connection)
     return exists(connection, session_id)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 import apsw
 
 from session_adapters.hermes.messages import role_of, visibility_of
-from session_adapters.hermes.queries import Schema
+from session_adapters.hermes.queries import HermesSchema
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite_rows import as_float, as_text, select_list
 
@@ -38,7 +38,7 @@ def ask_index(
 ) -> Sequence[Text] | None:
     """The rows that match, newest first; those of `session_ids` alone, where given. None where there is no index to
     ask or it cannot be read. Unless `thorough` no row is read for a run that no index knows."""
-    schema = Schema.of(connection)
+    schema = HermesSchema.of(connection)
     if not schema.has_messages or (expression and not _exists(connection, _WORDS)) or not (expression or runs):
         return None
     trigrams = _exists(connection, _TRIGRAMS)

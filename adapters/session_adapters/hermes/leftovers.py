@@ -14,8 +14,8 @@ from typing import Any
 import msgspec
 
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
-from session_adapters.hermes.messages import Conversation
-from session_adapters.hermes.records import MessageRow
+from session_adapters.hermes.messages import HermesConversation
+from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.hermes.row_counts import RowCounts
 from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.reading.files import Decoder, Line, file_stamp, lines, open_file
@@ -49,13 +49,13 @@ class _Line(msgspec.Struct, frozen=True):
 _DECODER = Decoder(_Line)
 
 
-def _row(line: _Line, number: int) -> MessageRow:
+def _row(line: _Line, number: int) -> HermesMessageRow:
     """The same message as a row of the database that replaced these files."""
     content = line.content
     if content is not None and not isinstance(content, str):
         content = "\x00json:" + msgspec.json.encode(content).decode()
     moment = parse_time(line.timestamp)
-    return MessageRow(
+    return HermesMessageRow(
         id=number,
         role=line.role,
         content=content or "",
@@ -84,7 +84,7 @@ class LeftoverBuilder(Builder):
         for record in records:
             if not record.role or record.role == "session_meta":
                 continue
-            one = Conversation(record.model)
+            one = HermesConversation(record.model)
             one.add(_row(record, line.offset))
             message = one.messages[0]
             if message.tool_result is not None:

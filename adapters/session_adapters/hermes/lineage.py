@@ -16,16 +16,16 @@ import json
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from session_adapters.hermes.records import SessionRow
+from session_adapters.hermes.records import HermesSessionRow
 from session_adapters.model import SessionKind
 
-__all__ = ["Relation", "Relations"]
+__all__ = ["HermesRelation", "Relations"]
 
 _ORPHANED = "__orphaned__"
 """Hermes' value for the parent of a helper whose parent was deleted."""
 
 
-class Relation(NamedTuple):
+class HermesRelation(NamedTuple):
     """How one session came to be."""
 
     kind: SessionKind
@@ -36,12 +36,12 @@ class Relation(NamedTuple):
 class Relations:
     """The relations between the sessions of one database. Cycles and missing parents end every walk."""
 
-    def __init__(self, rows: Mapping[str, SessionRow], last: Mapping[str, float]) -> None:
+    def __init__(self, rows: Mapping[str, HermesSessionRow], last: Mapping[str, float]) -> None:
         """`last` is the time of each session's newest message."""
         self._rows = rows
         self._last = last
         self._relations = {row.id: self._relation(row) for row in rows.values()}
-        self._parts: dict[str, list[SessionRow]] = {}
+        self._parts: dict[str, list[HermesSessionRow]] = {}
         """compression-ended session → its continuations"""
         self._roots: dict[str, str | None] = {}
         self._tips: dict[str, str] = {}
@@ -51,24 +51,24 @@ class Relations:
             if relation.kind == "continuation" and relation.parent_id:
                 self._parts.setdefault(relation.parent_id, []).append(row)
 
-    def __getitem__(self, session_id: str) -> Relation:
+    def __getitem__(self, session_id: str) -> HermesRelation:
         return self._relations[session_id]
 
-    def _relation(self, row: SessionRow) -> Relation:
+    def _relation(self, row: HermesSessionRow) -> HermesRelation:
         parent_id = row.parent_session_id or None
         delegate, branched = _tags(row.model_config)
         if delegate is not None or row.source == "subagent" or (row.source == "tool" and parent_id):
             origin = delegate if delegate and delegate != _ORPHANED else None
-            return Relation("subagent", parent_id or origin)
+            return HermesRelation("subagent", parent_id or origin)
         if branched:
-            return Relation("fork", parent_id or branched, branched)
+            return HermesRelation("fork", parent_id or branched, branched)
         parent = self._rows.get(parent_id) if parent_id else None
         if parent is not None and parent.id != row.id:
             if parent.end_reason == "branched" and (parent.ended_at or 0) <= (row.started_at or 0):
-                return Relation("fork", parent_id, parent_id)
+                return HermesRelation("fork", parent_id, parent_id)
             if parent.end_reason == "compression":
-                return Relation("continuation", parent_id)
-        return Relation("session", parent_id)
+                return HermesRelation("continuation", parent_id)
+        return HermesRelation("session", parent_id)
 
     def root(self, session_id: str) -> str | None:
         """The first session of the same conversation; None when it is this one, or lost in a cycle."""
@@ -105,7 +105,7 @@ class Relations:
             self._tips.update(dict.fromkeys(walked, tip))
         return tip
 
-    def _rank(self, row: SessionRow) -> tuple[int, float, float, str]:
+    def _rank(self, row: HermesSessionRow) -> tuple[int, float, float, str]:
         state = 2 if row.end_reason == "compression" else 1 if row.ended_at is None else 0
         started = row.started_at or 0.0
         return (state, self._last.get(row.id, started), started, row.id)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from session_adapters.hermes.records import MessageRow
+from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult, Visibility
 from session_adapters.text import scrub, scrub_json
 from session_adapters.times import from_epoch
@@ -17,7 +17,7 @@ from session_adapters.times import from_epoch
 __all__ = [
     "BEGINNINGS",
     "JSON_PREFIX",
-    "Conversation",
+    "HermesConversation",
     "kind_of",
     "plain_text",
     "role_of",
@@ -172,7 +172,7 @@ def _strings(value: Any) -> list[str]:
     return []
 
 
-def _thinking(row: MessageRow) -> str | None:
+def _thinking(row: HermesMessageRow) -> str | None:
     """All reasoning of a row; providers fill several columns with the same text."""
     texts = [row.reasoning or "", row.reasoning_content or ""]
     texts += _strings(_json_list(row.reasoning_details))
@@ -184,7 +184,7 @@ def _thinking(row: MessageRow) -> str | None:
     return "\n\n".join(kept) or None
 
 
-def _tool_calls(row: MessageRow) -> tuple[tuple[ToolCall, ...], bool]:
+def _tool_calls(row: HermesMessageRow) -> tuple[tuple[ToolCall, ...], bool]:
     """The calls of a row, and whether the column was malformed: its text is then the input of one call."""
     if not row.tool_calls:
         return (), False
@@ -240,7 +240,7 @@ def _failed(output: str) -> bool:
 # Messages ----------------------------------------------------------------------------------------------------
 
 
-class Conversation:
+class HermesConversation:
     """Rows in the order of their ids, as messages with results linked to their calls."""
 
     def __init__(self, model: str | None) -> None:
@@ -250,7 +250,7 @@ class Conversation:
         self._model = model
         self._calls: dict[str, tuple[int, int]] = {}
 
-    def add(self, row: MessageRow) -> int:
+    def add(self, row: HermesMessageRow) -> int:
         """Append a row; the lowest index of a message that changed."""
         role = role_of(row.role)
         content = _content(row.content)
@@ -283,7 +283,7 @@ class Conversation:
             self._calls[call.tool_call_id] = (index, position)
         return first
 
-    def _link(self, row: MessageRow, output: str, index: int) -> tuple[ToolResult, int]:
+    def _link(self, row: HermesMessageRow, output: str, index: int) -> tuple[ToolResult, int]:
         """The result in a row, filled into the nearest call above that has its id; and the lowest index changed."""
         result = ToolResult(
             tool_call_id=row.tool_call_id or "",
@@ -305,7 +305,7 @@ class Conversation:
         self.messages[at] = replace(message, tool_calls=calls)
         return replace(result, tool_name=result.tool_name or call.tool_name, linked=True), at
 
-    def prepend(self, front: Conversation) -> None:
+    def prepend(self, front: HermesConversation) -> None:
         """Put earlier rows in front, and link what is answered across the seam."""
         for index, message in enumerate(self.messages):
             result = message.tool_result

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 import apsw
 
 from session_adapters.hermes.messages import plain_text
-from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, MessageRow, SessionRow, UsageRow
+from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, HermesMessageRow, HermesSessionRow, UsageRow
 from session_adapters.hermes.row_counts import PREFIX, RowCounts
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_limits import Stint
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, insertion, select_list
 
-__all__ = ["ALL", "CONTENT_LIMIT", "Census", "Mark", "Schema", "money_rows", "take_census"]
+__all__ = ["ALL", "CONTENT_LIMIT", "Census", "HermesMark", "HermesSchema", "money_rows", "take_census"]
 
 CONTENT_LIMIT = 32 << 20
 """Bytes. A longer message is listed without its text, which is never held in memory."""
@@ -36,7 +36,7 @@ Note = Callable[[str, str], None]
 """Where damage is told: (place, reason)."""
 
 
-class Schema(NamedTuple):
+class HermesSchema(NamedTuple):
     """The columns that a database really has."""
 
     sessions: frozenset[str]
@@ -44,7 +44,7 @@ class Schema(NamedTuple):
     usage: frozenset[str]
 
     @classmethod
-    def of(cls, connection: apsw.Connection) -> Schema:
+    def of(cls, connection: apsw.Connection) -> HermesSchema:
         """Raises `DatabaseUnreadable` where the table of sessions is missing."""
         schema = cls(
             columns(connection, "sessions"),
@@ -64,7 +64,7 @@ class Schema(NamedTuple):
 class Census(NamedTuple):
     """Everything that summaries are made of."""
 
-    sessions: dict[str, SessionRow]
+    sessions: dict[str, HermesSessionRow]
     by_session: dict[str, RowCounts]
     usage: dict[str, list[UsageRow]]
     complete: bool
@@ -74,7 +74,7 @@ class Census(NamedTuple):
 def take_census(connection: apsw.Connection, note: Note, session_id: str | None = None) -> Census:
     """The sessions of a database with what their messages add up to; with `session_id` only that one, and the
     bare rows of those it continues and that continue it."""
-    schema = Schema.of(connection)
+    schema = HermesSchema.of(connection)
     ids = None if session_id is None else _family(connection, schema, session_id)
     unlisted: list[str] = []
 
@@ -107,7 +107,7 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
     return Census(sessions, by_session, _usage(connection, schema, session_id, note), complete)
 
 
-def _family(connection: apsw.Connection, schema: Schema, session_id: str) -> str:
+def _family(connection: apsw.Connection, schema: HermesSchema, session_id: str) -> str:
     """As a JSON list: the session, all it descends from, and all that continue it."""
     if not {"parent_session_id", "end_reason"} <= schema.sessions:
         return json.dumps([session_id])
@@ -122,11 +122,13 @@ def _family(connection: apsw.Connection, schema: Schema, session_id: str) -> str
     return json.dumps([as_text(id_) for (id_,) in rows])
 
 
-def _sessions(connection: apsw.Connection, schema: Schema, ids: str | None, note: Note) -> dict[str, SessionRow]:
+def _sessions(
+    connection: apsw.Connection, schema: HermesSchema, ids: str | None, note: Note
+) -> dict[str, HermesSessionRow]:
     query = f"SELECT {SESSIONS.select(schema.sessions)} FROM sessions"  # noqa: S608 - names of our own
     if ids is not None:
         query += " WHERE id IN (SELECT value FROM json_each(?1))"
-    found: dict[str, SessionRow] = {}
+    found: dict[str, HermesSessionRow] = {}
     try:
         rows = connection.execute(
             f"{query} ORDER BY {insertion(connection, 'sessions')} DESC", () if ids is None else (ids,)
@@ -143,7 +145,7 @@ def _sessions(connection: apsw.Connection, schema: Schema, ids: str | None, note
 
 def _count(
     connection: apsw.Connection,
-    schema: Schema,
+    schema: HermesSchema,
     by_session: Mapping[str, RowCounts],
     ids: str | None,
     strays: list[int],
@@ -167,7 +169,7 @@ def _count(
 
 
 def _scan(
-    connection: apsw.Connection, schema: Schema, by_session: Mapping[str, RowCounts], session_id: str | None
+    connection: apsw.Connection, schema: HermesSchema, by_session: Mapping[str, RowCounts], session_id: str | None
 ) -> bool:
     """Turns, tool calls and first prompts, from one pass over the table in the order of ids. Whether it was done."""
     stint = Stint()
@@ -227,7 +229,7 @@ def _pictured(connection: apsw.Connection, by_session: Mapping[str, RowCounts]) 
 
 
 def _usage(
-    connection: apsw.Connection, schema: Schema, session_id: str | None, note: Note
+    connection: apsw.Connection, schema: HermesSchema, session_id: str | None, note: Note
 ) -> dict[str, list[UsageRow]]:
     found: dict[str, list[UsageRow]] = {}
     if not {"session_id", "model"} <= schema.usage:
@@ -247,8 +249,8 @@ def _usage(
 
 
 def money_rows(
-    connection: apsw.Connection, schema: Schema
-) -> tuple[dict[str, SessionRow], dict[str, list[UsageRow]]]:
+    connection: apsw.Connection, schema: HermesSchema
+) -> tuple[dict[str, HermesSessionRow], dict[str, list[UsageRow]]]:
     """The sessions by id, and what each used by model, without their messages. Damage is reported by
     `take_census`."""
 
@@ -260,7 +262,7 @@ def money_rows(
 # One conversation --------------------------------------------------------------------------------------------
 
 
-class Mark(NamedTuple):
+class HermesMark(NamedTuple):
     """What tells that a row was rewound, compacted or edited, without reading its text."""
 
     id: int
@@ -271,7 +273,7 @@ class Mark(NamedTuple):
     calls: int | None = None
 
 
-def read_marks(connection: apsw.Connection, schema: Schema, session_id: str, first: int) -> list[Mark]:
+def read_marks(connection: apsw.Connection, schema: HermesSchema, session_id: str, first: int) -> list[HermesMark]:
     """The marks of a session's rows from the id `first` on."""
     have = schema.messages
     flags = select_list(have, ("active", "compacted"))
@@ -279,17 +281,17 @@ def read_marks(connection: apsw.Connection, schema: Schema, session_id: str, fir
     query = f"SELECT id, {flags}, {sizes} FROM messages WHERE "  # noqa: S608 - names of our own
     try:
         rows = connection.execute(f"{query} session_id = ?1 AND +id >= ?2 ORDER BY +id", (session_id, first))
-        return [Mark(*row) for row in rows]
+        return [HermesMark(*row) for row in rows]
     except DAMAGE:
         return [_mark(connection, query, id_) for id_ in page_ids(connection, session_id, ALL, ALL) if id_ >= first]
 
 
-def _mark(connection: apsw.Connection, query: str, id_: int) -> Mark:
+def _mark(connection: apsw.Connection, query: str, id_: int) -> HermesMark:
     """One mark, in a table that is damaged: a row that cannot be read has none."""
     try:
-        return next((Mark(*row) for row in connection.execute(query + " id = ?1", (id_,))), Mark(id_))
+        return next((HermesMark(*row) for row in connection.execute(query + " id = ?1", (id_,))), HermesMark(id_))
     except DAMAGE:
-        return Mark(id_)
+        return HermesMark(id_)
 
 
 def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: int) -> list[int]:
@@ -302,8 +304,8 @@ def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: i
 
 
 def read_rows(
-    connection: apsw.Connection, schema: Schema, ids: Sequence[int]
-) -> tuple[list[MessageRow], list[tuple[int, str]]]:
+    connection: apsw.Connection, schema: HermesSchema, ids: Sequence[int]
+) -> tuple[list[HermesMessageRow], list[tuple[int, str]]]:
     """The rows with these ids, in order, and what could not be read of them: (id, reason)."""
     names = [name for name in MESSAGES.names if name != "content"]
     content = (
@@ -315,7 +317,7 @@ def read_rows(
         f"SELECT {content}, {select_list(schema.messages, names)} FROM messages"  # noqa: S608 - names of our own
         " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id"
     )
-    found: list[MessageRow] = []
+    found: list[HermesMessageRow] = []
     lost: list[tuple[int, str]] = []
     for part in _parts(ids):
         try:
@@ -346,7 +348,7 @@ def exists(connection: apsw.Connection, session_id: str) -> bool:
     return bool(connection.execute("SELECT 1 FROM sessions WHERE id = ?1", (session_id,)).fetchall())
 
 
-def model_of(connection: apsw.Connection, schema: Schema, session_id: str) -> str | None:
+def model_of(connection: apsw.Connection, schema: HermesSchema, session_id: str) -> str | None:
     """The model that a session talks to, as its row says."""
     if "model" not in schema.sessions:
         return None

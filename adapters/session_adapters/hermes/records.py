@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import msgspec
 
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
 
-__all__ = ["MESSAGES", "SESSIONS", "USAGE", "MessageRow", "SessionRow", "UsageRow"]
+__all__ = ["MESSAGES", "SESSIONS", "USAGE", "HermesMessageRow", "HermesSessionRow", "UsageRow"]
 
 
-class SessionRow(msgspec.Struct, frozen=True):
+class HermesSessionRow(msgspec.Struct, frozen=True):
     """A row of `sessions`. Times are seconds since the epoch. `system_prompt` is left where it is: it is long, and
     no part of the conversation."""
 
@@ -60,7 +60,7 @@ class SessionRow(msgspec.Struct, frozen=True):
     expiry_finalized: int | None
 
 
-class MessageRow(msgspec.Struct, frozen=True):
+class HermesMessageRow(msgspec.Struct, frozen=True):
     """A row of `messages`. `id` is the order: times go backwards."""
 
     id: int
@@ -105,6 +105,6 @@ class UsageRow(msgspec.Struct, frozen=True):
     last_seen: float
 
 
-SESSIONS = Record(SessionRow, limit=LISTED_LIMIT)
-MESSAGES = Record(MessageRow)
-USAGE = Record(UsageRow, limit=LISTED_LIMIT)
+SESSIONS = RowReader(HermesSessionRow, limit=LISTED_LIMIT)
+MESSAGES = RowReader(HermesMessageRow)
+USAGE = RowReader(UsageRow, limit=LISTED_LIMIT)

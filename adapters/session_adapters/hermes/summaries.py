@@ -6,7 +6,7 @@ from typing import Any
 
 from session_adapters.hermes.lineage import Relations
 from session_adapters.hermes.queries import Census
-from session_adapters.hermes.records import SessionRow, UsageRow
+from session_adapters.hermes.records import HermesSessionRow, UsageRow
 from session_adapters.hermes.row_counts import RowCounts
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 from session_adapters.text import one_line
@@ -50,7 +50,9 @@ def summaries_of(
     return [_summary(census, relations, census.sessions[key], path, profile) for key in chosen]
 
 
-def _summary(census: Census, relations: Relations, row: SessionRow, path: str, profile: str | None) -> SessionSummary:
+def _summary(
+    census: Census, relations: Relations, row: HermesSessionRow, path: str, profile: str | None
+) -> SessionSummary:
     counts = census.by_session.get(row.id) or RowCounts()
     usage = census.usage.get(row.id, [])
     relation = relations[row.id]
@@ -94,7 +96,7 @@ def _is_failure(reason: str | None) -> bool:
     return bool(reason) and any(word in str(reason) for word in ("error", "fail"))
 
 
-def _tokens(row: SessionRow, usage: list[UsageRow]) -> TokenUsage | None:
+def _tokens(row: HermesSessionRow, usage: list[UsageRow]) -> TokenUsage | None:
     """The conversation's own calls stand in the session's row, and per model in the usage table too; the calls
     beside it (titles, compression, vision) stand in the usage table alone."""
     own = TokenUsage(
@@ -121,7 +123,7 @@ def _usage_tokens(line: UsageRow) -> TokenUsage:
     )
 
 
-def _models(row: SessionRow, usage: list[UsageRow]) -> tuple[str, ...]:
+def _models(row: HermesSessionRow, usage: list[UsageRow]) -> tuple[str, ...]:
     """Most used first, the conversation's own before those that only helped; ties go to the latest."""
     calls: dict[str, tuple[bool, int, float]] = {}
     for line in usage:
@@ -134,7 +136,7 @@ def _models(row: SessionRow, usage: list[UsageRow]) -> tuple[str, ...]:
     return tuple(sorted((name for name in calls if name), key=lambda name: calls[name], reverse=True))
 
 
-def _cost(row: SessionRow, usage: list[UsageRow], tokens: TokenUsage | None) -> Cost | None:
+def _cost(row: HermesSessionRow, usage: list[UsageRow], tokens: TokenUsage | None) -> Cost | None:
     """What Hermes recorded, the actual amount before its own estimate; None while it knows neither."""
     lines = [line for line in usage if line.task]
     helpers = sum(line.actual_cost_usd or line.estimated_cost_usd for line in lines)
@@ -146,7 +148,7 @@ def _cost(row: SessionRow, usage: list[UsageRow], tokens: TokenUsage | None) -> 
     return Cost.of(counted, (amount or 0.0) + helpers, estimated=estimated or guessed)
 
 
-def recorded_cost(row: SessionRow) -> tuple[float | None, bool]:
+def recorded_cost(row: HermesSessionRow) -> tuple[float | None, bool]:
     """What the session's row says the conversation cost, in US dollars (None: it knows nothing), and whether that
     is an estimate."""
     if row.cost_status == "actual" or (row.actual_cost_usd or 0) > 0:
@@ -157,7 +159,7 @@ def recorded_cost(row: SessionRow) -> tuple[float | None, bool]:
     return amount, row.cost_status != "included"
 
 
-def _raw(row: SessionRow, counts: RowCounts, tip: str) -> dict[str, Any]:
+def _raw(row: HermesSessionRow, counts: RowCounts, tip: str) -> dict[str, Any]:
     raw = {name: value for name in _RAW if (value := getattr(row, name)) not in (None, "")}
     if tip != row.id:
         raw["tip"] = tip

@@ -14,9 +14,9 @@ from zlib import crc32
 
 import apsw
 
-from session_adapters.hermes.messages import Conversation, role_of, spoken_text, visibility_of
-from session_adapters.hermes.queries import ALL, CONTENT_LIMIT, Schema, page_ids, read_rows
-from session_adapters.hermes.records import MessageRow
+from session_adapters.hermes.messages import HermesConversation, role_of, spoken_text, visibility_of
+from session_adapters.hermes.queries import ALL, CONTENT_LIMIT, HermesSchema, page_ids, read_rows
+from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.reading.searchable import SessionTexts, Text, texts_of
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_rows import as_float, as_text, select_list
@@ -72,7 +72,7 @@ class _Said(NamedTuple):
 
     def read(self, connection: apsw.Connection) -> _Page:
         """The next page."""
-        schema = Schema.of(connection)
+        schema = HermesSchema.of(connection)
         found: list[Text] = []
         at, after = self.at, self.after
         if not schema.has_messages or "content" not in schema.messages:
@@ -108,7 +108,7 @@ def _said(
 
 
 def _sessions(connection: apsw.Connection) -> list[str]:
-    Schema.of(connection)
+    HermesSchema.of(connection)
     rows = connection.execute("SELECT CAST(id AS BLOB) FROM sessions NOT INDEXED")
     return [found for (id_,) in rows if (found := as_text(id_)) and "\ufffd" not in found]
 
@@ -155,7 +155,7 @@ def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise) -> Iter
 
 def _marks(connection: apsw.Connection, marks: Mapping[str, str]) -> dict[str, _Mark]:
     found = {session_id: _Mark(marks.get(session_id, "")) for session_id in _sessions(connection)}
-    schema = Schema.of(connection)
+    schema = HermesSchema.of(connection)
     if not schema.has_messages:
         return found
     by_key = {session_id.encode(): mark for session_id, mark in found.items()}
@@ -187,13 +187,13 @@ def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise) -
     """The texts of the rows after the id `known`, or of all."""
 
     def read(connection: apsw.Connection) -> list[Text]:
-        schema = Schema.of(connection)
+        schema = HermesSchema.of(connection)
         if not schema.has_messages:
             return []
         ids = [id_ for id_ in page_ids(connection, session_id, ALL, ALL) if known is None or id_ > known]
         rows, _ = read_rows(connection, schema, ids)
         above = _asking(connection, schema, session_id, known, rows) if known is not None else []
-        conversation = Conversation(None)
+        conversation = HermesConversation(None)
         for row in (*above, *rows):
             conversation.add(row)
         return list(texts_of(session_id, conversation.messages, len(above)))
@@ -206,8 +206,8 @@ def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise) -
 
 
 def _asking(
-    connection: apsw.Connection, schema: Schema, session_id: str, known: int, rows: Sequence[MessageRow]
-) -> list[MessageRow]:
+    connection: apsw.Connection, schema: HermesSchema, session_id: str, known: int, rows: Sequence[HermesMessageRow]
+) -> list[HermesMessageRow]:
     """The rows up to the id `known` with the calls that `rows` answer: a result that has none says more itself."""
     answered = {row.tool_call_id for row in rows if row.tool_call_id}
     if not answered or "tool_calls" not in schema.messages:

@@ -7,9 +7,18 @@ from typing import NamedTuple
 import apsw
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.hermes.messages import Conversation, role_of
-from session_adapters.hermes.queries import ALL, Mark, Schema, exists, model_of, page_ids, read_marks, read_rows
-from session_adapters.hermes.records import MessageRow
+from session_adapters.hermes.messages import HermesConversation, role_of
+from session_adapters.hermes.queries import (
+    ALL,
+    HermesMark,
+    HermesSchema,
+    exists,
+    model_of,
+    page_ids,
+    read_marks,
+    read_rows,
+)
+from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.model import Problem
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.text import scrub
@@ -21,9 +30,9 @@ PAGE_ROWS = 200
 
 
 class _Page(NamedTuple):
-    rows: list[MessageRow]
+    rows: list[HermesMessageRow]
     lost: list[tuple[int, str]]
-    marks: list[Mark]
+    marks: list[HermesMark]
     first: int
     """Smallest row id in it."""
     complete: bool
@@ -80,8 +89,8 @@ class HermesTranscript(Transcript):
         rows, lost = read_rows(connection, schema, [mark.id for mark in marks])
         return _Page(rows, lost, marks, first, self.complete, model_of(connection, schema, self.session_id))
 
-    def _schema(self, connection: apsw.Connection) -> Schema:
-        schema = Schema.of(connection)
+    def _schema(self, connection: apsw.Connection) -> HermesSchema:
+        schema = HermesSchema.of(connection)
         if not exists(connection, self.session_id):
             raise _Gone
         if not schema.has_messages:
@@ -97,8 +106,8 @@ class HermesTranscript(Transcript):
         self.complete = page.complete
         self._publish()
 
-    def _converse(self, page: _Page) -> Conversation:
-        conversation = Conversation(page.model)
+    def _converse(self, page: _Page) -> HermesConversation:
+        conversation = HermesConversation(page.model)
         for row in page.rows:
             conversation.add(row)
         conversation.damaged += page.lost

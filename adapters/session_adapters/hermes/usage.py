@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 
 import apsw
 
-from session_adapters.hermes.queries import Schema, money_rows
-from session_adapters.hermes.records import SessionRow, UsageRow
+from session_adapters.hermes.queries import HermesSchema, money_rows
+from session_adapters.hermes.records import HermesSessionRow, UsageRow
 from session_adapters.hermes.summaries import recorded_cost
 from session_adapters.usage import Usage
 
@@ -18,12 +18,12 @@ _CENT = 0.01
 
 def read_usage(connection: apsw.Connection, session_ids: Collection[str] | None) -> list[Usage]:
     """The sums of the sessions in a database, or of those named; no message is read. Raises `DatabaseUnreadable`."""
-    rows, usage = money_rows(connection, Schema.of(connection))
+    rows, usage = money_rows(connection, HermesSchema.of(connection))
     wanted = rows.keys() if session_ids is None else rows.keys() & set(session_ids)
     return [one for key in sorted(wanted) for one in _of_session(rows[key], usage.get(key, []))]
 
 
-def _of_session(row: SessionRow, usage: list[UsageRow]) -> Iterator[Usage]:
+def _of_session(row: HermesSessionRow, usage: list[UsageRow]) -> Iterator[Usage]:
     """The conversation's own calls stand in the session's row, and by model in the usage table too, which is taken
     where the two agree. Calls beside the conversation stand in the usage table alone."""
     own = [line for line in usage if not line.task]
@@ -58,7 +58,7 @@ def _adds_up(whole: Usage, parts: list[Usage]) -> bool:
     return bool(parts) and tokens == whole.tokens.total and abs(usd - (whole.usd or 0.0)) < _CENT
 
 
-def _line(row: SessionRow, line: UsageRow) -> Usage:
+def _line(row: HermesSessionRow, line: UsageRow) -> Usage:
     amount = line.actual_cost_usd or line.estimated_cost_usd
     included = row.cost_status == "included" and not line.task
     return Usage(

@@ -22,7 +22,7 @@ from session_adapters.base import (
 )
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw.database import events_in, running_keys
-from session_adapters.openclaw.events import Schema
+from session_adapters.openclaw.events import ClawColumns
 from session_adapters.openclaw.index import index_summaries, read_index, transcript_names
 from session_adapters.openclaw.listing import NoSession, database_sessions, database_summaries, file_session
 from session_adapters.openclaw.native import fork_command, gateway, locked, resume_command
@@ -40,7 +40,7 @@ from session_adapters.openclaw.places import (
 from session_adapters.openclaw.records import IndexEntry
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
-from session_adapters.openclaw.shelves import DatabaseShelf, DocumentShelf, PackedShelf, RowStore
+from session_adapters.openclaw.shelves import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
@@ -180,10 +180,10 @@ class OpenClawAdapter(Adapter):
         path = source.path
         local = _local(session_id, self._state_of(source)) or session_id
         stores: dict[str, Callable[[], TreeStore]] = {
-            DATABASE: lambda: RowStore(DatabaseShelf(path, local)),
+            DATABASE: lambda: RowStore(ClawDatabaseStore(path, local)),
             FILE: lambda: ClawFile([path]),
             PACKED: lambda: RowStore(PackedShelf(path)),
-            DOCUMENT: lambda: RowStore(DocumentShelf(path)),
+            DOCUMENT: lambda: RowStore(ClawDocumentStore(path)),
         }
         if source.layout not in stores:
             raise SessionMissing(f"{path} has no conversations, only their keys")
@@ -344,7 +344,7 @@ def _events_in(path: str, session_id: str) -> tuple[str, int] | None:
     """See `events_in`."""
 
     def read(connection: apsw.Connection) -> tuple[str, int] | None:
-        return events_in(connection, Schema.of(connection), session_id)
+        return events_in(connection, ClawColumns.of(connection), session_id)
 
     try:
         return read_database(path, read)
@@ -354,7 +354,7 @@ def _events_in(path: str, session_id: str) -> tuple[str, int] | None:
 
 def _running(path: str) -> list[str]:
     try:
-        return read_database(path, lambda connection: running_keys(connection, Schema.of(connection)))
+        return read_database(path, lambda connection: running_keys(connection, ClawColumns.of(connection)))
     except (DatabaseUnreadable, OSError):
         return []  # `summaries` reports it
 

@@ -9,31 +9,31 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.openclaw.events import Schema, archive_of
-from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, Node, Window
+from session_adapters.openclaw.events import ClawColumns, archive_of
+from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, KeyNode, TranscriptWindow
 from session_adapters.reading.sqlite_limits import Stint, rationed
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, insertion, select_list
 
-__all__ = ["Facts", "events_in", "running_keys", "sessions_of"]
+__all__ = ["ClawFacts", "events_in", "running_keys", "sessions_of"]
 
 _SPOKEN = "('message', 'custom_message', 'compaction', 'branch_summary')"
 _NO_ENTRY = IndexEntry()
 UNKNOWN = -1
-"""`Facts.events` where they cannot be counted."""
+"""`ClawFacts.events` where they cannot be counted."""
 
 Note = Callable[[str, str], None]
 """(place, reason) of what could not be read."""
 
 
-class Facts(NamedTuple):
+class ClawFacts(NamedTuple):
     """A session without its events."""
 
     id: str
     """The key; of an older window its own id."""
     session_id: str
     """The window's."""
-    node: Node | None
-    window: Window | None
+    node: KeyNode | None
+    window: TranscriptWindow | None
     entry: IndexEntry
     windows: tuple[str, ...] = ()
     """All windows of the key, oldest first."""
@@ -52,8 +52,8 @@ class Facts(NamedTuple):
 
 
 def sessions_of(
-    connection: apsw.Connection, schema: Schema, note: Note, wanted: str | None = None
-) -> Iterator[Facts]:
+    connection: apsw.Connection, schema: ClawColumns, note: Note, wanted: str | None = None
+) -> Iterator[ClawFacts]:
     """Every session once, or those of the key that `wanted` (a key, or the id of a window) belongs to."""
     given: set[str] = set()
     for one in _sessions_of(connection, schema, note, wanted):
@@ -64,10 +64,12 @@ def sessions_of(
             yield one
 
 
-def _sessions_of(connection: apsw.Connection, schema: Schema, note: Note, wanted: str | None) -> Iterator[Facts]:
+def _sessions_of(
+    connection: apsw.Connection, schema: ClawColumns, note: Note, wanted: str | None
+) -> Iterator[ClawFacts]:
     owner = None if wanted is None else _owner(connection, schema, wanted)
     nodes = _nodes(connection, schema, note, owner)
-    windows: dict[str, list[Window]] = {}
+    windows: dict[str, list[TranscriptWindow]] = {}
     for window in _windows(connection, schema, note, owner):
         windows.setdefault(window.session_key, []).append(window)
     known = {window.session_id for some in windows.values() for window in some}
@@ -82,11 +84,11 @@ def _sessions_of(connection: apsw.Connection, schema: Schema, note: Note, wanted
         yield from _of_key(connection, schema, key, nodes.get(key), windows.get(key, []), counts)
     for session_id in sorted(counts.keys() - known):  # events whose window was lost
         leaf, count = counts[session_id]
-        yield Facts(session_id, session_id, None, None, _NO_ENTRY, (session_id,), events=count, leaf=leaf)
+        yield ClawFacts(session_id, session_id, None, None, _NO_ENTRY, (session_id,), events=count, leaf=leaf)
     yield from _archived(connection, schema, note, known, wanted)
 
 
-def _owner(connection: apsw.Connection, schema: Schema, wanted: str) -> str:
+def _owner(connection: apsw.Connection, schema: ClawColumns, wanted: str) -> str:
     """The key that `wanted` is, or a window of."""
     asked = []
     if {"session_id", "session_key"} <= schema.windows:
@@ -101,12 +103,12 @@ def _owner(connection: apsw.Connection, schema: Schema, wanted: str) -> str:
 
 def _of_key(
     connection: apsw.Connection,
-    schema: Schema,
+    schema: ClawColumns,
     key: str,
-    node: Node | None,
-    windows: list[Window],
+    node: KeyNode | None,
+    windows: list[TranscriptWindow],
     counts: dict[str, tuple[str | None, int]],
-) -> Iterator[Facts]:
+) -> Iterator[ClawFacts]:
     windows.sort(key=lambda window: (window.created_at or 0, window.session_id))
     current = node.current_session_id if node is not None else ""
     ids = [window.session_id for window in windows]
@@ -128,11 +130,11 @@ def _of_key(
             continue
         id_ = key if session_id == current else session_id
         known = (node, window, entry, tuple(order), previous, first, count, forked_at, leaf, "", key, began)
-        yield Facts(id_, session_id, *known)
+        yield ClawFacts(id_, session_id, *known)
         previous, first, began = id_, first or id_, None
 
 
-def _entry(node: Node | None) -> IndexEntry:
+def _entry(node: KeyNode | None) -> IndexEntry:
     if node is None or not node.entry_json:
         return _NO_ENTRY
     try:
@@ -141,7 +143,9 @@ def _entry(node: Node | None) -> IndexEntry:
         return _NO_ENTRY  # the columns say most of it again
 
 
-def _is_repeated(connection: apsw.Connection, schema: Schema, session_id: str, later: list[str], count: int) -> bool:
+def _is_repeated(
+    connection: apsw.Connection, schema: ClawColumns, session_id: str, later: list[str], count: int
+) -> bool:
     """Whether a later window has all that was said in this one: rewinding copies everything."""
     if not count:
         return not _has_cold(connection, schema, session_id)
@@ -155,7 +159,7 @@ def _is_repeated(connection: apsw.Connection, schema: Schema, session_id: str, l
     return not next(connection.execute(query, (session_id, json.dumps(later))))[0]
 
 
-def _nodes(connection: apsw.Connection, schema: Schema, note: Note, owner: str | None) -> dict[str, Node]:
+def _nodes(connection: apsw.Connection, schema: ClawColumns, note: Note, owner: str | None) -> dict[str, KeyNode]:
     if not {"session_key", "current_session_id"} <= schema.nodes:
         if schema.nodes:
             note("table session_nodes", "it has no columns for key and session")
@@ -169,7 +173,9 @@ def _nodes(connection: apsw.Connection, schema: Schema, note: Note, owner: str |
         return {}
 
 
-def _windows(connection: apsw.Connection, schema: Schema, note: Note, owner: str | None) -> list[Window]:
+def _windows(
+    connection: apsw.Connection, schema: ClawColumns, note: Note, owner: str | None
+) -> list[TranscriptWindow]:
     if not {"session_id", "session_key"} <= schema.windows:
         return []
     query = f"SELECT {WINDOWS.select(schema.windows)} FROM session_windows"  # noqa: S608 - names are ours
@@ -187,7 +193,7 @@ def _of_owner(connection: apsw.Connection, table: str, query: str, owner: str | 
 
 
 def _counts(
-    connection: apsw.Connection, schema: Schema, note: Note, ids: set[str], *, everything: bool
+    connection: apsw.Connection, schema: ClawColumns, note: Note, ids: set[str], *, everything: bool
 ) -> dict[str, tuple[str | None, int]]:
     """By window: OpenClaw's own leaf, where it is up to date, and how many events there are."""
     if not schema.has_events:
@@ -227,7 +233,9 @@ def _counted(connection: apsw.Connection, asked: str, session_id: str) -> tuple[
     return session_id, count, last
 
 
-def _leaves(connection: apsw.Connection, schema: Schema, ids: set[str]) -> dict[str, tuple[str | None, int | None]]:
+def _leaves(
+    connection: apsw.Connection, schema: ClawColumns, ids: set[str]
+) -> dict[str, tuple[str | None, int | None]]:
     if not {"session_id", "indexed_seq", "leaf_event_id", "needs_rebuild"} <= schema.indexed:
         return {}
     query = (
@@ -244,7 +252,7 @@ def _leaves(connection: apsw.Connection, schema: Schema, ids: set[str]) -> dict[
 # Archives ----------------------------------------------------------------------------------------------------
 
 
-def _has_cold(connection: apsw.Connection, schema: Schema, session_id: str) -> bool:
+def _has_cold(connection: apsw.Connection, schema: ClawColumns, session_id: str) -> bool:
     if "session_id" not in schema.cold:
         return False
     query = "SELECT 1 FROM session_transcript_cold_archives WHERE session_id = ?"
@@ -252,8 +260,8 @@ def _has_cold(connection: apsw.Connection, schema: Schema, session_id: str) -> b
 
 
 def _archived(
-    connection: apsw.Connection, schema: Schema, note: Note, known: set[str], wanted: str | None
-) -> Iterator[Facts]:
+    connection: apsw.Connection, schema: ClawColumns, note: Note, known: set[str], wanted: str | None
+) -> Iterator[ClawFacts]:
     """Deleted and reset sessions whose transcript the database keeps."""
     if not {"session_id", "archive_blob"} <= schema.archives:
         return
@@ -270,7 +278,7 @@ def _archived(
     except apsw.Error as error:
         note("table session_transcript_archives", f"it cannot be read ({error})")
     for session_id, (_, reason, key) in newest.items():
-        yield Facts(
+        yield ClawFacts(
             session_id, session_id, None, None, _NO_ENTRY, (session_id,), archived_as=reason or "archived", key=key
         )
 
@@ -278,7 +286,7 @@ def _archived(
 # Single questions --------------------------------------------------------------------------------------------
 
 
-def events_in(connection: apsw.Connection, schema: Schema, session_id: str) -> tuple[str, int] | None:
+def events_in(connection: apsw.Connection, schema: ClawColumns, session_id: str) -> tuple[str, int] | None:
     """The window of a session and how many events it has, 1 where it was put away; None when it is not there."""
     for one in sessions_of(connection, schema, lambda place, reason: None, session_id):
         if session_id in (one.id, one.session_id):
@@ -287,7 +295,7 @@ def events_in(connection: apsw.Connection, schema: Schema, session_id: str) -> t
     return None
 
 
-def running_keys(connection: apsw.Connection, schema: Schema) -> list[str]:
+def running_keys(connection: apsw.Connection, schema: ClawColumns) -> list[str]:
     """The keys whose row says that they run now."""
     if not {"session_key", "status"} <= schema.nodes:
         return []

@@ -9,7 +9,7 @@ import apsw
 
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
-__all__ = ["EVENT_LIMIT", "Archive", "Mark", "Schema", "archive_of", "marks_of", "read_events"]
+__all__ = ["EVENT_LIMIT", "Archive", "ClawColumns", "Mark", "archive_of", "marks_of", "read_events"]
 
 EVENT_LIMIT = 32 << 20
 """Bytes of an event; a larger one is named and never held in memory."""
@@ -17,7 +17,7 @@ Mark = tuple[Any, ...]
 """Sequence number, sizes and time of an event: changes when it was written anew."""
 
 
-class Schema(NamedTuple):
+class ClawColumns(NamedTuple):
     """The columns that there are."""
 
     nodes: frozenset[str]
@@ -30,7 +30,7 @@ class Schema(NamedTuple):
     archives: frozenset[str]
 
     @classmethod
-    def of(cls, connection: apsw.Connection) -> Schema:
+    def of(cls, connection: apsw.Connection) -> ClawColumns:
         """By asking the database."""
         return cls(
             columns(connection, "session_nodes"),
@@ -62,7 +62,9 @@ class Archive(NamedTuple):
     """deleted or reset; empty for one that is cold alone."""
 
 
-def archive_of(connection: apsw.Connection, schema: Schema, session_id: str, *, data: bool = True) -> Archive | None:
+def archive_of(
+    connection: apsw.Connection, schema: ClawColumns, session_id: str, *, data: bool = True
+) -> Archive | None:
     """The transcript of a window that has no events in the table any more; without `data` only that there is one."""
     blob_column = "archive_blob" if data else "no column"
     if "session_id" in schema.cold:
@@ -81,7 +83,7 @@ def archive_of(connection: apsw.Connection, schema: Schema, session_id: str, *, 
     return None
 
 
-def marks_of(connection: apsw.Connection, schema: Schema, session_id: str) -> tuple[Any, list[Mark]]:
+def marks_of(connection: apsw.Connection, schema: ClawColumns, session_id: str) -> tuple[Any, list[Mark]]:
     """What tells whether the events of a window were written anew, and a mark for each; no text is read."""
     generation = None
     if {"session_id", "generation"} <= schema.watermarks:
@@ -102,7 +104,13 @@ def marks_of(connection: apsw.Connection, schema: Schema, session_id: str) -> tu
 
 
 def read_events(
-    connection: apsw.Connection, schema: Schema, session_id: str, start: int, count: int, *, backwards: bool = False
+    connection: apsw.Connection,
+    schema: ClawColumns,
+    session_id: str,
+    start: int,
+    count: int,
+    *,
+    backwards: bool = False,
 ) -> list[tuple[int, bytes | None, bytes | None, int | None]]:
     """(number, text, compressed text, size of it) of `count` events from number `start` on, or of the last ones
     below it, in their order. Both texts are None for one over `EVENT_LIMIT`, or on a damaged page."""
@@ -120,7 +128,7 @@ def read_events(
     return found[::-1] if backwards else found
 
 
-def _event_columns(schema: Schema) -> str:
+def _event_columns(schema: ClawColumns) -> str:
     parts = [
         f"CASE WHEN octet_length({name}) <= {EVENT_LIMIT} THEN CAST({name} AS BLOB) END"
         if name in schema.events

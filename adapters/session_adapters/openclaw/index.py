@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from session_adapters.base import Source
 from session_adapters.model import SessionKind, SessionSummary
-from session_adapters.openclaw.keys import Key
+from session_adapters.openclaw.keys import ClawKey
 from session_adapters.openclaw.places import AGENT, INDEX, StateDir
 from session_adapters.openclaw.records import ENTRY, IndexEntry
 from session_adapters.reading.bounds import CROWDED, DOCUMENT_LIMIT, is_crowded
@@ -101,7 +101,7 @@ def described(
 ) -> SessionSummary:
     """The summary with what is known of its key. `columns` are those of the database, which say some of it again."""
     has = {name: value for name, value in (columns or {}).items() if value is not None}
-    parts = Key.of(key)
+    parts = ClawKey.of(key)
     spawner = has.get("spawned_by") or entry.spawned_by
     kind: SessionKind = "subagent" if spawner or parts.is_subagent else summary.kind
     channel = _channel(parts, entry, has)
@@ -130,14 +130,14 @@ def described(
     )
 
 
-def _channel(parts: Key, entry: IndexEntry, has: Mapping[str, Any]) -> str | None:
+def _channel(parts: ClawKey, entry: IndexEntry, has: Mapping[str, Any]) -> str | None:
     delivery = entry.delivery_context.channel if entry.delivery_context else None
     origin = entry.origin.provider if entry.origin else None
     places = (parts.channel, has.get("channel"), entry.channel, entry.last_channel, delivery, origin)
     return next((place for place in places if isinstance(place, str) and place), None)
 
 
-def _facts(parts: Key, entry: IndexEntry, has: Mapping[str, Any], channel: str | None) -> dict[str, Any]:
+def _facts(parts: ClawKey, entry: IndexEntry, has: Mapping[str, Any], channel: str | None) -> dict[str, Any]:
     facts = {
         "channel": channel,
         "chatType": parts.chat_type or has.get("chat_type") or entry.chat_type,

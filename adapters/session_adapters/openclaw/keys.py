@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Key"]
+__all__ = ["ClawKey"]
 
 _CHAT_TYPES = frozenset({"direct", "dm", "group", "channel"})
 _OWN = frozenset({"main", "dashboard", "subagent", "cron", "hook", "acp"})
 """Not held in a channel: the key's first word says how they came about."""
 
 
-class Key(NamedTuple):
+class ClawKey(NamedTuple):
     """A session key, taken apart."""
 
     agent_id: str
@@ -22,7 +22,7 @@ class Key(NamedTuple):
     """main, dashboard, subagent, cron or hook."""
 
     @classmethod
-    def of(cls, key: str) -> Key:
+    def of(cls, key: str) -> ClawKey:
         """`agent:<agent>:main`, `agent:<agent>:<channel>:(direct|group|channel):<id>[:topic:<n>]`,
         `agent:<agent>:subagent:<uuid>`, `cron:<job>` …"""
         words = key.split(":")

@@ -12,16 +12,16 @@ from msgspec.structs import asdict, replace
 
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.database import Facts, sessions_of
-from session_adapters.openclaw.events import Archive, Schema, archive_of, read_events
+from session_adapters.openclaw.database import ClawFacts, sessions_of
+from session_adapters.openclaw.events import Archive, ClawColumns, archive_of, read_events
 from session_adapters.openclaw.index import described
 from session_adapters.openclaw.places import AGENT, DATABASE, DOCUMENT, FILE, FileName, StateDir, agent_of
 from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.openclaw.shelves import (
-    DocumentShelf,
+    ClawDocumentStore,
+    ClawEvent,
+    ClawStore,
     PackedShelf,
-    Row,
-    Shelf,
     unpacked_archive,
     unpacked_event,
 )
@@ -71,9 +71,9 @@ def database_sessions(
 ) -> Iterator[tuple[SessionSummary, ClawCounts]]:
     """The same, each with what was gathered of it."""
 
-    def facts(connection: apsw.Connection) -> tuple[list[Facts], list[tuple[str, str]]]:
+    def facts(connection: apsw.Connection) -> tuple[list[ClawFacts], list[tuple[str, str]]]:
         lost: list[tuple[str, str]] = []
-        schema = Schema.of(connection)
+        schema = ClawColumns.of(connection)
         return list(sessions_of(connection, schema, lambda *one: lost.append(one), wanted)), lost
 
     sessions, lost = read_database(source.path, facts)
@@ -93,8 +93,8 @@ def database_sessions(
             yield _of_database(one, counted, source, state), counted.counts
 
 
-def _batches(sessions: Sequence[Facts]) -> Iterator[list[Facts]]:
-    batch: list[Facts] = []
+def _batches(sessions: Sequence[ClawFacts]) -> Iterator[list[ClawFacts]]:
+    batch: list[ClawFacts] = []
     events = 0
     for one in sessions:
         batch.append(one)
@@ -106,15 +106,15 @@ def _batches(sessions: Sequence[Facts]) -> Iterator[list[Facts]]:
         yield batch
 
 
-def _counting(batch: Sequence[Facts], *, full: bool) -> Callable[[apsw.Connection], list[_Counted]]:
+def _counting(batch: Sequence[ClawFacts], *, full: bool) -> Callable[[apsw.Connection], list[_Counted]]:
     def read(connection: apsw.Connection) -> list[_Counted]:
-        schema = Schema.of(connection)
+        schema = ClawColumns.of(connection)
         return [_count(connection, schema, one, full=full) for one in batch]
 
     return read
 
 
-def _count(connection: apsw.Connection, schema: Schema, one: Facts, *, full: bool) -> _Counted:
+def _count(connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, *, full: bool) -> _Counted:
     counts = _counts_of(one)
     if not one.events:
         try:
@@ -140,24 +140,24 @@ def _count(connection: apsw.Connection, schema: Schema, one: Facts, *, full: boo
     return _Counted(counts, not whole, None)
 
 
-def _counts_of(one: Facts) -> ClawCounts:
+def _counts_of(one: ClawFacts) -> ClawCounts:
     counts = ClawCounts()
     counts.forked_at, counts.known_leaf = one.forked_at, one.leaf
     return counts
 
 
-def _unpack(one: Facts, counted: _Counted, path: str, note: Note) -> _Counted:
+def _unpack(one: ClawFacts, counted: _Counted, path: str, note: Note) -> _Counted:
     counts = _counts_of(one)
     try:
         lines = unpacked_archive(counted.archive, path) if counted.archive is not None else []
-        _feed(counts, (Row(number, line) for number, line in enumerate(lines)))
+        _feed(counts, (ClawEvent(number, line) for number, line in enumerate(lines)))
     except OSError as error:
         note(f"session {one.id}", error.strerror or str(error))
         return counted._replace(partial=False)
     return _Counted(counts, False, counted.archive)
 
 
-def _feed(counts: ClawCounts, rows: Iterable[Row], what: str = "event") -> None:
+def _feed(counts: ClawCounts, rows: Iterable[ClawEvent], what: str = "event") -> None:
     for row in rows:
         if row.reason:
             counts.lose(f"{what} {row.number}", row.reason)
@@ -169,7 +169,7 @@ def _feed(counts: ClawCounts, rows: Iterable[Row], what: str = "event") -> None:
             counts.take(entry)
 
 
-def _of_database(one: Facts, counted: _Counted, source: Source, state: StateDir) -> SessionSummary:
+def _of_database(one: ClawFacts, counted: _Counted, source: Source, state: StateDir) -> SessionSummary:
     node, window = one.node, one.window
     raw: dict[str, Any] = {
         "layout": DATABASE,
@@ -266,7 +266,7 @@ def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) ->
     return replace(found, end_reason=why) if why else found, counts
 
 
-def _feed_shelf(counts: ClawCounts, shelf: Shelf) -> None:
+def _feed_shelf(counts: ClawCounts, shelf: ClawStore) -> None:
     numbers = [mark[0] for mark in shelf.look().marks]
     for at in range(0, len(numbers), _CHUNK):
         _feed(counts, shelf.rows(numbers[at], _CHUNK), shelf.place)
@@ -274,7 +274,7 @@ def _feed_shelf(counts: ClawCounts, shelf: Shelf) -> None:
 
 def _document(source: Source, state: StateDir, note: Note) -> tuple[SessionSummary, ClawCounts]:
     """A session of the document's layout (spec 004 §4.2.9)."""
-    shelf, counts = DocumentShelf(source.path), ClawCounts()
+    shelf, counts = ClawDocumentStore(source.path), ClawCounts()
     _feed_shelf(counts, shelf)
     document = shelf.document
     if document.messages is None:

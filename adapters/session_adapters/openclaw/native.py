@@ -8,9 +8,9 @@ from pathlib import PurePath
 
 from session_adapters.base import Environment, Liveness, NativeCommand
 from session_adapters.model import SessionSummary
-from session_adapters.openclaw.keys import Key
+from session_adapters.openclaw.keys import ClawKey
 from session_adapters.openclaw.places import DATABASE, StateDir
-from session_adapters.openclaw.records import LOCK, Lock
+from session_adapters.openclaw.records import LOCK, RunLock
 from session_adapters.reading.files import read_small
 from session_adapters.times import parse_time
 from session_adapters.tree.live import process, processes
@@ -37,7 +37,7 @@ def resume_command(summary: SessionSummary, state: StateDir | None, environment:
         return None
     # A name that begins with a dash would be taken for an option.
     session = (f"--session={key}",) if key.startswith("-") else ("--session", key)
-    channel = Key.of(key).channel
+    channel = ClawKey.of(key).channel
     warnings = [
         _GATEWAY,
         _SHARED.format(channel=channel) if channel else None,
@@ -52,7 +52,7 @@ def fork_command(summary: SessionSummary, state: StateDir | None, environment: E
     key = _key(summary)
     if key is None or state is None or summary.raw.get("layout") != DATABASE:
         return None
-    values = {"agentId": Key.of(key).agent_id, "parentSessionKey": key, "fork": True}
+    values = {"agentId": ClawKey.of(key).agent_id, "parentSessionKey": key, "fork": True}
     words = ("gateway", "call", "sessions.create", "--params", json.dumps(values))
     return _command(words, summary, state, environment, [_GATEWAY, _FORKED])
 
@@ -107,7 +107,7 @@ def locked(paths: Iterable[str], environment: Environment) -> Iterator[tuple[str
             yield path, Liveness(pid=lock.pid, status="running")
 
 
-def _holds(lock: Lock, environment: Environment) -> bool:
+def _holds(lock: RunLock, environment: Environment) -> bool:
     found = process(environment.proc, lock.pid) if lock.pid > 0 else None
     if found is None:
         return False

@@ -14,7 +14,7 @@ import msgspec
 
 from session_adapters.base import Environment, Report, Source
 from session_adapters.model import Problem
-from session_adapters.openclaw.keys import Key
+from session_adapters.openclaw.keys import ClawKey
 from session_adapters.reading.files import Decoder, file_stamp, read_small
 from session_adapters.reading.folders import is_folder, is_reachable, may_be_folder
 from session_adapters.reading.sqlite import database_source
@@ -293,4 +293,4 @@ def agent_of(path: str) -> str:
     """The agent whose sessions directory a file is in."""
     parts = Path(path).parts
     places = [at for at, part in enumerate(parts) if part == "agents"]
-    return parts[places[-1] + 1] if places and places[-1] + 1 < len(parts) else Key.of("").agent_id
+    return parts[places[-1] + 1] if places and places[-1] + 1 < len(parts) else ClawKey.of("").agent_id

@@ -12,9 +12,20 @@ from typing import Any
 from msgspec import Struct
 
 from session_adapters.reading.files import Decoder
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
 
-__all__ = ["DOCUMENT", "ENTRY", "LOCK", "NODES", "WINDOWS", "Document", "IndexEntry", "Lock", "Node", "Window"]
+__all__ = [
+    "DOCUMENT",
+    "ENTRY",
+    "LOCK",
+    "NODES",
+    "WINDOWS",
+    "ClawDocument",
+    "IndexEntry",
+    "KeyNode",
+    "RunLock",
+    "TranscriptWindow",
+]
 
 
 class _Delivery(Struct, frozen=True):
@@ -50,7 +61,7 @@ class IndexEntry(Struct, frozen=True, rename="camel"):
     estimated_cost_usd: float | None = None
 
 
-class Node(Struct, frozen=True):
+class KeyNode(Struct, frozen=True):
     """A row of `session_nodes`: a session key."""
 
     session_key: str
@@ -70,7 +81,7 @@ class Node(Struct, frozen=True):
     updated_at: float | None
 
 
-class Window(Struct, frozen=True):
+class TranscriptWindow(Struct, frozen=True):
     """A row of `session_windows`: one of the transcripts that a key had over time, by rewinding or resetting."""
 
     session_id: str
@@ -85,7 +96,7 @@ class Window(Struct, frozen=True):
     model: str | None
 
 
-class Lock(Struct, frozen=True, rename="camel"):
+class RunLock(Struct, frozen=True, rename="camel"):
     """`<id>.jsonl.lock`, there while a run writes, and after a crash."""
 
     pid: int = 0
@@ -94,7 +105,7 @@ class Lock(Struct, frozen=True, rename="camel"):
     """Field 22 of `/proc/PID/stat`: clock ticks since boot."""
 
 
-class Document(Struct, frozen=True, rename="camel"):
+class ClawDocument(Struct, frozen=True, rename="camel"):
     """A whole session in the document's layout; its messages are taken apart one by one."""
 
     id: Any = None
@@ -108,7 +119,7 @@ class Document(Struct, frozen=True, rename="camel"):
 
 
 ENTRY = Decoder(IndexEntry)
-LOCK = Decoder(Lock)
-DOCUMENT = Decoder(Document)
-NODES = Record(Node, limit=LISTED_LIMIT)
-WINDOWS = Record(Window, limit=LISTED_LIMIT)
+LOCK = Decoder(RunLock)
+DOCUMENT = Decoder(ClawDocument)
+NODES = RowReader(KeyNode, limit=LISTED_LIMIT)
+WINDOWS = RowReader(TranscriptWindow, limit=LISTED_LIMIT)

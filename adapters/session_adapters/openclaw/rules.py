@@ -16,11 +16,11 @@ from msgspec.structs import replace
 from session_adapters.model import Message, SessionSummary
 from session_adapters.text import one_line
 from session_adapters.times import parse_seconds
-from session_adapters.tree.brief import Brief
+from session_adapters.tree.brief import EntryBrief
 from session_adapters.tree.file import Shown, TreeFile, TreeShape
 from session_adapters.tree.messages import entry_time, text_of
-from session_adapters.tree.paths import Node
-from session_adapters.tree.records import SPOKEN, Entry
+from session_adapters.tree.paths import TreeNode
+from session_adapters.tree.records import SPOKEN, TreeEntry
 from session_adapters.tree.summary import TreeCounts
 
 __all__ = ["ClawCounts", "ClawFile", "ClawShape", "asked"]
@@ -73,7 +73,7 @@ class ClawShape(TreeShape):
         known = target is None or self.tree.find(target) is not None
         self._emptied = target is None
         return self.tree.add(
-            Node(record.id, target if known else record.parent_id, False, parse_seconds(record.timestamp))
+            TreeNode(record.id, target if known else record.parent_id, False, parse_seconds(record.timestamp))
         )
 
     def leaf(self) -> int | None:
@@ -95,7 +95,7 @@ class ClawShape(TreeShape):
         moment = parse_seconds(timestamp)
         return moment is not None and moment < self.forked_at
 
-    def show(self, entry: Entry, node_id: str) -> Shown:
+    def show(self, entry: TreeEntry, node_id: str) -> Shown:
         """See `TreeShape.show`."""
         if entry.type == "reset":
             inherited = self.is_inherited(entry.timestamp)
@@ -117,20 +117,20 @@ class ClawShape(TreeShape):
         return shown
 
 
-def _reset(entry: Entry, node_id: str, *, inherited: bool) -> Message:
+def _reset(entry: TreeEntry, node_id: str, *, inherited: bool) -> Message:
     return Message(
         role="system", kind="compaction", id=node_id, content=_RESET, timestamp=entry_time(entry), inherited=inherited
     )
 
 
-def _is_inserted(entry: Entry, text: str) -> bool:
+def _is_inserted(entry: TreeEntry, text: str) -> bool:
     provenance = entry.message.provenance if entry.message is not None else None
     if isinstance(provenance, dict) and provenance.get("kind") in _INSERTED:
         return True
     return asked(text[:400]).startswith((_HEARTBEAT, _RUNTIME))
 
 
-def _result(entry: Entry, message: Message) -> Shown:
+def _result(entry: TreeEntry, message: Message) -> Shown:
     """A result with what its details say: shells report a failure as text and exit code alone."""
     details = entry.message.details if entry.message is not None else None
     if not isinstance(details, dict) or message.tool_result is None:
@@ -159,14 +159,14 @@ class ClawFile(ClawShape, TreeFile):
 class ClawCounts(ClawShape, TreeCounts):
     """What a list shows of a session."""
 
-    def prompt(self, record: Entry, index: int) -> str:
+    def prompt(self, record: TreeEntry, index: int) -> str:
         """See `TreeCounts.prompt`."""
         return asked(super().prompt(record, index))
 
-    def brief(self, entry: Entry) -> Brief:
+    def brief(self, entry: TreeEntry) -> EntryBrief:
         """See `TreeCounts.brief`; differs from Pi's where `show` does."""
         if entry.type == "reset":
-            return Brief(1, "system", "compaction")
+            return EntryBrief(1, "system", "compaction")
         found = super().brief(entry)
         if found.is_prompt:
             return found._replace(kind="notice") if _is_inserted(entry, text_of(entry)) else found

@@ -13,9 +13,17 @@ from typing import Any, NamedTuple, TypeVar
 import apsw
 import msgspec
 
-from session_adapters.openclaw.database import Facts, sessions_of
-from session_adapters.openclaw.events import EVENT_LIMIT, Archive, Mark, Schema, archive_of, marks_of, read_events
-from session_adapters.openclaw.records import DOCUMENT, Document
+from session_adapters.openclaw.database import ClawFacts, sessions_of
+from session_adapters.openclaw.events import (
+    EVENT_LIMIT,
+    Archive,
+    ClawColumns,
+    Mark,
+    archive_of,
+    marks_of,
+    read_events,
+)
+from session_adapters.openclaw.records import DOCUMENT, ClawDocument
 from session_adapters.openclaw.rules import ClawShape
 from session_adapters.openclaw.zstd import ZstdError, decompress
 from session_adapters.reading.bounds import DOCUMENT_LIMIT
@@ -25,13 +33,13 @@ from session_adapters.tree.file import Shown, Spot, TreeStore
 from session_adapters.tree.records import ENTRIES, SHAPES
 
 __all__ = [
-    "DatabaseShelf",
-    "DocumentShelf",
+    "ClawDatabaseStore",
+    "ClawDocumentStore",
+    "ClawEvent",
+    "ClawStore",
     "Look",
     "PackedShelf",
-    "Row",
     "RowStore",
-    "Shelf",
     "unpacked_archive",
     "unpacked_event",
 ]
@@ -46,7 +54,7 @@ _AHEAD = 64
 """Events that are fetched together when one is shown."""
 
 
-class Row(NamedTuple):
+class ClawEvent(NamedTuple):
     """One event."""
 
     number: int
@@ -66,7 +74,7 @@ class Look(NamedTuple):
     forked_at: float | None = None
 
 
-class Shelf(ABC):
+class ClawStore(ABC):
     """See the module. All raise `OSError`; `FileNotFoundError` where the session is not there (any more)."""
 
     path: str
@@ -82,14 +90,14 @@ class Shelf(ABC):
         """Which events there are."""
 
     @abstractmethod
-    def rows(self, start: int, count: int) -> list[Row]:
+    def rows(self, start: int, count: int) -> list[ClawEvent]:
         """Up to `count` events from number `start` on."""
 
 
 class RowStore(ClawShape, TreeStore):
     """The structure of a session whose events are on a shelf."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: ClawStore) -> None:
         super().__init__([shelf.path])
         self._shelf = shelf
         self._stamp: tuple[int, ...] = ()
@@ -116,7 +124,7 @@ class RowStore(ClawShape, TreeStore):
         self.known_leaf = look.leaf
         return bool(wanted)
 
-    def _feed(self, row: Row) -> None:
+    def _feed(self, row: ClawEvent) -> None:
         if row.reason:
             self.damaged[self.paths[0], row.number] = row.reason
             return
@@ -144,7 +152,7 @@ class RowStore(ClawShape, TreeStore):
     @contextmanager
     def reading(self) -> Iterator[Callable[[int], Shown]]:
         """See `TreeStore.reading`."""
-        held: dict[int, Row] = {}
+        held: dict[int, ClawEvent] = {}
 
         def read(index: int) -> Shown:
             if not self.tree.nodes[index].spoken:
@@ -164,7 +172,7 @@ class RowStore(ClawShape, TreeStore):
 # In a database -----------------------------------------------------------------------------------------------
 
 
-class DatabaseShelf(Shelf):
+class ClawDatabaseStore(ClawStore):
     """The current window of a key, or an older one by its own id."""
 
     def __init__(self, path: str, session_id: str) -> None:
@@ -174,21 +182,23 @@ class DatabaseShelf(Shelf):
         self._packed: tuple[Archive, list[bytes]] | None = None
 
     def stamp(self) -> tuple[int, ...]:
-        """See `Shelf.stamp`."""
+        """See `ClawStore.stamp`."""
         return database_stamp(self.path)
 
-    def _visit(self, work: Callable[[apsw.Connection, Schema], T]) -> T:
+    def _visit(self, work: Callable[[apsw.Connection, ClawColumns], T]) -> T:
         try:
-            return read_database(self.path, lambda connection: work(connection, Schema.of(connection)))
+            return read_database(self.path, lambda connection: work(connection, ClawColumns.of(connection)))
         except DatabaseMissing as error:
             raise FileNotFoundError(str(error)) from error
         except DatabaseUnreadable as error:
             raise OSError(str(error)) from error
 
     def look(self) -> Look:
-        """See `Shelf.look`."""
+        """See `ClawStore.look`."""
 
-        def work(connection: apsw.Connection, schema: Schema) -> tuple[Facts | None, Any, list[Mark], Archive | None]:
+        def work(
+            connection: apsw.Connection, schema: ClawColumns
+        ) -> tuple[ClawFacts | None, Any, list[Mark], Archive | None]:
             found = list(sessions_of(connection, schema, lambda place, reason: None, self._wanted))
             facts = next((one for one in found if self._wanted in (one.id, one.session_id)), None)
             if facts is None:
@@ -207,28 +217,28 @@ class DatabaseShelf(Shelf):
             marks = _marks(lines)
         return Look((facts.session_id, generation), marks, facts.leaf, facts.forked_at)
 
-    def rows(self, start: int, count: int) -> list[Row]:
-        """See `Shelf.rows`."""
+    def rows(self, start: int, count: int) -> list[ClawEvent]:
+        """See `ClawStore.rows`."""
         if self._packed is not None:
             return _slice(self._packed[1], start, count)
         window = self._window
 
-        def work(connection: apsw.Connection, schema: Schema) -> list[Any]:
+        def work(connection: apsw.Connection, schema: ClawColumns) -> list[Any]:
             return read_events(connection, schema, window, start, count)
 
         return [unpacked_event(*row) for row in self._visit(work)]
 
 
-def unpacked_event(number: int, text: bytes | None, packed: bytes | None, size: int | None) -> Row:
+def unpacked_event(number: int, text: bytes | None, packed: bytes | None, size: int | None) -> ClawEvent:
     """An event as it stands in the table."""
     if text is not None:
-        return Row(number, text)
+        return ClawEvent(number, text)
     if packed is None:
-        return Row(number, reason="the event is too long to be read, empty or damaged")
+        return ClawEvent(number, reason="the event is too long to be read, empty or damaged")
     try:
-        return Row(number, decompress(packed, EVENT_LIMIT))
+        return ClawEvent(number, decompress(packed, EVENT_LIMIT))
     except ZstdError as error:
-        return Row(number, reason=f"the event cannot be read: {error}")
+        return ClawEvent(number, reason=f"the event cannot be read: {error}")
 
 
 def unpacked_archive(archive: Archive, database: str) -> list[bytes]:
@@ -250,7 +260,7 @@ def unpacked_archive(archive: Archive, database: str) -> list[bytes]:
 # In a file ---------------------------------------------------------------------------------------------------
 
 
-class _FileShelf(Shelf):
+class _FileShelf(ClawStore):
     """A file that is read as a whole."""
 
     def __init__(self, path: str) -> None:
@@ -262,7 +272,7 @@ class _FileShelf(Shelf):
         """The events."""
 
     def stamp(self) -> tuple[int, ...]:
-        """See `Shelf.stamp`."""
+        """See `ClawStore.stamp`."""
         return file_stamp(os.stat(self.path))  # noqa: PTH116 - a path as it was listed
 
     def _events(self) -> list[bytes]:
@@ -272,11 +282,11 @@ class _FileShelf(Shelf):
         return self._read[1]
 
     def look(self) -> Look:
-        """See `Shelf.look`."""
+        """See `ClawStore.look`."""
         return Look((), _marks(self._events()))
 
-    def rows(self, start: int, count: int) -> list[Row]:
-        """See `Shelf.rows`."""
+    def rows(self, start: int, count: int) -> list[ClawEvent]:
+        """See `ClawStore.rows`."""
         return _slice(self._events(), start, count)
 
 
@@ -292,14 +302,14 @@ class PackedShelf(_FileShelf):
             raise OSError(str(error)) from error
 
 
-class DocumentShelf(_FileShelf):
+class ClawDocumentStore(_FileShelf):
     """A session of the document's layout: one JSON file (spec 004 §4.2.9)."""
 
     place = "message"
 
     def __init__(self, path: str) -> None:
         super().__init__(path)
-        self.document = Document()
+        self.document = ClawDocument()
 
     def _load(self) -> list[bytes]:
         try:
@@ -334,5 +344,5 @@ def _marks(lines: list[bytes]) -> list[Mark]:
     return [(number, len(line), hash(line)) for number, line in enumerate(lines)]
 
 
-def _slice(lines: list[bytes], start: int, count: int) -> list[Row]:
-    return [Row(start + at, line) for at, line in enumerate(lines[start : start + count])]
+def _slice(lines: list[bytes], start: int, count: int) -> list[ClawEvent]:
+    return [ClawEvent(start + at, line) for at, line in enumerate(lines[start : start + count])]

@@ -21,14 +21,14 @@ from session_adapters.base import (
     Source,
 )
 from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.opencode.database import OpenCodeDatabase
 from session_adapters.opencode.listing import database_summaries, tree_summary
 from session_adapters.opencode.native import fork_command, live_sessions, resume_command
-from session_adapters.opencode.schema import Schema, sessions_of
+from session_adapters.opencode.schema import OpenCodeSchema, sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
-from session_adapters.opencode.tables import DatabaseShelf
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf, tree_sources
-from session_adapters.opencode.units import Facts, Lost, Reader, SessionGone, Shelf
+from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
@@ -195,7 +195,7 @@ class OpenCodeAdapter(Adapter):
         session_id = scrub(session_id)
         size = 0 if source.layout == _DATABASE else source.size
 
-        def read(reader: Reader) -> Session:
+        def read(reader: OpenCodeReader) -> Session:
             fold = OpenCodeFold()
             messages: list[Message] = []
             units = reader.units()
@@ -229,8 +229,8 @@ class OpenCodeAdapter(Adapter):
         return fork_command(summary, self.environment)
 
 
-def _shelf(source: Source) -> Shelf:
-    return DatabaseShelf(source.path) if source.layout == _DATABASE else TreeShelf(source.path)
+def _shelf(source: Source) -> OpenCodeStore:
+    return OpenCodeDatabase(source.path) if source.layout == _DATABASE else TreeShelf(source.path)
 
 
 def _reason(error: Exception) -> str:
@@ -245,8 +245,8 @@ def _rank(summary: SessionSummary) -> tuple[int, float]:
 def _find_in(path: str, session_id: str) -> tuple[int, float] | None:
     """How good the copy of a session in a database is, by the same rule as `_rank`; None where there is none."""
 
-    def read(connection: apsw.Connection) -> Facts | None:
-        return next(sessions_of(connection, Schema.of(connection), lambda lost: None, session_id), None)
+    def read(connection: apsw.Connection) -> OpenCodeFacts | None:
+        return next(sessions_of(connection, OpenCodeSchema.of(connection), lambda lost: None, session_id), None)
 
     try:
         facts = read_database(path, read)
@@ -255,10 +255,10 @@ def _find_in(path: str, session_id: str) -> tuple[int, float] | None:
     return None if facts is None else (_RANKS[facts.generation], -(facts.updated or 0))
 
 
-def _sessions(path: str) -> list[Facts]:
+def _sessions(path: str) -> list[OpenCodeFacts]:
     try:
         return read_database(
-            path, lambda connection: list(sessions_of(connection, Schema.of(connection), lambda lost: None))
+            path, lambda connection: list(sessions_of(connection, OpenCodeSchema.of(connection), lambda lost: None))
         )
     except (DatabaseUnreadable, OSError):
         return []  # `summaries` reports it

@@ -12,9 +12,9 @@ import apsw
 from session_adapters.model import SessionSummary
 from session_adapters.opencode.schema import sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
-from session_adapters.opencode.tables import Rows
+from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.trees import TreeReader
-from session_adapters.opencode.units import Facts, Lost, Unit, marked
+from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeUnit, marked
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 
 __all__ = ["count_session", "database_summaries", "tree_summary"]
@@ -38,9 +38,9 @@ Note = Callable[[Lost], None]
 def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list[SessionSummary]:
     """All sessions of a database. Raises `DatabaseUnreadable` where it cannot be read at all."""
 
-    def facts(connection: apsw.Connection) -> tuple[list[Facts], list[Lost]]:
+    def facts(connection: apsw.Connection) -> tuple[list[OpenCodeFacts], list[Lost]]:
         lost: list[Lost] = []
-        return list(sessions_of(connection, Rows(connection).schema, lost.append)), lost
+        return list(sessions_of(connection, OpenCodeRows(connection).schema, lost.append)), lost
 
     sessions, lost = read_database(path, facts)
     for one in lost:
@@ -71,10 +71,10 @@ def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list
 
 
 def _work(
-    batch: Sequence[Facts], whole: bool
+    batch: Sequence[OpenCodeFacts], whole: bool
 ) -> Callable[[apsw.Connection], tuple[dict[str, OpenCodeFold], list[Any]]]:
     def read(connection: apsw.Connection) -> tuple[dict[str, OpenCodeFold], list[Any]]:
-        rows = Rows(connection)
+        rows = OpenCodeRows(connection)
         units = rows.units(batch, parts=False)
         found = {facts.id: OpenCodeFold() for facts in batch}
         if whole:
@@ -87,7 +87,7 @@ def _work(
     return read
 
 
-def count_session(fold: OpenCodeFold, rows: Rows, units: Sequence[Unit], owner: str) -> None:
+def count_session(fold: OpenCodeFold, rows: OpenCodeRows, units: Sequence[OpenCodeUnit], owner: str) -> None:
     """Count a whole session, a page at a time."""
     for page in _batches(units, _PAGE):
         found = rows.contents(page, owner)
@@ -96,7 +96,7 @@ def count_session(fold: OpenCodeFold, rows: Rows, units: Sequence[Unit], owner: 
     fold.warnings = sum(1 for of, _ in rows.lost if of == owner)
 
 
-def _glance(rows: Rows, units: dict[str, list[Unit]], found: dict[str, OpenCodeFold]) -> None:
+def _glance(rows: OpenCodeRows, units: dict[str, list[OpenCodeUnit]], found: dict[str, OpenCodeFold]) -> None:
     """Count messages without their parts; only the first prompt is read with them."""
     flat = [unit for some in units.values() for unit in some]
     light = rows.contents(flat, parts=False, limit=ROW_LIMIT)
@@ -155,7 +155,7 @@ def _parents(folds: dict[str, OpenCodeFold]) -> dict[str, str]:
     return {key: parent for key, parent in found.items() if parent is not None and parent != key}
 
 
-def _with_parent(facts: Facts, parents: dict[str, str]) -> Facts:
+def _with_parent(facts: OpenCodeFacts, parents: dict[str, str]) -> OpenCodeFacts:
     parent = parents.get(facts.id)
     if parent is None or facts.parent_id or facts.forked_from:
         return facts

@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall
-from session_adapters.opencode.records import MessageRecord, PartRecord, Tokens, ToolState
+from session_adapters.opencode.records import OpenCodeMessage, OpenCodeTokens, PartRecord, ToolState
 from session_adapters.times import from_millis
 
 __all__ = ["as_json", "attachment", "error_text", "helper_of", "messages_of", "price", "span", "spent", "usage_key"]
@@ -22,7 +22,7 @@ _ABORTED = "MessageAbortedError"
 
 
 def messages_of(
-    message_id: str, record: MessageRecord, parts: Sequence[PartRecord], created: float | None = None
+    message_id: str, record: OpenCodeMessage, parts: Sequence[PartRecord], created: float | None = None
 ) -> list[Message]:
     """What a message shows, in the order of its parts. The first one has the message's id. `created` is the time
     where the record has none."""
@@ -59,7 +59,7 @@ def _prompt(message_id: str, role: Role, parts: Sequence[PartRecord], when: date
 
 
 def _answer(
-    message_id: str, record: MessageRecord, parts: Sequence[PartRecord], when: datetime | None
+    message_id: str, record: OpenCodeMessage, parts: Sequence[PartRecord], when: datetime | None
 ) -> list[Message]:
     model = record.model_id or None
     usage = spent(record.tokens, with_total=True)
@@ -209,7 +209,7 @@ def _first(value: dict[str, Any], *keys: str) -> str:
 # Tokens and money --------------------------------------------------------------------------------------------
 
 
-def spent(tokens: Tokens | None, *, with_total: bool) -> TokenUsage | None:
+def spent(tokens: OpenCodeTokens | None, *, with_total: bool) -> TokenUsage | None:
     """One meaning for every version. `output` left `reasoning` out in 1.18 and the 2.x rows; up to 1.2 it was
     included. Only `total` tells, where rows of both kinds can be expected (`with_total`)."""
     if tokens is None:

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from session_adapters.reading.files import Decoder
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Record
+from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader
 
 __all__ = [
     "DOCUMENT_CALLS",
@@ -29,11 +29,11 @@ __all__ = [
     "DocumentSession",
     "EntryRecord",
     "InfoRecord",
-    "MessageRecord",
     "ModelRef",
+    "OpenCodeMessage",
+    "OpenCodeSessionRow",
+    "OpenCodeTokens",
     "PartRecord",
-    "SessionRow",
-    "Tokens",
     "ToolState",
 ]
 
@@ -63,7 +63,7 @@ class _Cache(_Native, frozen=True):
     write: float | None = None
 
 
-class Tokens(_Native, frozen=True):
+class OpenCodeTokens(_Native, frozen=True):
     """`input` never includes the cache; whether `output` includes `reasoning` shows by `total` alone."""
 
     total: float | None = None
@@ -77,7 +77,7 @@ class _Path(_Native, frozen=True):
     cwd: str | None = None
 
 
-class MessageRecord(_Native, frozen=True):
+class OpenCodeMessage(_Native, frozen=True):
     """A message of 1.x and before: its text, calls and pictures are parts of their own."""
 
     id: str | None = None
@@ -91,7 +91,7 @@ class MessageRecord(_Native, frozen=True):
     summary: Any = None
     """True on the answer of a compaction; on a user's message an object with the changes of the turn."""
     cost: float | None = None
-    tokens: Tokens | None = None
+    tokens: OpenCodeTokens | None = None
     error: Any = None
     """{name, data: {message, …}}"""
 
@@ -171,7 +171,7 @@ class EntryRecord(_Native, frozen=True):
     agent: Any = None
     content: list[Content] | None = None
     cost: float | None = None
-    tokens: Tokens | None = None
+    tokens: OpenCodeTokens | None = None
     error: Any = None
     call_id: str | None = msgspec.field(default=None, name="callID")
     command: str | None = None
@@ -180,7 +180,7 @@ class EntryRecord(_Native, frozen=True):
     location: Any = None
 
 
-class SessionRow(msgspec.Struct, frozen=True):
+class OpenCodeSessionRow(msgspec.Struct, frozen=True):
     """A row of `session` (1.2 to 1.18) or `session_v2` (2.x). The counters of cost and tokens are left alone: 1.2
     has none, 1.18's v2 interface leaves them at 0, and a fork's include its parent's."""
 
@@ -247,11 +247,11 @@ class DocumentCall(msgspec.Struct, frozen=True):
     duration_ms: int | None
 
 
-MESSAGE = Decoder(MessageRecord)
+MESSAGE = Decoder(OpenCodeMessage)
 PART = Decoder(PartRecord)
 ENTRY = Decoder(EntryRecord)
 INFO = Decoder(InfoRecord)
-SESSIONS = Record(SessionRow, limit=LISTED_LIMIT)
-DOCUMENT_SESSIONS = Record(DocumentSession, limit=LISTED_LIMIT)
-DOCUMENT_MESSAGES = Record(DocumentMessage)
-DOCUMENT_CALLS = Record(DocumentCall)
+SESSIONS = RowReader(OpenCodeSessionRow, limit=LISTED_LIMIT)
+DOCUMENT_SESSIONS = RowReader(DocumentSession, limit=LISTED_LIMIT)
+DOCUMENT_MESSAGES = RowReader(DocumentMessage)
+DOCUMENT_CALLS = RowReader(DocumentCall)

@@ -19,14 +19,14 @@ from session_adapters.opencode.records import (
     SESSIONS,
     DocumentSession,
     InfoRecord,
-    SessionRow,
+    OpenCodeSessionRow,
 )
-from session_adapters.opencode.units import Facts, Generation, Lost
+from session_adapters.opencode.units import Generation, Lost, OpenCodeFacts
 from session_adapters.reading.sqlite import DatabaseUnreadable
-from session_adapters.reading.sqlite_rows import Record, columns, insertion
+from session_adapters.reading.sqlite_rows import RowReader, columns, insertion
 from session_adapters.text import scrub
 
-__all__ = ["DAMAGE", "Schema", "facts_of_info", "facts_of_session", "own_title", "sessions_of"]
+__all__ = ["DAMAGE", "OpenCodeSchema", "facts_of_info", "facts_of_session", "own_title", "sessions_of"]
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
 """Errors of a damaged page, beside which other pages may still be read."""
@@ -36,7 +36,7 @@ _TABLES = ("session_v2", "session", "sessions")
 """Newest first: a session is read from the first that has it."""
 
 
-class Schema(NamedTuple):
+class OpenCodeSchema(NamedTuple):
     """The columns that there are; an absent table has none."""
 
     session_v2: frozenset[str]
@@ -49,7 +49,7 @@ class Schema(NamedTuple):
     tool_calls: frozenset[str]
 
     @classmethod
-    def of(cls, connection: apsw.Connection) -> Schema:
+    def of(cls, connection: apsw.Connection) -> OpenCodeSchema:
         """Raises `DatabaseUnreadable` where there is no table of sessions."""
         schema = cls(*(columns(connection, name) for name in cls._fields))
         if not any("id" in getattr(schema, name) for name in _TABLES):
@@ -78,15 +78,15 @@ class Schema(NamedTuple):
 
 
 def sessions_of(
-    connection: apsw.Connection, schema: Schema, note: Callable[[Lost], None], session_id: str | None = None
-) -> Iterator[Facts]:
+    connection: apsw.Connection, schema: OpenCodeSchema, note: Callable[[Lost], None], session_id: str | None = None
+) -> Iterator[OpenCodeFacts]:
     """Every session once, or the one asked for, from the newest of the tables that have it."""
     seen: set[str] = set()
     for table in _TABLES:
         have: frozenset[str] = getattr(schema, table)
         if "id" not in have:
             continue
-        kind: Record[Any] = DOCUMENT_SESSIONS if table == "sessions" else SESSIONS
+        kind: RowReader[Any] = DOCUMENT_SESSIONS if table == "sessions" else SESSIONS
         query = f"SELECT {kind.select(have)} FROM {table}"  # noqa: S608 - names of our own
         try:
             order = f" ORDER BY {insertion(connection, table)} DESC"
@@ -102,9 +102,9 @@ def sessions_of(
             note(Lost(f"table {table}", f"a part of it is damaged, sessions are missing ({error})"))
 
 
-def _facts(row: Any, table: str) -> Facts:
+def _facts(row: Any, table: str) -> OpenCodeFacts:
     if isinstance(row, DocumentSession):
-        return Facts(
+        return OpenCodeFacts(
             id=row.id,
             generation="document",
             title=row.title or "",
@@ -117,7 +117,7 @@ def _facts(row: Any, table: str) -> Facts:
     return facts_of_session(row, "2.x" if table == "session_v2" else "1.x")
 
 
-def facts_of_session(row: SessionRow, generation: Generation) -> Facts:
+def facts_of_session(row: OpenCodeSessionRow, generation: Generation) -> OpenCodeFacts:
     """A row of `session` or `session_v2`."""
     revert, inside = _revert(_decoded(row.revert))
     chosen = _decoded(row.model)
@@ -128,7 +128,7 @@ def facts_of_session(row: SessionRow, generation: Generation) -> Facts:
         "shareUrl": row.share_url,
         "idleOutcome": row.idle_outcome,
     }
-    return Facts(
+    return OpenCodeFacts(
         id=row.id,
         generation=generation,
         title=own_title(row.title),
@@ -147,7 +147,7 @@ def facts_of_session(row: SessionRow, generation: Generation) -> Facts:
     )
 
 
-def facts_of_info(data: bytes, generation: Generation, session_id: str, place: str) -> Facts:
+def facts_of_info(data: bytes, generation: Generation, session_id: str, place: str) -> OpenCodeFacts:
     """The file of a session in the trees from before the databases. `place` is the name of the directory that it
     lies under. Raises `ValueError` for a file that holds none, or another session than its name says."""
     try:
@@ -159,7 +159,7 @@ def facts_of_info(data: bytes, generation: Generation, session_id: str, place: s
     revert, inside = _revert(info.revert)
     times = info.time
     raw = {"projectId": info.project_id or place}
-    return Facts(
+    return OpenCodeFacts(
         id=info.id,
         generation=generation,
         title=own_title(info.title),

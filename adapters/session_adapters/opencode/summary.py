@@ -8,7 +8,7 @@ from typing import Any
 from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Message, SessionKind, SessionSummary
 from session_adapters.opencode.messages import price
-from session_adapters.opencode.units import Facts
+from session_adapters.opencode.units import OpenCodeFacts
 from session_adapters.text import one_line
 from session_adapters.times import from_millis
 
@@ -42,7 +42,7 @@ class OpenCodeFold(SessionFold):
             else:
                 self.own_times.append(moment)
 
-    def summary(self, facts: Facts, path: str, *, size: int = 0, partial: bool = False) -> SessionSummary:
+    def summary(self, facts: OpenCodeFacts, path: str, *, size: int = 0, partial: bool = False) -> SessionSummary:
         """The summary."""
         fields = self.fields()
         if not self.models and facts.model:
@@ -71,7 +71,7 @@ class OpenCodeFold(SessionFold):
             raw=self._raw(facts),
         )
 
-    def _raw(self, facts: Facts) -> dict[str, Any]:
+    def _raw(self, facts: OpenCodeFacts) -> dict[str, Any]:
         raw = {"layout": facts.generation, **facts.raw}
         if facts.version:
             raw["version"] = facts.version

@@ -20,15 +20,20 @@ from session_adapters.opencode.records import (
     MESSAGE,
     PART,
     DocumentCall,
-    MessageRecord,
+    OpenCodeMessage,
     PartRecord,
 )
-from session_adapters.opencode.schema import DAMAGE, Schema, sessions_of
-from session_adapters.opencode.units import CONTENT_LIMIT, Facts, Lost, Reader, SessionGone, Shelf, Unit, revised
-from session_adapters.reading.sqlite import database_stamp, read_database
-from session_adapters.reading.sqlite_rows import Record, as_float, as_int, as_text, select_list
+from session_adapters.opencode.schema import DAMAGE, OpenCodeSchema
+from session_adapters.opencode.units import (
+    CONTENT_LIMIT,
+    Lost,
+    OpenCodeFacts,
+    OpenCodeUnit,
+    revised,
+)
+from session_adapters.reading.sqlite_rows import RowReader, as_float, as_int, as_text, select_list
 
-__all__ = ["DatabaseReader", "DatabaseShelf", "Rows"]
+__all__ = ["OpenCodeRows"]
 
 T = TypeVar("T")
 _CHUNK = 200
@@ -37,21 +42,21 @@ _CHUNK = 200
 MESSAGE_ROW, ENTRY_ROW, DOCUMENT_ROW = "message", "session_message", "messages"
 
 
-class Rows:
+class OpenCodeRows:
     """The rows of an open database. `lost` says what could not be read of them."""
 
-    def __init__(self, connection: apsw.Connection, schema: Schema | None = None) -> None:
+    def __init__(self, connection: apsw.Connection, schema: OpenCodeSchema | None = None) -> None:
         self.connection = connection
-        self.schema = schema or Schema.of(connection)
+        self.schema = schema or OpenCodeSchema.of(connection)
         self.lost: list[tuple[str, Lost]] = []
         """(session id or empty, what)"""
 
     # Which messages there are ------------------------------------------------------------------------------
 
-    def units(self, sessions: Sequence[Facts], *, parts: bool = True) -> dict[str, list[Unit]]:
+    def units(self, sessions: Sequence[OpenCodeFacts], *, parts: bool = True) -> dict[str, list[OpenCodeUnit]]:
         """The units of each of these sessions. Without `parts` the stamps say nothing of them."""
         known = {facts.id: facts for facts in sessions}
-        found: dict[str, list[Unit]] = {facts.id: [] for facts in sessions}
+        found: dict[str, list[OpenCodeUnit]] = {facts.id: [] for facts in sessions}
         document = [facts.id for facts in sessions if facts.generation == "document"]
         real = [facts.id for facts in sessions if facts.generation != "document"]
         entries = self._entries(real) if real else {}
@@ -75,7 +80,7 @@ class Rows:
             found[key] = revised(units, known[key])
         return found
 
-    def _messages(self, ids: Sequence[str], parts: bool) -> Iterator[tuple[str, Unit]]:
+    def _messages(self, ids: Sequence[str], parts: bool) -> Iterator[tuple[str, OpenCodeUnit]]:
         have = self.schema.message
         if not self.schema.has_messages:
             self._note("", "table message", "it is missing or has no columns for session and content")
@@ -91,7 +96,9 @@ class Rows:
             key = as_text(id_) or ""
             yield (
                 as_text(session_id) or "",
-                Unit(key, MESSAGE_ROW, as_float(created), (None, size, as_float(updated), *sizes.get(key, ()))),
+                OpenCodeUnit(
+                    key, MESSAGE_ROW, as_float(created), (None, size, as_float(updated), *sizes.get(key, ()))
+                ),
             )
 
     def _part_sizes(self, ids: Sequence[str]) -> dict[str, tuple[Any, ...]]:
@@ -106,7 +113,7 @@ class Rows:
         )
         return {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table part")}
 
-    def _entries(self, ids: Sequence[str]) -> dict[str, list[Unit]]:
+    def _entries(self, ids: Sequence[str]) -> dict[str, list[OpenCodeUnit]]:
         have = self.schema.session_message
         if not self.schema.has_entries:
             return {}
@@ -117,14 +124,14 @@ class Rows:
             " FROM session_message WHERE session_id IN (SELECT value FROM json_each(?1))"
             f" ORDER BY session_id, {order}"
         )
-        found: dict[str, list[Unit]] = {}
+        found: dict[str, list[OpenCodeUnit]] = {}
         for session_id, id_, size, seq, created, updated in self._each(query, ids, "table session_message"):
             stamp = (as_int(seq), size, as_float(updated))
-            unit = Unit(as_text(id_) or "", ENTRY_ROW, as_float(created), stamp)
+            unit = OpenCodeUnit(as_text(id_) or "", ENTRY_ROW, as_float(created), stamp)
             found.setdefault(as_text(session_id) or "", []).append(unit)
         return found
 
-    def _document(self, ids: Sequence[str]) -> Iterator[tuple[str, Unit]]:
+    def _document(self, ids: Sequence[str]) -> Iterator[tuple[str, OpenCodeUnit]]:
         have = self.schema.messages
         if not self.schema.has_document:
             self._note("", "table messages", "it is missing or has no columns for session and role")
@@ -146,9 +153,9 @@ class Rows:
         for session_id, id_, when, length in self._each(query, ids, "table messages"):
             key = as_text(id_) or ""
             stamp = (None, length, *calls.get(key, ()))
-            yield as_text(session_id) or "", Unit(key, DOCUMENT_ROW, as_float(when), stamp)
+            yield as_text(session_id) or "", OpenCodeUnit(key, DOCUMENT_ROW, as_float(when), stamp)
 
-    def _boundaries(self, sessions: Sequence[Facts]) -> dict[str, int]:
+    def _boundaries(self, sessions: Sequence[OpenCodeFacts]) -> dict[str, int]:
         """The place in the conversation up to which a 2.x fork was copied: copies keep it."""
         wanted = {facts.boundary: facts.id for facts in sessions if facts.boundary and facts.forked_from}
         if not wanted or not self.schema.has_entries or "seq" not in self.schema.session_message:
@@ -164,7 +171,7 @@ class Rows:
     # What is in them ---------------------------------------------------------------------------------------
 
     def contents(
-        self, units: Sequence[Unit], owner: str = "", *, parts: bool = True, limit: int | None = None
+        self, units: Sequence[OpenCodeUnit], owner: str = "", *, parts: bool = True, limit: int | None = None
     ) -> dict[str, list[Message]]:
         """The messages of these units. A row over `limit` bytes is left out, and noted if that is the most that is
         ever read. `owner` is the session, for what is noted."""
@@ -172,7 +179,7 @@ class Rows:
         found: dict[str, list[Message]] = {}
         for at in range(0, len(units), _CHUNK):
             chunk = units[at : at + _CHUNK]
-            by_kind: dict[str, list[Unit]] = {}
+            by_kind: dict[str, list[OpenCodeUnit]] = {}
             for unit in chunk:
                 by_kind.setdefault(unit.kind, []).append(unit)
             for kind, some in by_kind.items():
@@ -185,7 +192,7 @@ class Rows:
         return found
 
     def _fill_messages(
-        self, found: dict[str, list[Message]], units: Sequence[Unit], owner: str, parts: bool, limit: int
+        self, found: dict[str, list[Message]], units: Sequence[OpenCodeUnit], owner: str, parts: bool, limit: int
     ) -> None:
         query = f"SELECT {_bounded('id', 'data', limit)} FROM message WHERE id IN (SELECT value FROM json_each(?1))"  # noqa: S608
         ids = [unit.id for unit in units]
@@ -195,7 +202,9 @@ class Rows:
             key = as_text(id_) or ""
             record = self._decoded(MESSAGE.one, data, size, f"message {key}", owner, limit)
             if record is None and (size or 0) > limit:
-                record = MessageRecord(role="user")  # the changes of a turn, which its prompt carries, make it large
+                record = OpenCodeMessage(
+                    role="user"
+                )  # the changes of a turn, which its prompt carries, make it large
             if record is not None:
                 found[key] = messages_of(key, record, belonging.get(key, ()), times.get(key))
 
@@ -215,7 +224,9 @@ class Rows:
                 found.setdefault(of, []).append(part)
         return found
 
-    def _fill_entries(self, found: dict[str, list[Message]], units: Sequence[Unit], owner: str, limit: int) -> None:
+    def _fill_entries(
+        self, found: dict[str, list[Message]], units: Sequence[OpenCodeUnit], owner: str, limit: int
+    ) -> None:
         query = (
             f'SELECT CAST("type" AS BLOB), {_bounded("id", "data", limit)} FROM session_message'  # noqa: S608
             " WHERE id IN (SELECT value FROM json_each(?1))"
@@ -228,7 +239,7 @@ class Rows:
                 text = data if isinstance(data, bytes) else b""
                 found[key] = messages_of_entry(key, as_text(kind) or "", times.get(key), record, text)
 
-    def _fill_document(self, found: dict[str, list[Message]], units: Sequence[Unit], owner: str) -> None:
+    def _fill_document(self, found: dict[str, list[Message]], units: Sequence[OpenCodeUnit], owner: str) -> None:
         ids = [unit.id for unit in units]
         calls: dict[str, list[DocumentCall]] = {}
         have = self.schema.tool_calls
@@ -294,54 +305,5 @@ def _bounded(id_: str, data: str, limit: int) -> str:
     )
 
 
-def _fields(record: Record[Any], have: Iterable[str]) -> str:
+def _fields(record: RowReader[Any], have: Iterable[str]) -> str:
     return record.select(frozenset(have))
-
-
-class DatabaseReader(Reader):
-    """One session of an open database."""
-
-    def __init__(self, rows: Rows, facts: Facts) -> None:
-        super().__init__(facts)
-        self._rows = rows
-
-    def units(self) -> list[Unit]:
-        """See `Reader.units`."""
-        found = self._rows.units([self.facts])[self.facts.id]
-        self._take_lost()
-        return found
-
-    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
-        """See `Reader.contents`."""
-        found = self._rows.contents(units, self.facts.id)
-        self._take_lost()
-        return found
-
-    def _take_lost(self) -> None:
-        self.lost += [lost for _, lost in self._rows.lost if lost not in self.lost]
-
-
-class DatabaseShelf(Shelf):
-    """A database of sessions."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def stamp(self) -> tuple[Any, ...]:
-        """See `Shelf.stamp`. Reading says why there is none."""
-        try:
-            return database_stamp(self.path)
-        except OSError:
-            return ()
-
-    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
-        """See `Shelf.visit`."""
-
-        def read(connection: apsw.Connection) -> T:
-            rows = Rows(connection)
-            facts = next(sessions_of(connection, rows.schema, lambda lost: None, session_id), None)
-            if facts is None:
-                raise SessionGone(session_id)
-            return work(DatabaseReader(rows, facts))
-
-        return read_database(self.path, read)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from session_adapters.opencode.units import Shelf, Unit
+from session_adapters.opencode.units import OpenCodeStore, OpenCodeUnit
 from session_adapters.reading.units import PAGE_UNITS, UnitTranscript
 
 __all__ = ["PAGE_UNITS", "OpenCodeTranscript"]
 
 
-class OpenCodeTranscript(UnitTranscript[Unit]):
+class OpenCodeTranscript(UnitTranscript[OpenCodeUnit]):
     """The units of one session; OpenCode writes them again while an answer comes in."""
 
-    def __init__(self, shelf: Shelf, session_id: str, *, page: int = PAGE_UNITS) -> None:
+    def __init__(self, shelf: OpenCodeStore, session_id: str, *, page: int = PAGE_UNITS) -> None:
         super().__init__("opencode", shelf, session_id, page=page)

@@ -15,28 +15,28 @@ from typing import Any, NamedTuple, TypeVar
 from session_adapters.base import Source
 from session_adapters.model import Message
 from session_adapters.opencode.messages import messages_of
-from session_adapters.opencode.records import MESSAGE, PART, MessageRecord, PartRecord
+from session_adapters.opencode.records import MESSAGE, PART, OpenCodeMessage, PartRecord
 from session_adapters.opencode.schema import facts_of_info
 from session_adapters.opencode.units import (
     CONTENT_LIMIT,
-    Facts,
     Generation,
     Lost,
-    Reader,
+    OpenCodeFacts,
+    OpenCodeReader,
+    OpenCodeStore,
+    OpenCodeUnit,
     SessionGone,
-    Shelf,
-    Unit,
     revised,
 )
 from session_adapters.reading.files import file_stamp, names_in, read_small
 
-__all__ = ["Tree", "TreeReader", "TreeShelf", "tree_sources"]
+__all__ = ["SessionFiles", "TreeReader", "TreeShelf", "tree_sources"]
 
 T = TypeVar("T")
 _Trouble = Callable[[Path, OSError], None]
 
 
-class Tree(NamedTuple):
+class SessionFiles(NamedTuple):
     """Where the files of one session are."""
 
     info: Path
@@ -46,7 +46,7 @@ class Tree(NamedTuple):
     generation: Generation
 
     @classmethod
-    def of(cls, info: str | Path) -> Tree:
+    def of(cls, info: str | Path) -> SessionFiles:
         """By the place of the session's own file, which was listed."""
         path = Path(info)
         session_id = path.stem
@@ -74,7 +74,7 @@ def _infos(agent: str, root: Path, folder: Path, trouble: _Trouble) -> Iterator[
     for name in names_in(folder, trouble):
         if not name.endswith(".json") or name.startswith("."):
             continue
-        tree = Tree.of(folder / name)
+        tree = SessionFiles.of(folder / name)
         try:
             status = tree.info.stat()
         except FileNotFoundError:
@@ -100,18 +100,18 @@ def _infos(agent: str, root: Path, folder: Path, trouble: _Trouble) -> Iterator[
         )
 
 
-class TreeReader(Reader):
+class TreeReader(OpenCodeReader):
     """One session in a tree of files. Messages are small and are all read, to know their order; parts are read
     with the messages that are wanted."""
 
-    def __init__(self, tree: Tree, facts: Facts) -> None:
+    def __init__(self, tree: SessionFiles, facts: OpenCodeFacts) -> None:
         super().__init__(facts)
         self._tree = tree
-        self._records: dict[str, MessageRecord] = {}
+        self._records: dict[str, OpenCodeMessage] = {}
 
-    def units(self) -> list[Unit]:
-        """See `Reader.units`."""
-        found: list[Unit] = []
+    def units(self) -> list[OpenCodeUnit]:
+        """See `OpenCodeReader.units`."""
+        found: list[OpenCodeUnit] = []
         for name in self.names():
             unit = self.unit(name)
             if unit is not None:
@@ -123,7 +123,7 @@ class TreeReader(Reader):
         """The names of the message files, which sort by when they were made."""
         return [name for name in names_in(self._tree.messages, self._trouble) if name.endswith(".json")]
 
-    def unit(self, name: str) -> Unit | None:
+    def unit(self, name: str) -> OpenCodeUnit | None:
         """The unit in a message file; None when nothing can be had of it."""
         path = self._tree.messages / name
         record, stamp = self._load(path, MESSAGE.one), _stamp(path)
@@ -134,10 +134,10 @@ class TreeReader(Reader):
         created = record.time.created if record.time else None
         folder = self._tree.parts / key
         parts = tuple((part, *_stamp(folder / part)) for part in names_in(folder, self._trouble))
-        return Unit(key, "file", created, (stamp, parts))
+        return OpenCodeUnit(key, "file", created, (stamp, parts))
 
-    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
-        """See `Reader.contents`."""
+    def contents(self, units: Sequence[OpenCodeUnit]) -> dict[str, list[Message]]:
+        """See `OpenCodeReader.contents`."""
         found: dict[str, list[Message]] = {}
         for unit in units:
             record = self._records.get(unit.id) or self._load(self._tree.messages / f"{unit.id}.json", MESSAGE.one)
@@ -145,12 +145,12 @@ class TreeReader(Reader):
                 found[unit.id] = messages_of(unit.id, record, self.parts(unit))
         return found
 
-    def light(self, unit: Unit) -> list[Message]:
+    def light(self, unit: OpenCodeUnit) -> list[Message]:
         """The messages of a unit without its parts: no text, no calls."""
         record = self._records.get(unit.id)
         return messages_of(unit.id, record, ()) if record is not None else []
 
-    def parts(self, unit: Unit) -> list[PartRecord]:
+    def parts(self, unit: OpenCodeUnit) -> list[PartRecord]:
         """The parts of a message, in the order of their ids."""
         folder = self._tree.parts / unit.id
         names = [name for name in names_in(folder, self._trouble) if name.endswith(".json")]
@@ -188,19 +188,19 @@ def _stamp(path: Path) -> tuple[int, ...]:
         return ()
 
 
-class TreeShelf(Shelf):
+class TreeShelf(OpenCodeStore):
     """The files of one session."""
 
     def __init__(self, path: str) -> None:
         self.path = path
 
     def stamp(self) -> tuple[Any, ...]:
-        """See `Shelf.stamp`."""
+        """See `OpenCodeStore.stamp`."""
         return ()
 
     def reader(self, session_id: str) -> TreeReader:
         """A reader for the session. Raises `SessionGone`, `OSError`, and `ValueError` for a damaged file."""
-        tree = Tree.of(self.path)
+        tree = SessionFiles.of(self.path)
         if tree.info.stem != session_id:
             raise SessionGone(session_id)
         try:
@@ -209,6 +209,6 @@ class TreeShelf(Shelf):
             raise SessionGone(session_id) from error
         return TreeReader(tree, facts_of_info(data, tree.generation, session_id, tree.place))
 
-    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
-        """See `Shelf.visit`."""
+    def visit(self, session_id: str, work: Callable[[OpenCodeReader], T]) -> T:
+        """See `OpenCodeStore.visit`."""
         return work(self.reader(session_id))

@@ -18,13 +18,13 @@ from session_adapters.reading.units import Lost, SessionGone
 
 __all__ = [
     "CONTENT_LIMIT",
-    "Facts",
     "Generation",
     "Lost",
-    "Reader",
+    "OpenCodeFacts",
+    "OpenCodeReader",
+    "OpenCodeStore",
+    "OpenCodeUnit",
     "SessionGone",
-    "Shelf",
-    "Unit",
     "marked",
     "revised",
 ]
@@ -41,7 +41,7 @@ _WRAP = 1 << 36
 """Milliseconds after which the time in OpenCode's ids begins again: they hold 48 bits of it times 4096."""
 
 
-class Facts(NamedTuple):
+class OpenCodeFacts(NamedTuple):
     """A session without its messages."""
 
     id: str
@@ -67,7 +67,7 @@ class Facts(NamedTuple):
     raw: Mapping[str, Any] = MappingProxyType({})
 
 
-class Unit(NamedTuple):
+class OpenCodeUnit(NamedTuple):
     """One native message."""
 
     id: str
@@ -80,28 +80,28 @@ class Unit(NamedTuple):
     inherited: bool = False
 
 
-class Reader(ABC):
+class OpenCodeReader(ABC):
     """One session in an opened store; good for a moment."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: OpenCodeFacts) -> None:
         self.facts = facts
         self.lost: list[Lost] = []
 
     @abstractmethod
-    def units(self) -> list[Unit]:
+    def units(self) -> list[OpenCodeUnit]:
         """All of it, in conversation order, without reading any text."""
 
     @abstractmethod
-    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
+    def contents(self, units: Sequence[OpenCodeUnit]) -> dict[str, list[Message]]:
         """By unit, its messages as they were written."""
 
-    def read(self, units: Sequence[Unit]) -> list[list[Message]]:
+    def read(self, units: Sequence[OpenCodeUnit]) -> list[list[Message]]:
         """The messages of each of these units, with what the session says of them."""
         found = self.contents(units)
         return [marked(unit, found.get(unit.id, [])) for unit in units]
 
 
-class Shelf(ABC):
+class OpenCodeStore(ABC):
     """The place that holds a session: a database or a tree of files."""
 
     path: str
@@ -111,12 +111,12 @@ class Shelf(ABC):
         """Changes when something may have changed; empty where only looking tells."""
 
     @abstractmethod
-    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
+    def visit(self, session_id: str, work: Callable[[OpenCodeReader], T]) -> T:
         """`work` with a reader for the session; it may be run again. Raises `SessionGone`, `OSError` and
         `DatabaseUnreadable`."""
 
 
-def marked(unit: Unit, messages: list[Message]) -> list[Message]:
+def marked(unit: OpenCodeUnit, messages: list[Message]) -> list[Message]:
     """The unit's messages as undone or copied, if it is."""
     if not (unit.rewound or unit.inherited):
         return messages
@@ -124,9 +124,9 @@ def marked(unit: Unit, messages: list[Message]) -> list[Message]:
     return [replace(one, visibility=visibility, inherited=unit.inherited) for one in messages]
 
 
-def revised(units: Iterable[Unit], facts: Facts) -> list[Unit]:
+def revised(units: Iterable[OpenCodeUnit], facts: OpenCodeFacts) -> list[OpenCodeUnit]:
     """The units with what the session says of them: undone ones and copies of a parent's marked."""
-    found: list[Unit] = []
+    found: list[OpenCodeUnit] = []
     undone = False
     for unit in units:
         here = unit.id == facts.revert

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from session_adapters.reading.files import is_whole, lines, open_file, read_at
 from session_adapters.reading.searchable import Rewritten, Text, TextReader, texts_of
-from session_adapters.tool_names import Names, of_call
+from session_adapters.tool_names import ToolNames, of_call
 from session_adapters.transcript import Builder
 
 __all__ = ["LinesReader"]
@@ -39,7 +39,7 @@ class LinesReader(TextReader):
         """Ids of the messages that were handed over and are still in the builder."""
         self._fresh = 0
         """Index of the first message in the builder that is new or different."""
-        self._asked: dict[str, Names] = {}
+        self._asked: dict[str, ToolNames] = {}
         """What calls were about that are no longer in the builder, by their ids: those that messages there answer."""
 
     def read(self) -> Iterator[tuple[int, Text]]:

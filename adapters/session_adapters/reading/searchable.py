@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from session_adapters.model import Message
-from session_adapters.tool_names import NOTHING, Names, names_of
+from session_adapters.tool_names import NOTHING, ToolNames, names_of
 
 __all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "flat", "texts_of"]
 
@@ -32,7 +32,7 @@ class Text(NamedTuple):
     tool: str
     visibility: str = "live"
     """As `Message.visibility`."""
-    names: Names = NOTHING
+    names: ToolNames = NOTHING
     """The tools that the message called or answers for, and the files that those calls name."""
 
 
@@ -69,7 +69,7 @@ def texts_of(
     messages: Sequence[Message],
     first: int = 0,
     stop: int | None = None,
-    before: Mapping[str, Names] | None = None,
+    before: Mapping[str, ToolNames] | None = None,
 ) -> Iterator[Text]:
     """The texts of a conversation, in its order; every message gives one, also one without any text. Of the messages
     from `first` up to `stop` alone, if only those are wanted. `before` has what calls in messages before all these

@@ -20,7 +20,7 @@ __all__ = [
     "LISTED_LIMIT",
     "VALUE_LIMIT",
     "Note",
-    "Record",
+    "RowReader",
     "as_float",
     "as_int",
     "as_text",
@@ -110,7 +110,7 @@ def as_int(value: Any) -> int | None:
 _CONVERT: dict[Any, Callable[[Any], Any]] = {str: as_text, float: as_float, int: as_int}
 
 
-class Record(Generic[T]):
+class RowReader(Generic[T]):
     """Reads rows into a `msgspec.Struct` whose fields are the columns; each may be str, int or float, or None.
 
     A field that does not allow None gets its default, or the type's empty value, in place of one.

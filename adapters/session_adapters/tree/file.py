@@ -14,8 +14,8 @@ from session_adapters.model import Message
 from session_adapters.reading.files import Line, lines, open_file, read_at
 from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
-from session_adapters.tree.paths import Node, Tree
-from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Entry, Shape, is_speaker
+from session_adapters.tree.paths import Tree, TreeNode
+from session_adapters.tree.records import ENTRIES, SHAPES, SPOKEN, Shape, TreeEntry, is_speaker
 
 __all__ = ["Shown", "Spot", "TreeFile", "TreeShape", "TreeStore", "is_record"]
 
@@ -71,7 +71,7 @@ class TreeShape:
         self._started: float | None = None
 
     def take(self, record: Any) -> int | None:
-        """Take in a `Shape` or `Entry`; the index of its node, None for a header and other records outside the
+        """Take in a `Shape` or `TreeEntry`; the index of its node, None for a header and other records outside the
         tree. A record without id (version 1) hangs on the one before it."""
         number = self._records
         self._records += 1
@@ -92,7 +92,7 @@ class TreeShape:
         held = record.message is not None and bool(record.message.role)
         spoken = record.type in self.spoken_types or not record.type or held or is_speaker(record.role)
         seconds = parse_seconds(record.timestamp) if self.needs_times or self.header is None else None
-        return self.tree.add(Node(node_id, parent, spoken, seconds))
+        return self.tree.add(TreeNode(node_id, parent, spoken, seconds))
 
     def _is_node(self, record: Any) -> bool:
         """Whether a record belongs to the tree: of a damaged line, parts of a record may be left that look like
@@ -115,7 +115,7 @@ class TreeShape:
         moment = parse_seconds(timestamp)
         return moment is not None and moment < self._started
 
-    def show(self, entry: Entry, node_id: str) -> Shown:
+    def show(self, entry: TreeEntry, node_id: str) -> Shown:
         """What an entry that is a node shows as."""
         return Shown(messages_of(entry, node_id, inherited=self.is_inherited(entry.timestamp)))
 
@@ -169,7 +169,7 @@ class TreeStore(TreeShape, ABC):
         if shape.type == "compaction":
             self.shapes[index] = shape
 
-    def shown(self, index: int, found: Sequence[Entry]) -> Shown:
+    def shown(self, index: int, found: Sequence[TreeEntry]) -> Shown:
         """What the node shows as, by the entries that were found where it stands."""
         spot, node = self.spots[index], self.tree.nodes[index]
         named = [entry for entry in found if entry.id == node.id] or found[spot.nth :]

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from session_adapters.model import Attachment, Cost, Message, MessageKind, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.text import scrub
 from session_adapters.times import parse_seconds, parse_time
-from session_adapters.tree.records import CostRecord, Entry, MessageRecord, UsageRecord
+from session_adapters.tree.records import CostRecord, TreeEntry, TreeMessage, TreeUsage
 
 __all__ = [
     "ROLES",
@@ -51,7 +51,7 @@ the program.
 _CLEARED = "Context cleared: nothing above is seen by the agent any more"
 
 
-def messages_of(entry: Entry, entry_id: str, *, inherited: bool = False) -> list[Message]:
+def messages_of(entry: TreeEntry, entry_id: str, *, inherited: bool = False) -> list[Message]:
     """The messages that an entry shows as: none for settings, names and labels, two for a compaction (its mark
     and its summary), one for the others."""
     when = entry_time(entry)
@@ -71,31 +71,31 @@ def messages_of(entry: Entry, entry_id: str, *, inherited: bool = False) -> list
     return []
 
 
-def text_of(entry: Entry) -> str:
+def text_of(entry: TreeEntry) -> str:
     """What a message says, as `messages_of` has it in the content of a user's."""
     record = entry.message or _document_message(entry)
     return _blocks(record.content)[0]
 
 
-def entry_time(entry: Entry) -> datetime | None:
+def entry_time(entry: TreeEntry) -> datetime | None:
     """When it was said: the message's own time, else the entry's."""
     own = parse_time(entry.message.timestamp) if entry.message else None
     return own or parse_time(entry.timestamp)
 
 
-def entry_seconds(entry: Entry) -> float | None:
+def entry_seconds(entry: TreeEntry) -> float | None:
     """The same in seconds since the epoch."""
     own = parse_seconds(entry.message.timestamp) if entry.message else None
     return parse_seconds(entry.timestamp) if own is None else own
 
 
-def usage_key(entry: Entry, entry_id: str) -> str:
+def usage_key(entry: TreeEntry, entry_id: str) -> str:
     """Copies in forks keep id and timestamp; ids alone are short, and those of the document's layout are nobody
     else's, so that they tell calls apart in one session only."""
     return f"{entry_id}@{entry.timestamp}" if entry.timestamp and entry.type else f"@{entry_id}"
 
 
-def tokens(usage: UsageRecord | None) -> TokenUsage | None:
+def tokens(usage: TreeUsage | None) -> TokenUsage | None:
     """The tokens of one call; None where none were counted."""
     if usage is None:
         return None
@@ -109,7 +109,7 @@ def tokens(usage: UsageRecord | None) -> TokenUsage | None:
     return found if found.total else None
 
 
-def price(usage: UsageRecord | None) -> Cost | None:
+def price(usage: TreeUsage | None) -> Cost | None:
     """The recorded cost of a call that used tokens."""
     total = usd(usage) if usage is not None else None
     used = tokens(usage) if total is not None else None
@@ -118,7 +118,7 @@ def price(usage: UsageRecord | None) -> Cost | None:
     return Cost.of(used, total)
 
 
-def usd(usage: UsageRecord) -> float | None:
+def usd(usage: TreeUsage) -> float | None:
     """US dollars as recorded. Zero means that the agent's price list lacks the model: unknown."""
     total = usage.cost.total if isinstance(usage.cost, CostRecord) else usage.cost
     return total if total and 0 < total < 1e9 else None
@@ -132,17 +132,17 @@ def _count(*values: float | None) -> int:
     return 0
 
 
-def _document_message(entry: Entry) -> MessageRecord:
+def _document_message(entry: TreeEntry) -> TreeMessage:
     """A record of the document's layout in the shape of Pi's."""
     if not entry.role:
-        return MessageRecord()
+        return TreeMessage()
     blocks: list[Any] = []
     if entry.thinking:
         blocks.append({"type": "thinking", "thinking": entry.thinking})
     blocks.extend(entry.content if isinstance(entry.content, list) else [entry.content or ""])
     calls = entry.tool_calls if isinstance(entry.tool_calls, list) else []
     blocks.extend({"type": "toolCall", **call} for call in calls if isinstance(call, dict))
-    return MessageRecord(
+    return TreeMessage(
         role=entry.role or "",
         content=blocks,
         model=entry.model,
@@ -153,7 +153,7 @@ def _document_message(entry: Entry) -> MessageRecord:
     )
 
 
-def _spoken(entry: Entry, record: MessageRecord, entry_id: str, when: datetime | None, inherited: bool) -> Message:
+def _spoken(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime | None, inherited: bool) -> Message:
     role, kind = ROLES.get(record.role.lower(), ("system", "notice"))
     text, blocks, images = _blocks(record.content)
     if role == "assistant":
@@ -179,7 +179,7 @@ def _spoken(entry: Entry, record: MessageRecord, entry_id: str, when: datetime |
     )  # fmt: skip
 
 
-def _reply(entry: Entry, record: MessageRecord, entry_id: str, when: datetime | None, inherited: bool) -> Message:
+def _reply(entry: TreeEntry, record: TreeMessage, entry_id: str, when: datetime | None, inherited: bool) -> Message:
     text, blocks, images = _blocks(record.content)
     calls = tuple(_call(block, number) for number, block in enumerate(blocks) if block.get("type") == "toolCall")
     failed = record.stop_reason == "error" or (record.stop_reason == "aborted" and not (text or calls))
@@ -218,7 +218,7 @@ def _call(block: dict[str, Any], number: int) -> ToolCall:
     )
 
 
-def _compaction(entry: Entry, entry_id: str, when: datetime | None, inherited: bool) -> list[Message]:
+def _compaction(entry: TreeEntry, entry_id: str, when: datetime | None, inherited: bool) -> list[Message]:
     before = _count(entry.tokens_before)
     mark = f"Compacted from {before:,} tokens" if before else "Compacted"
     found = [
@@ -230,7 +230,7 @@ def _compaction(entry: Entry, entry_id: str, when: datetime | None, inherited: b
 
 
 def _note(
-    entry: Entry,
+    entry: TreeEntry,
     message_id: str,
     when: datetime | None,
     inherited: bool,
@@ -289,7 +289,7 @@ def _image(block: dict[str, Any]) -> Attachment:
     return Attachment(media_type=media, size=len(data) * 3 // 4 - data[-2:].count("="))
 
 
-def _command(record: MessageRecord) -> str:
+def _command(record: TreeMessage) -> str:
     """A command that the user ran with `!`, and its output."""
     output = record.output if isinstance(record.output, str) else ""
     text = f"$ {record.command or ''}\n{output}".rstrip("\n")

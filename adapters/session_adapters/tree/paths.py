@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Node", "Tree", "common_prefix"]
+__all__ = ["Tree", "TreeNode", "common_prefix"]
 
 
-class Node(NamedTuple):
+class TreeNode(NamedTuple):
     """One record of the tree."""
 
     id: str
@@ -28,13 +28,13 @@ class Tree:
     what children refer to, as in Pi's own reader."""
 
     def __init__(self) -> None:
-        self.nodes: list[Node] = []
+        self.nodes: list[TreeNode] = []
         self._index: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def add(self, node: Node) -> int:
+    def add(self, node: TreeNode) -> int:
         """Take in the next record; its index."""
         index = len(self.nodes)
         self.nodes.append(node)

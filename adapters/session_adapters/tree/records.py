@@ -19,10 +19,10 @@ __all__ = [
     "SHAPES",
     "SPOKEN",
     "CostRecord",
-    "Entry",
-    "MessageRecord",
     "Shape",
-    "UsageRecord",
+    "TreeEntry",
+    "TreeMessage",
+    "TreeUsage",
     "is_speaker",
 ]
 
@@ -36,7 +36,7 @@ class CostRecord(Struct, frozen=True):
     total: float | None = None
 
 
-class UsageRecord(Struct, frozen=True, rename="camel"):
+class TreeUsage(Struct, frozen=True, rename="camel"):
     """Tokens of one call. In Pi and omp `input` is uncached and `output` includes reasoning."""
 
     input: float | None = None
@@ -63,7 +63,7 @@ def is_speaker(role: str | None) -> bool:
 _SPEAKERS = frozenset({"user", "human", "assistant", "model", "ai"})
 
 
-class MessageRecord(Struct, frozen=True, rename="camel"):
+class TreeMessage(Struct, frozen=True, rename="camel"):
     """What an entry of type `message` carries."""
 
     role: str = ""
@@ -74,7 +74,7 @@ class MessageRecord(Struct, frozen=True, rename="camel"):
     timestamp: Any = None
     """Milliseconds since the epoch."""
     model: str | None = None
-    usage: UsageRecord | None = None
+    usage: TreeUsage | None = None
     stop_reason: str | None = None
     error_message: str | None = None
     tool_call_id: str | None = None
@@ -91,7 +91,7 @@ class MessageRecord(Struct, frozen=True, rename="camel"):
     """OpenClaw: who put a user's message there, when it was not the user."""
 
 
-class Entry(Struct, frozen=True, rename="camel"):
+class TreeEntry(Struct, frozen=True, rename="camel"):
     """One line: header, title slot or node of the tree."""
 
     type: str = ""
@@ -108,7 +108,7 @@ class Entry(Struct, frozen=True, rename="camel"):
     title: str | None = None
     name: str | None = None
     # nodes
-    message: MessageRecord | None = None
+    message: TreeMessage | None = None
     model: str | None = None
     model_id: str | None = None
     content: Any = None
@@ -118,7 +118,7 @@ class Entry(Struct, frozen=True, rename="camel"):
     first_kept_entry_id: str | None = None
     first_kept_entry_index: int | None = None
     tokens_before: float | None = None
-    usage: UsageRecord | None = None
+    usage: TreeUsage | None = None
     target_id: str | None = None
     label: str | None = None
     system_prompt: Any = None
@@ -167,5 +167,5 @@ class Shape(Struct, frozen=True, rename="camel"):
         return self.role or (self.message.role if self.message else "")
 
 
-ENTRIES = Decoder(Entry)
+ENTRIES = Decoder(TreeEntry)
 SHAPES = Decoder(Shape)

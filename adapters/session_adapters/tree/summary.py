@@ -13,10 +13,10 @@ from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Cost, SessionSummary
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
-from session_adapters.tree.brief import Brief, brief_of
+from session_adapters.tree.brief import EntryBrief, brief_of
 from session_adapters.tree.file import TreeShape
 from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd
-from session_adapters.tree.records import Entry, UsageRecord
+from session_adapters.tree.records import TreeEntry, TreeUsage
 from session_adapters.usage import Usage, call_of, summed
 
 __all__ = ["TreeCounts"]
@@ -50,7 +50,7 @@ class TreeCounts(TreeShape):
         self.exit_reason: str | None = None
         self.calls: dict[str, Usage] = {}
         """Every model call in the record, on whichever branch, by its key; whose it is is not filled in."""
-        self._parts: dict[int, Brief] = {}
+        self._parts: dict[int, EntryBrief] = {}
         self._models: Counter[str] = Counter()
         self._latest: dict[str, int] = {}
         self._chosen: str | None = None
@@ -84,7 +84,7 @@ class TreeCounts(TreeShape):
         said = [(f"after {self._damaged[-1][0]}", f"{more} more damaged places")] if more else []
         return [*self._damaged, *said]
 
-    def take(self, record: Entry) -> int | None:
+    def take(self, record: TreeEntry) -> int | None:
         """See `TreeShape.take`; takes whole entries."""
         index = super().take(record)
         if record.type == "title":
@@ -108,7 +108,7 @@ class TreeCounts(TreeShape):
         self._note_settings(record)
         return index
 
-    def brief(self, entry: Entry) -> Brief:
+    def brief(self, entry: TreeEntry) -> EntryBrief:
         """What `show` would show, without texts."""
         return brief_of(entry)
 
@@ -122,7 +122,7 @@ class TreeCounts(TreeShape):
         """Of the earliest message."""
         return from_epoch(self._first)
 
-    def _note_messages(self, record: Entry, index: int, brief: Brief, moment: float | None) -> None:
+    def _note_messages(self, record: TreeEntry, index: int, brief: EntryBrief, moment: float | None) -> None:
         if brief.is_prompt:
             prompt = self.prompt(record, index)
             self.first_prompt = self.first_prompt or prompt
@@ -140,14 +140,14 @@ class TreeCounts(TreeShape):
         if (brief.role == "assistant" or brief.is_prompt) and (self._newest is None or moment > self._newest):
             self._newest = moment
 
-    def prompt(self, record: Entry, index: int) -> str:
+    def prompt(self, record: TreeEntry, index: int) -> str:
         """What an entry asks."""
         return self._text(record, index)
 
-    def _text(self, record: Entry, index: int) -> str:
+    def _text(self, record: TreeEntry, index: int) -> str:
         return self.show(record, self.tree.nodes[index].id).messages[0].content[:4000]
 
-    def _note_usage(self, record: Entry, node_id: str, usage: UsageRecord, moment: float | None) -> None:
+    def _note_usage(self, record: TreeEntry, node_id: str, usage: TreeUsage, moment: float | None) -> None:
         used = tokens(usage)
         key = usage_key(record, node_id)
         if used is None or key in self.calls:
@@ -156,7 +156,7 @@ class TreeCounts(TreeShape):
         inherited = self.is_inherited(record.timestamp)
         self.calls[key] = call_of("", key, moment, model, used, usd(usage), inherited=inherited)
 
-    def _note_settings(self, record: Entry) -> None:
+    def _note_settings(self, record: TreeEntry) -> None:
         self.exit_reason = None
         if record.type == "session_info":
             self.named = record.name or ""

@@ -22,7 +22,7 @@ from hermes_tui.cli.when import when_option
 from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
-    from hermes_tui.config import Window
+    from hermes_tui.config import ContextWindow
     from hermes_tui.sessions.manager import SessionManager
 
 __all__ = ["list_", "sessions", "show"]
@@ -138,7 +138,7 @@ def show(
     around: str | None,
     window: int,
     seen: bool,
-    strategy: Window | None,
+    strategy: ContextWindow | None,
 ) -> None:
     """Print the session ID of AGENT.
 

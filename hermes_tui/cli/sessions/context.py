@@ -11,14 +11,14 @@ from hermes_tui.cli import narration
 from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
-    from hermes_tui.config import Window
+    from hermes_tui.config import ContextWindow
     from hermes_tui.sessions.manager import SessionManager
     from session_adapters.model import Session
 
 __all__ = ["only_seen", "strategy_option"]
 
 
-def strategy_option(context: click.Context, parameter: click.Parameter, value: str | None) -> Window | None:
+def strategy_option(context: click.Context, parameter: click.Parameter, value: str | None) -> ContextWindow | None:
     """The window that was chosen on the command line."""
     if value is None:
         return None
@@ -30,7 +30,7 @@ def strategy_option(context: click.Context, parameter: click.Parameter, value: s
         raise click.BadParameter(str(error), context, parameter) from error
 
 
-def only_seen(manager: SessionManager, session: Session, window: Window | None) -> Session:
+def only_seen(manager: SessionManager, session: Session, window: ContextWindow | None) -> Session:
     """The session with the messages that its agent still sees; how much that is, on standard error."""
     from msgspec.structs import replace
 

@@ -18,7 +18,7 @@ from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.index.service import IndexService
-    from hermes_tui.sessions.search.model import Outcome, Result, Window
+    from hermes_tui.sessions.search.model import MessageWindow, Outcome, Result
     from session_adapters.model import SessionSummary
 
 __all__ = ["browse", "search", "window_lines", "window_records"]
@@ -183,7 +183,7 @@ def _browsed(sessions: Sequence[SessionSummary], now: datetime, width: int) -> I
             yield f"    {fit(safe(one.preview), max(20, width - 4))}".rstrip()
 
 
-def window_records(window: Window) -> Iterator[bytes]:
+def window_records(window: MessageWindow) -> Iterator[bytes]:
     """A part of a conversation as JSON lines: where it begins and ends, then a message each."""
     import msgspec
 
@@ -191,7 +191,7 @@ def window_records(window: Window) -> Iterator[bytes]:
         yield msgspec.json.encode(one) + b"\n"
 
 
-def window_lines(window: Window, now: datetime) -> Iterator[str]:
+def window_lines(window: MessageWindow, now: datetime) -> Iterator[str]:
     """A part of a conversation as text; where it begins or ends is said."""
     if window.at_start:
         yield "(the session begins here)"

@@ -14,16 +14,16 @@ from hermes_tui.lifecycle.gateway.process import Gateway, gateway_for
 from hermes_tui.lifecycle.gateway.rules import Rules, rules_of
 from hermes_tui.lifecycle.lane_index.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane, indexed_lanes
-from hermes_tui.lifecycle.lane_index.rows import Rows, SessionRow
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, StoredLanes
 from hermes_tui.lifecycle.recovery import restart_counts
 from hermes_tui.lifecycle.routing import recovered_lanes
 from hermes_tui.lifecycle.state_db.connection.access import advice_on
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 
-__all__ = ["Survey", "survey"]
+__all__ = ["HomeState", "survey"]
 
 
-class Survey(msgspec.Struct, frozen=True, kw_only=True):
+class HomeState(msgspec.Struct, frozen=True, kw_only=True):
     """What was found."""
 
     home: HermesHome
@@ -32,9 +32,9 @@ class Survey(msgspec.Struct, frozen=True, kw_only=True):
     rules: Rules | None = None
     """Of a running gateway; None where none runs."""
     lanes: tuple[IndexedLane, ...] = ()
-    sessions: Mapping[str, SessionRow] = {}
+    sessions: Mapping[str, LaneSessionRow] = {}
     """Id → row, of the sessions that lanes lead to."""
-    chains: Mapping[str, Sequence[SessionRow]] = {}
+    chains: Mapping[str, Sequence[LaneSessionRow]] = {}
     """Session key → the sessions that were its own, newest first."""
     restarts: Mapping[str, int] = {}
     """Session key → restarts in a row during which it was busy; at three it is suspended."""
@@ -57,8 +57,8 @@ class _Read(msgspec.Struct):
 
     lanes: list[IndexedLane] = []
     has_table: bool = False
-    sessions: dict[str, SessionRow] = {}
-    chains: dict[str, list[SessionRow]] = {}
+    sessions: dict[str, LaneSessionRow] = {}
+    chains: dict[str, list[LaneSessionRow]] = {}
     tips: dict[str, str] = {}
     recovered: dict[str, str] = {}
     schema: int | None = None
@@ -69,7 +69,7 @@ class _Read(msgspec.Struct):
     """Why the database could not be read."""
 
 
-def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
+def survey(home: HermesHome, proc: Path = Path("/proc")) -> HomeState:
     """Look at `home`. Raises nothing: what cannot be read is one of the `problems`."""
     config = read_gateway_config(home.path)
     home = msgspec.structs.replace(home, sessions=config.sessions_dir)
@@ -79,7 +79,7 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
     config = config_of_store(home.path, read.schema, read.has_table)
     gateway = gateway_for(home.path, home.profile, home.root, proc)
     running = gateway.state == "running"
-    return Survey(
+    return HomeState(
         home=home,
         config=config,
         gateway=gateway,
@@ -100,7 +100,9 @@ def survey(home: HermesHome, proc: Path = Path("/proc")) -> Survey:
 def _read_database(home: HermesHome, file: IndexFile, profile: str | None) -> _Read:
     """`profile` as in `belongs_to`."""
     try:
-        found = read_database(home.database, lambda connection: _read(Rows.of(connection), file, home.scope, profile))
+        found = read_database(
+            home.database, lambda connection: _read(StoredLanes.of(connection), file, home.scope, profile)
+        )
     except DatabaseMissing:
         return _Read(lanes=indexed_lanes((), file, home.scope), missing=True)
     except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
@@ -110,7 +112,7 @@ def _read_database(home: HermesHome, file: IndexFile, profile: str | None) -> _R
     return found
 
 
-def _read(rows: Rows, file: IndexFile, scope: str, profile: str | None) -> _Read:
+def _read(rows: StoredLanes, file: IndexFile, scope: str, profile: str | None) -> _Read:
     lanes = indexed_lanes(rows.routing(), file, scope)
     ids = [lane.entry.session_id for lane in lanes if lane.entry is not None]
     sessions = rows.sessions(ids)

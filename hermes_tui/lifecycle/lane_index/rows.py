@@ -18,7 +18,7 @@ from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.recoverable import NOT_OVER, RECOVERABLE, SAME_PEER, belongs_to, recoverable
 
-__all__ = ["KEPT", "Message", "Peer", "RoutingRow", "Rows", "SessionRow", "insert"]
+__all__ = ["KEPT", "LaneSessionRow", "MessagePlace", "Peer", "RoutingRow", "StoredLanes", "insert"]
 
 _MANY = 400
 """Ids in one statement."""
@@ -39,7 +39,7 @@ class RoutingRow(msgspec.Struct, frozen=True):
     """When the gateway (or we) last wrote it; seconds since the epoch."""
 
 
-class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
+class LaneSessionRow(msgspec.Struct, frozen=True, kw_only=True):
     """What of a session's row is looked at here. Times are seconds since the epoch."""
 
     id: str
@@ -73,7 +73,7 @@ class SessionRow(msgspec.Struct, frozen=True, kw_only=True):
         return self.ended_at is None or self.end_reason in RECOVERABLE
 
 
-class Message(NamedTuple):
+class MessagePlace(NamedTuple):
     """Where a message was written."""
 
     id: int
@@ -82,7 +82,7 @@ class Message(NamedTuple):
     """Seconds since the epoch, or whatever stands there."""
 
 
-KEPT = SessionRow.__struct_fields__
+KEPT = LaneSessionRow.__struct_fields__
 """Columns that a copy has, as far as the store has them."""
 
 
@@ -106,7 +106,7 @@ class Peer(msgspec.Struct, frozen=True):
         return cls.of(entry.origin) if entry.origin else cls(entry.platform or "unknown", None, None, None, None)
 
 
-class Rows:
+class StoredLanes:
     """What one connection sees. Raises what that raises."""
 
     def __init__(self, query: Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]) -> None:
@@ -114,12 +114,12 @@ class Rows:
         self._query = query
 
     @classmethod
-    def of(cls, connection: apsw.Connection) -> Rows:
+    def of(cls, connection: apsw.Connection) -> StoredLanes:
         """Through a connection of its own. Raises `apsw.Error`; `UnicodeDecodeError` for text that is no UTF-8."""
         return cls(lambda sql, values: list(connection.execute(sql, tuple(values))))
 
     @classmethod
-    def within(cls, store: Store) -> Rows:
+    def within(cls, store: Store) -> StoredLanes:
         """Through an open store, and within its transaction as that has left it. Raises `StoreError`."""
         return cls(lambda sql, values: [tuple(row.values()) for row in store.rows(sql, values)])
 
@@ -156,27 +156,27 @@ class Rows:
             for scope, key, entry, updated in found
         ]
 
-    def session(self, session_id: str) -> SessionRow | None:
+    def session(self, session_id: str) -> LaneSessionRow | None:
         """One session's row."""
         return next(iter(self.sessions_where("id = ?", (session_id,))), None)
 
-    def sessions(self, ids: Iterable[str]) -> dict[str, SessionRow]:
+    def sessions(self, ids: Iterable[str]) -> dict[str, LaneSessionRow]:
         """Those of them that there are."""
         wanted = list(dict.fromkeys(ids))
-        found: dict[str, SessionRow] = {}
+        found: dict[str, LaneSessionRow] = {}
         for start in range(0, len(wanted), _MANY):
             part = wanted[start : start + _MANY]
             for row in self.sessions_where(f"id IN ({', '.join('?' * len(part))})", part):
                 found[row.id] = row
         return found
 
-    def of_lane(self, key: str, limit: int = 1000) -> list[SessionRow]:
+    def of_lane(self, key: str, limit: int = 1000) -> list[LaneSessionRow]:
         """The sessions that were last recorded as the lane's, newest first."""
         if "session_key" not in self.columns:
             return []
         return self.sessions_where("session_key = ? ORDER BY started_at DESC, id DESC LIMIT ?", (key, limit))
 
-    def recoverable(self, key: str, peer: Peer | None, anybody: bool = False) -> list[SessionRow]:
+    def recoverable(self, key: str, peer: Peer | None, anybody: bool = False) -> list[LaneSessionRow]:
         """Every session that Hermes may take up when the lane has none: not ended, or by accident, and recorded
         with the lane's key or with the very same peer (`anybody`: with its chat and thread, whoever wrote, as in a
         lane that several people share). Newest first: with messages in it the first of the lane's own is the one."""
@@ -191,7 +191,7 @@ class Rows:
             [key, peer.source, peer.source, *values, key],
         )
 
-    def not_over(self) -> list[SessionRow]:
+    def not_over(self) -> list[LaneSessionRow]:
         """Every session that was not ended on purpose, of whatever lane."""
         return self.sessions_where(NOT_OVER, ()) if {"ended_at", "end_reason"} <= self.columns else []
 
@@ -212,7 +212,7 @@ class Rows:
         row = self.session(found) if found else None
         return row.id if row is not None and belongs_to(row.session_key, key, profile) else ""
 
-    def has_messages(self, row: SessionRow) -> bool:
+    def has_messages(self, row: LaneSessionRow) -> bool:
         """An empty session is not brought back."""
         if row.message_count:
             return True
@@ -223,7 +223,7 @@ class Rows:
         found = self._all("SELECT MAX(id) FROM messages")
         return int(found[0][0] or 0)
 
-    def next_message(self, key: str, after: int, without: str = "") -> Message | None:
+    def next_message(self, key: str, after: int, without: str = "") -> MessagePlace | None:
         """What was said first in a session of the lane after message `after`, but not in session `without`."""
         if "session_key" not in self.columns:
             return None
@@ -233,14 +233,14 @@ class Rows:
             " ORDER BY m.id LIMIT 1",
             (key, without, after),
         )
-        return Message(int(found[0][0]), _text(found[0][1]), found[0][2]) if found else None
+        return MessagePlace(int(found[0][0]), _text(found[0][1]), found[0][2]) if found else None
 
     def has_message_until(self, session_id: str, last: int) -> bool:
         """Whether anything was said in it by the time of message `last`."""
         return bool(self._all("SELECT 1 FROM messages WHERE session_id = ? AND id <= ? LIMIT 1", (session_id, last)))
 
     @contextmanager
-    def copy(self, sessions: Iterable[SessionRow]) -> Iterator[apsw.Connection]:
+    def copy(self, sessions: Iterable[LaneSessionRow]) -> Iterator[apsw.Connection]:
         """A database with these sessions alone, for decisions about them; of their messages it has whether there are
         any."""
         names = [name for name in KEPT if name in self.columns]
@@ -295,9 +295,9 @@ class Rows:
         )
         return str(found[0][0]) if found else None
 
-    def sessions_where(self, condition: str, values: Sequence[Any]) -> list[SessionRow]:
+    def sessions_where(self, condition: str, values: Sequence[Any]) -> list[LaneSessionRow]:
         """Rows by a condition that is ours."""
-        names = SessionRow.__struct_fields__
+        names = LaneSessionRow.__struct_fields__
         if "id" not in self.columns:
             return []
         texts = {name for name in names if name not in _NUMBERS}
@@ -319,7 +319,7 @@ def insert(connection: apsw.Connection, values: Mapping[str, Any]) -> None:
     connection.execute(statement, tuple(values.values()))
 
 
-def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[SessionRow]:
+def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[LaneSessionRow]:
     """SQLite keeps any type in any column: what is of another than it should be counts as text or as nothing."""
     for values in found:
         row = dict(zip(names, values, strict=True))
@@ -330,7 +330,7 @@ def _rows(names: Sequence[str], found: Iterable[tuple[Any, ...]]) -> Iterator[Se
         for name, value in row.items():
             if isinstance(value, bytes):
                 row[name] = _text(value)
-        yield SessionRow(**row)
+        yield LaneSessionRow(**row)
 
 
 def _bytes(column: str) -> str:

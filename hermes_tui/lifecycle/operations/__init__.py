@@ -10,7 +10,7 @@ if not plan.refusal:
 from hermes_tui.lifecycle.operations.audit import Audit
 from hermes_tui.lifecycle.operations.operations import Operations
 from hermes_tui.lifecycle.operations.plan import Kind, Plan, Request
-from hermes_tui.lifecycle.operations.record import Operation, Record
+from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
 from hermes_tui.lifecycle.operations.verify import Outcome
 
-__all__ = ["Audit", "Kind", "Operation", "Operations", "Outcome", "Plan", "Record", "Request"]
+__all__ = ["Audit", "AuditRecord", "Kind", "Operation", "Operations", "Outcome", "Plan", "Request"]

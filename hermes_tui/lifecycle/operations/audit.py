@@ -21,7 +21,7 @@ from pathlib import Path
 import msgspec
 
 from hermes_tui.errors import StoreError
-from hermes_tui.lifecycle.operations.record import Operation, Record
+from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
 from hermes_tui.lifecycle.operations.record_rules import check_record
 from hermes_tui.lifecycle.state_db.connection.holders import holder
 from hermes_tui.platform import locks, paths
@@ -59,7 +59,7 @@ class Audit:
         """`path` None: `lanes.jsonl` in the state directory."""
         self.path = path or paths.state_dir() / "lanes.jsonl"
 
-    def append(self, record: Record) -> None:
+    def append(self, record: AuditRecord) -> None:
         """Write one record and wait for the disk. Raises `StoreError`."""
         try:
             with self._opened() as number:
@@ -141,7 +141,7 @@ class _Reading:
 
     def __init__(self) -> None:
         self.found: dict[str, Operation] = {}
-        self._begun: dict[str, Record] = {}
+        self._begun: dict[str, AuditRecord] = {}
         self._bad: list[tuple[int, str]] = []
         self._refused = set[str]()
         """Operations whose first line cannot be used; nor can the others, which need not be named."""
@@ -167,7 +167,7 @@ class _Reading:
             return
         self._put(record)
 
-    def _put(self, record: Record) -> None:
+    def _put(self, record: AuditRecord) -> None:
         known = self.found.get(record.operation)
         if known is None:
             self._begun[record.operation] = record
@@ -186,7 +186,7 @@ class _Reading:
             yield f"{path}: {len(self._bad) - _NAMED:,} more lines cannot be used"
 
 
-_RECORD = msgspec.json.Decoder(Record)
+_RECORD = msgspec.json.Decoder(AuditRecord)
 
 
 def new_id(now: datetime) -> str:

@@ -11,8 +11,8 @@ import msgspec
 
 from hermes_tui.lifecycle.gateway.rules import newer_schema
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.rows import SessionRow
-from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow
+from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings
 from hermes_tui.lifecycle.operations.plan import Cell, Changes, FileChange, RowChange, TableChange
 
 __all__ = [
@@ -67,7 +67,7 @@ def surroundings_obstacle(around: Surroundings) -> str:
     return ""
 
 
-def obstacle(facts: Facts) -> str:
+def obstacle(facts: LaneFacts) -> str:
     """Why this lane cannot be changed now; empty if it can."""
     general = surroundings_obstacle(facts.around)
     if general:
@@ -84,7 +84,7 @@ def obstacle(facts: Facts) -> str:
     return ""
 
 
-def entry_changes(facts: Facts, after: Mapping[str, Any] | None) -> Changes:
+def entry_changes(facts: LaneFacts, after: Mapping[str, Any] | None) -> Changes:
     """The lane's entry in both places becomes `after`; None: it is dropped. The mirror follows the table."""
     lane = facts.lane
     written = None if after is None else json.dumps(after)
@@ -98,7 +98,7 @@ def entry_changes(facts: Facts, after: Mapping[str, Any] | None) -> Changes:
     return Changes(table=table, file=file)
 
 
-def closing(rows: Iterable[SessionRow], now: datetime, reason: str) -> list[RowChange]:
+def closing(rows: Iterable[LaneSessionRow], now: datetime, reason: str) -> list[RowChange]:
     """The rows ended now, for that reason."""
     after: dict[str, Cell] = {"ended_at": now.timestamp(), "end_reason": reason}
     return [
@@ -131,7 +131,7 @@ def new_row(entry: SessionEntry, key: str, now: datetime, columns: frozenset[str
     return RowChange(session_id=entry.session_id, after={name: values[name] for name in values if name in columns})
 
 
-def ended_words(row: SessionRow | None) -> str:
+def ended_words(row: LaneSessionRow | None) -> str:
     """`open`, `ended (idle)`, `no row in the database`."""
     if row is None:
         return "no row in the database"

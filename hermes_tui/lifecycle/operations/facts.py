@@ -16,9 +16,9 @@ from hermes_tui.lifecycle.keys import is_shared_multi_user_session
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.index_file import IndexFile, read_index
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane, indexed_lanes
-from hermes_tui.lifecycle.lane_index.rows import Peer, Rows, SessionRow
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, Peer, StoredLanes
 
-__all__ = ["Facts", "Surroundings", "look_around", "read_facts"]
+__all__ = ["LaneFacts", "Surroundings", "look_around", "read_facts"]
 
 
 class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,16 +58,16 @@ class Surroundings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class LaneFacts(msgspec.Struct, frozen=True, kw_only=True):
     """One lane and the sessions that may become its own."""
 
     around: Surroundings
     lane: IndexedLane
     entry: SessionEntry | None
     """None where it is not understood: see the lane's `fault`."""
-    row: SessionRow | None = None
+    row: LaneSessionRow | None = None
     """Of the session that the lane is in."""
-    recoverable: tuple[SessionRow, ...] = ()
+    recoverable: tuple[LaneSessionRow, ...] = ()
     """Sessions that Hermes may bring back, the lane's own one among them, as Hermes would take them up."""
     with_messages: frozenset[str] = frozenset()
     """Ids of those that have any, and of the target."""
@@ -77,7 +77,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     """Where the lane's session goes on after it was compressed; empty if it does not."""
     bindings: int = 0
     """Topics of Telegram's that are bound to the session or the lane."""
-    target: SessionRow | None = None
+    target: LaneSessionRow | None = None
     target_tip: str = ""
 
     @property
@@ -103,13 +103,13 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def _state(row: SessionRow | None) -> object:
+def _state(row: LaneSessionRow | None) -> object:
     """A row without what changes with every message, and what Hermes adds by and by."""
     fleeting = dict.fromkeys(("title", "model", "message_count", "input_tokens", "output_tokens"))
     return None if row is None else msgspec.structs.replace(row, **fleeting)
 
 
-def look_around(rows: Rows, home: HermesHome, proc: Path) -> Surroundings:
+def look_around(rows: StoredLanes, home: HermesHome, proc: Path) -> Surroundings:
     """Read what is the same for every lane. Raises what `rows` raises."""
     has_table = rows.has_routing
     config = config_of_store(home.path, rows.schema, has_table)
@@ -130,16 +130,16 @@ def look_around(rows: Rows, home: HermesHome, proc: Path) -> Surroundings:
     )
 
 
-def read_facts(rows: Rows, around: Surroundings, key: str, target: str = "") -> Facts:
+def read_facts(rows: StoredLanes, around: Surroundings, key: str, target: str = "") -> LaneFacts:
     """Read one lane. Raises `LaneNotFound`, and what `rows` raises."""
     lane = around.lane(key)
     entry = lane.entry
     if entry is None:
-        return Facts(around=around, lane=lane, entry=None)
+        return LaneFacts(around=around, lane=lane, entry=None)
     row = rows.session(entry.session_id)
     found = _recoverable(rows, around, key, entry)
     wanted = rows.session(target) if target else None
-    return Facts(
+    return LaneFacts(
         around=around,
         lane=lane,
         entry=entry,
@@ -154,7 +154,7 @@ def read_facts(rows: Rows, around: Surroundings, key: str, target: str = "") -> 
     )
 
 
-def _recoverable(rows: Rows, around: Surroundings, key: str, entry: SessionEntry) -> Sequence[SessionRow]:
+def _recoverable(rows: StoredLanes, around: Surroundings, key: str, entry: SessionEntry) -> Sequence[LaneSessionRow]:
     origin = entry.origin
     if origin is None:
         return ()

@@ -10,14 +10,14 @@ from datetime import datetime, timedelta
 
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words, entry_changes, obstacle, surroundings_obstacle
-from hermes_tui.lifecycle.operations.facts import Facts, Surroundings
+from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings
 from hermes_tui.lifecycle.operations.plan import Changes
 from hermes_tui.lifecycle.recovery import AUTO_RESUME_REASONS
 
 __all__ = ["clear", "mark", "old_lanes", "prune"]
 
 
-def mark(facts: Facts, now: datetime, reason: str) -> Draft:
+def mark(facts: LaneFacts, now: datetime, reason: str) -> Draft:
     """The lane counts as interrupted: its conversation is kept, and goes on."""
     refusal = _live(facts.around) or obstacle(facts)
     entry = facts.entry
@@ -45,7 +45,7 @@ def mark(facts: Facts, now: datetime, reason: str) -> Draft:
     )
 
 
-def clear(facts: Facts) -> Draft:
+def clear(facts: LaneFacts) -> Draft:
     """The lane no longer counts as interrupted."""
     refusal = _live(facts.around) or obstacle(facts)
     entry = facts.entry
@@ -78,7 +78,7 @@ def old_lanes(around: Surroundings, days: int, now: datetime) -> list[str]:
     ]
 
 
-def prune(around: Surroundings, lanes: Sequence[Facts], days: int, back: Mapping[str, str]) -> Draft:
+def prune(around: Surroundings, lanes: Sequence[LaneFacts], days: int, back: Mapping[str, str]) -> Draft:
     """These lanes leave the index; their sessions stay. `back`: lane → the session that it would be led to again."""
     if around.live:
         age = around.config.session_store_max_age_days
@@ -111,5 +111,5 @@ def _after_prune(back: int, lanes: int) -> str:
     return f"{back} of {lanes} take up a session that was never ended, the others begin a fresh one"
 
 
-def _session(facts: Facts) -> str:
+def _session(facts: LaneFacts) -> str:
     return facts.entry.session_id if facts.entry else "no session"

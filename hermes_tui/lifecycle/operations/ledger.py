@@ -10,21 +10,21 @@ import apsw
 
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.lifecycle.gateway.homes import HermesHome, hermes_homes, home_of
-from hermes_tui.lifecycle.lane_index.rows import Rows
+from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.audit import Audit, History
-from hermes_tui.lifecycle.operations.record import Evidence, Operation, OutcomeState, Record
+from hermes_tui.lifecycle.operations.record import AuditRecord, Evidence, Operation, OutcomeState
 from hermes_tui.lifecycle.operations.record_rules import LONGEST_TEXT
 from hermes_tui.lifecycle.operations.verify import Outcome, judge, outcome_of
 from hermes_tui.lifecycle.state_db.connection.access import advice_on
 from session_adapters.base import Environment
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 
-__all__ = ["Ledger"]
+__all__ = ["OperationHistory"]
 
 T = TypeVar("T")
 
 
-class Ledger:
+class OperationHistory:
     """The operations that were, each with its outcome."""
 
     def __init__(
@@ -60,7 +60,7 @@ class Ledger:
         self._close(operation.id, found)
         return found
 
-    def _judged(self, operation: Operation, rows: Rows | None = None) -> Outcome:
+    def _judged(self, operation: Operation, rows: StoredLanes | None = None) -> Outcome:
         """From the log, or else from the store: through `rows`, where that is open already."""
         kept = operation.outcome
         if kept is not None and kept.state is not None:
@@ -68,7 +68,7 @@ class Ledger:
         assert operation.begun.request is not None  # noqa: S101 - every `begun` has one
         home = self._home(operation.begun.request.profile)
 
-        def look(rows: Rows) -> Outcome:
+        def look(rows: StoredLanes) -> Outcome:
             return judge(operation, rows, home, self._environment.proc, self._clock())
 
         return look(rows) if rows is not None else self._reading(home, look)
@@ -108,7 +108,7 @@ class Ledger:
         at = self._clock()
         text = text[:LONGEST_TEXT]
         self._audit.append(
-            Record(operation=operation_id, event="outcome", at=at, state=state, text=text, evidence=evidence)
+            AuditRecord(operation=operation_id, event="outcome", at=at, state=state, text=text, evidence=evidence)
         )
 
     def _known(self, operation_id: str) -> Operation:
@@ -124,9 +124,9 @@ class Ledger:
     def _home(self, profile: str) -> HermesHome:
         return home_of(self._environment, profile)
 
-    def _reading(self, home: HermesHome, read: Callable[[Rows], T]) -> T:
+    def _reading(self, home: HermesHome, read: Callable[[StoredLanes], T]) -> T:
         try:
-            return read_database(home.database, lambda connection: read(Rows.of(connection)))
+            return read_database(home.database, lambda connection: read(StoredLanes.of(connection)))
         except DatabaseMissing as error:
             raise StoreError(
                 f"profile {home.profile!r} has no database {home.database}, so no lane to work on."

@@ -14,13 +14,13 @@ from hermes_tui.errors import HermesTuiError, OperationRefused, StoreError, Vali
 from hermes_tui.lifecycle.gateway.configuration import read_gateway_config
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.gateway.process import Gateway, gateway_for
-from hermes_tui.lifecycle.lane_index.rows import Rows
+from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.audit import Audit, new_id
 from hermes_tui.lifecycle.operations.facts import look_around
-from hermes_tui.lifecycle.operations.ledger import Ledger
+from hermes_tui.lifecycle.operations.ledger import OperationHistory
 from hermes_tui.lifecycle.operations.plan import Plan, Request
 from hermes_tui.lifecycle.operations.planning import checked, draw_up
-from hermes_tui.lifecycle.operations.record import Record
+from hermes_tui.lifecycle.operations.record import AuditRecord
 from hermes_tui.lifecycle.operations.record_rules import check_record, misfit
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
 from hermes_tui.lifecycle.operations.verify import Outcome
@@ -38,7 +38,7 @@ __all__ = ["Operations"]
 T = TypeVar("T")
 
 
-class Operations(Ledger):
+class Operations(OperationHistory):
     """Operations on the lanes of every profile of a machine. Keeps nothing open between calls."""
 
     def __init__(
@@ -82,7 +82,7 @@ class Operations(Ledger):
                 return f"session {session_id} is open in process {surface.pid}, which goes on in it; close that first"
         return ""
 
-    def _drawn(self, request: Request, rows: Rows, home: HermesHome, new: str = "") -> Plan:
+    def _drawn(self, request: Request, rows: StoredLanes, home: HermesHome, new: str = "") -> Plan:
         proc = self._environment.proc
         if request.kind != "undo":
             return draw_up(request, rows, home, proc, self._clock(), new)
@@ -129,12 +129,12 @@ class Operations(Ledger):
         ]
         return [one.id for one in found if not self._settled(one).final and one.id != plan.request.target]
 
-    def _noted(self, plan: Plan, begun: Record, earlier: Sequence[str]) -> str:
+    def _noted(self, plan: Plan, begun: AuditRecord, earlier: Sequence[str]) -> str:
         """Say in our log that it is done, and what that means for `earlier` ones. Should that fail, the store says it
         as well."""
         self._step("applied")
         try:
-            self._audit.append(Record(operation=begun.operation, event="applied", at=self._clock()))
+            self._audit.append(AuditRecord(operation=begun.operation, event="applied", at=self._clock()))
             for operation_id in earlier:
                 self._note(operation_id, "replaced", f"{begun.operation} came before the lane's next message")
             if plan.request.kind == "undo":
@@ -143,15 +143,15 @@ class Operations(Ledger):
             return str(error).rstrip(".")
         return ""
 
-    def _written(self, plan: Plan, home: HermesHome) -> tuple[Record, Plan]:
+    def _written(self, plan: Plan, home: HermesHome) -> tuple[AuditRecord, Plan]:
         """Rows and table, and the index where it is a file: one transaction."""
         reason = self._unwritable(home)
         if reason:
             raise OperationRefused(reason)
-        begun: Record | None = None
+        begun: AuditRecord | None = None
         try:
             with self._store(home) as store, store.transaction():
-                rows = Rows.within(store)
+                rows = StoredLanes.within(store)
                 fresh = self._drawn(plan.request, rows, home, plan.becomes)
                 if fresh.refusal:
                     raise OperationRefused(f"{plan.request.kind}: {fresh.refusal}")
@@ -174,14 +174,14 @@ class Operations(Ledger):
             raise
         return begun, fresh
 
-    def _taken_back(self, begun: Record, home: HermesHome, reason: str) -> None:
+    def _taken_back(self, begun: AuditRecord, home: HermesHome, reason: str) -> None:
         """The transaction was rolled back; a file that was written before goes the same way."""
         if begun.changes.file_first:
             write_file(_placed(home), begun.changes.inverse.file)
         self._note(begun.operation, "failed", reason)
 
-    def _begin(self, plan: Plan, home: HermesHome, seen: int) -> Record:
-        record = Record(
+    def _begin(self, plan: Plan, home: HermesHome, seen: int) -> AuditRecord:
+        record = AuditRecord(
             operation=new_id(self._clock()),
             event="begun",
             at=self._clock(),
@@ -241,7 +241,7 @@ class Operations(Ledger):
                 self._finish(operation.begun, found, home)
             self._settled(self._known(operation.id))
 
-    def _finish(self, begun: Record, found: Outcome, home: HermesHome) -> None:
+    def _finish(self, begun: AuditRecord, found: Outcome, home: HermesHome) -> None:
         proc = self._environment.proc
         if self._reading(home, lambda rows: misfit(begun, rows, look_around(rows, home, proc))):
             return  # nobody asked for this to be written
@@ -251,7 +251,7 @@ class Operations(Ledger):
         if found.state == "interrupted":
             with self._store(home) as store, store.transaction():
                 write_rows(store, begun.changes)
-            self._audit.append(Record(operation=begun.operation, event="applied", at=self._clock()))
+            self._audit.append(AuditRecord(operation=begun.operation, event="applied", at=self._clock()))
 
     def _store(self, home: HermesHome) -> Store:
         def waiting(process: str) -> None:

@@ -12,8 +12,8 @@ import msgspec
 from hermes_tui.display import counted
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.rows import KEPT, Peer, Rows, insert
-from hermes_tui.lifecycle.operations.facts import Facts
+from hermes_tui.lifecycle.lane_index.rows import KEPT, Peer, StoredLanes, insert
+from hermes_tui.lifecycle.operations.facts import LaneFacts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
 from hermes_tui.lifecycle.policy import next_reset
 from hermes_tui.lifecycle.routing import Route, next_message
@@ -58,7 +58,7 @@ _DUE = {
 }
 
 
-def outlook(rows: Rows, facts: Facts, changes: Changes, now: datetime) -> Outlook:
+def outlook(rows: StoredLanes, facts: LaneFacts, changes: Changes, now: datetime) -> Outlook:
     """For the lane of `facts` once `changes` are made. Raises what `rows` raises."""
     around, key, before = facts.around, facts.lane.key, facts.entry
     assert before is not None  # noqa: S101 - a lane that is not understood is refused before
@@ -84,7 +84,7 @@ def outlook(rows: Rows, facts: Facts, changes: Changes, now: datetime) -> Outloo
     )
 
 
-def deadline_words(entry: SessionEntry, facts: Facts, now: datetime) -> str:
+def deadline_words(entry: SessionEntry, facts: LaneFacts, now: datetime) -> str:
     """Until when a message finds the lane's conversation: ` if it comes before 2026-11-23 04:00, when the daily reset
     is due`; empty: whenever."""
     config = facts.around.config
@@ -99,7 +99,7 @@ def deadline_words(entry: SessionEntry, facts: Facts, now: datetime) -> str:
     return f" if it comes before {coming.at.astimezone():%Y-%m-%d %H:%M}, when {what[coming.reason or '']}"
 
 
-def _entry_after(facts: Facts, changes: Changes) -> SessionEntry | None:
+def _entry_after(facts: LaneFacts, changes: Changes) -> SessionEntry | None:
     """The entry that the gateway will have: beside a running one its own, which nobody changes."""
     written = changes.table if facts.lane.primary == "table" else changes.file
     for one in written:
@@ -112,7 +112,7 @@ def _entry_after(facts: Facts, changes: Changes) -> SessionEntry | None:
 
 
 @contextmanager
-def _planned(rows: Rows, facts: Facts, changes: Changes) -> Iterator[Rows]:
+def _planned(rows: StoredLanes, facts: LaneFacts, changes: Changes) -> Iterator[StoredLanes]:
     """The sessions that the decision may look at, as they will be, in a database of their own."""
     ids = [one.id for one in (*rows.of_lane(facts.lane.key), *facts.recoverable)]
     for one in (facts.row, facts.target):
@@ -121,7 +121,7 @@ def _planned(rows: Rows, facts: Facts, changes: Changes) -> Iterator[Rows]:
     with rows.copy(rows.sessions(ids).values()) as connection:
         for change in changes.rows:
             _change(connection, change, rows.columns)
-        yield Rows.of(connection)
+        yield StoredLanes.of(connection)
 
 
 def _change(connection: apsw.Connection, change: RowChange, known: Container[str]) -> None:

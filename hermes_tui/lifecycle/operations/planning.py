@@ -9,9 +9,9 @@ from pathlib import Path
 from hermes_tui.display import counted
 from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.gateway.homes import HermesHome
-from hermes_tui.lifecycle.lane_index.rows import Rows
+from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words
-from hermes_tui.lifecycle.operations.facts import Facts, Surroundings, look_around, read_facts
+from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings, look_around, read_facts
 from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
 from hermes_tui.lifecycle.operations.outlook import Outlook, outlook
 from hermes_tui.lifecycle.operations.plan import Plan, Request, basis_of
@@ -37,7 +37,7 @@ def checked(request: Request) -> Request:
     return request
 
 
-def draw_up(request: Request, rows: Rows, home: HermesHome, proc: Path, now: datetime, new: str = "") -> Plan:
+def draw_up(request: Request, rows: StoredLanes, home: HermesHome, proc: Path, now: datetime, new: str = "") -> Plan:
     """The plan for anything but undo. Raises `LaneNotFound`, and what `rows` raises."""
     around = look_around(rows, home, proc)
     if request.kind == "prune":
@@ -70,7 +70,7 @@ def draw_up(request: Request, rows: Rows, home: HermesHome, proc: Path, now: dat
     )
 
 
-def _foresee(draft: Draft, found: Outlook, facts: Facts) -> None:
+def _foresee(draft: Draft, found: Outlook, facts: LaneFacts) -> None:
     """Put into the draft what Hermes itself would make of it; refused where that is not what was asked for."""
     broken = found.breaks(draft.wanted) if draft.wanted is not None else ""
     if broken:
@@ -81,7 +81,7 @@ def _foresee(draft: Draft, found: Outlook, facts: Facts) -> None:
     draft.next_message = draft.next_message or found.words
 
 
-def _draft(request: Request, facts: Facts, now: datetime, new: str) -> Draft:
+def _draft(request: Request, facts: LaneFacts, now: datetime, new: str) -> Draft:
     match request.kind:
         case "reset":
             return reset(facts, now, new)
@@ -96,7 +96,7 @@ def _draft(request: Request, facts: Facts, now: datetime, new: str) -> Draft:
     raise AssertionError(request.kind)
 
 
-def _read_words(around: Surroundings, lanes: Sequence[Facts]) -> list[str]:
+def _read_words(around: Surroundings, lanes: Sequence[LaneFacts]) -> list[str]:
     gateway = around.gateway
     words = []
     if around.live:
@@ -115,7 +115,7 @@ def _read_words(around: Surroundings, lanes: Sequence[Facts]) -> list[str]:
     return [word for word in words if word]
 
 
-def _places(facts: Facts) -> str:
+def _places(facts: LaneFacts) -> str:
     lane = facts.lane
     if lane.primary == "file":
         return "its entry is in sessions.json"

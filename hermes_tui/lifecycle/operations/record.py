@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from hermes_tui.lifecycle.operations.plan import Changes, Request
 
-__all__ = ["Evidence", "Moment", "Operation", "OutcomeState", "Record"]
+__all__ = ["AuditRecord", "Evidence", "Moment", "Operation", "OutcomeState"]
 
 Moment = Annotated[datetime, Meta(tz=True)]
 """A time with its zone."""
@@ -27,7 +27,7 @@ class Evidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, re
     at: Moment | None = None
 
 
-class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class AuditRecord(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """One line."""
 
     operation: str
@@ -55,9 +55,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
 class Operation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """All records of one operation."""
 
-    begun: Record
+    begun: AuditRecord
     applied: datetime | None = None
-    outcome: Record | None = None
+    outcome: AuditRecord | None = None
 
     @property
     def id(self) -> str:

@@ -16,12 +16,12 @@ from pathlib import Path
 from hermes_tui.errors import EntryError, ValidationError
 from hermes_tui.lifecycle.keys import is_shared_multi_user_session
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry, check_session_id, check_session_key
-from hermes_tui.lifecycle.lane_index.rows import Peer, Rows, SessionRow
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, Peer, StoredLanes
 from hermes_tui.lifecycle.operations.draft import NEW_ROW, PEER
 from hermes_tui.lifecycle.operations.facts import Surroundings
 from hermes_tui.lifecycle.operations.plan import Cell, Changes, Request, RowChange
 from hermes_tui.lifecycle.operations.planning import checked
-from hermes_tui.lifecycle.operations.record import Record
+from hermes_tui.lifecycle.operations.record import AuditRecord
 from hermes_tui.lifecycle.operations.switches import END_REASONS, FRESH
 from hermes_tui.lifecycle.state_db.recoverable import RECOVERABLE
 
@@ -46,7 +46,7 @@ _CHANGED = {
 """Operation → members of a lane's entry that it may change."""
 
 
-def check_record(record: Record, begun: Mapping[str, Record]) -> None:
+def check_record(record: AuditRecord, begun: Mapping[str, AuditRecord]) -> None:
     """Hold a record to the rules; `begun` has the operations before it by their ids. Raises `ValueError`, whose text
     is the reason: a clause."""
     try:
@@ -72,7 +72,7 @@ def _need(holds: bool, otherwise: str) -> None:
         raise ValueError(otherwise)
 
 
-def _check_begun(record: Record, begun: Mapping[str, Record]) -> None:
+def _check_begun(record: AuditRecord, begun: Mapping[str, AuditRecord]) -> None:
     request = record.request
     if request is None:
         raise ValueError("it does not say what was asked for")
@@ -95,7 +95,7 @@ def _check_begun(record: Record, begun: Mapping[str, Record]) -> None:
     _check_rows(record, request)
 
 
-def _check_scope(record: Record, request: Request) -> None:
+def _check_scope(record: AuditRecord, request: Request) -> None:
     """The lanes that are changed are those that are named, each once in each place."""
     if request.kind not in ("prune", "undo"):
         _need(record.keys == (request.key,), f"it names the lane {request.key} and is of others")
@@ -105,7 +105,7 @@ def _check_scope(record: Record, request: Request) -> None:
         _need(not others, f"it changes a lane that it does not name: {min(others, default='')}")
 
 
-def _check_undo(record: Record, request: Request, undone: Record | None) -> None:
+def _check_undo(record: AuditRecord, request: Request, undone: AuditRecord | None) -> None:
     if undone is None or undone.request is None:
         raise ValueError(f"it takes back {request.target}, which was not begun before it")
     _need(undone.request.kind != "undo", "it takes an undo back")
@@ -113,7 +113,7 @@ def _check_undo(record: Record, request: Request, undone: Record | None) -> None
     _need(same and record.changes == undone.changes.inverse, f"it is not what takes {request.target} back")
 
 
-def _check_entry(record: Record, request: Request, key: str) -> None:
+def _check_entry(record: AuditRecord, request: Request, key: str) -> None:
     """One lane's entry, where it counts; the mirror follows it."""
     table = next((one for one in record.changes.table if one.key == key), None)
     file = next((one for one in record.changes.file if one.key == key), None)
@@ -145,7 +145,7 @@ def _entry(text: str, key: str) -> SessionEntry:
     return entry
 
 
-def _check_rows(record: Record, request: Request) -> None:
+def _check_rows(record: AuditRecord, request: Request) -> None:
     """Sessions are ended, one is made or opened; none else is touched, and no other column."""
     rows = record.changes.rows
     _need(not rows or request.kind in END_REASONS, f"{request.kind} never changes a session")
@@ -195,7 +195,7 @@ def _check_cell(name: str, value: Cell) -> None:
 # Against the store ------------------------------------------------------------------------------------------
 
 
-def misfit(record: Record, rows: Rows, around: Surroundings) -> str:
+def misfit(record: AuditRecord, rows: StoredLanes, around: Surroundings) -> str:
     """Why a record is not of the store as it is now, so that nothing is written on its account: a clause; empty if it
     is. Raises what `rows` raises."""
     changes = record.changes
@@ -227,7 +227,7 @@ def _written(changes: Changes) -> Iterator[tuple[str, str]]:
         yield from ((key, text) for text in texts if text is not None)
 
 
-def _stranger(record: Record, change: RowChange, rows: Rows, around: Surroundings) -> str:
+def _stranger(record: AuditRecord, change: RowChange, rows: StoredLanes, around: Surroundings) -> str:
     """A session of somebody else's, by what its row says of itself and by what other lanes are in."""
     row, key = rows.session(change.session_id), record.keys[0]
     if row is None:
@@ -245,7 +245,7 @@ def _stranger(record: Record, change: RowChange, rows: Rows, around: Surrounding
     return "" if its or known or forced or not row.session_key else f"session {row.id} is not this lane's"
 
 
-def _same_peer(row: SessionRow, entry: SessionEntry, around: Surroundings) -> bool:
+def _same_peer(row: LaneSessionRow, entry: SessionEntry, around: Surroundings) -> bool:
     if entry.origin is None:
         return False
     shared = is_shared_multi_user_session(

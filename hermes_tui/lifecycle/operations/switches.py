@@ -19,7 +19,7 @@ from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.gateway.configuration import settings_since
 from hermes_tui.lifecycle.gateway.rules import UNSURE
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry, check_session_id
-from hermes_tui.lifecycle.lane_index.rows import SessionRow
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow
 from hermes_tui.lifecycle.moments import wall
 from hermes_tui.lifecycle.operations.draft import (
     Draft,
@@ -30,7 +30,7 @@ from hermes_tui.lifecycle.operations.draft import (
     obstacle,
     peer_values,
 )
-from hermes_tui.lifecycle.operations.facts import Facts
+from hermes_tui.lifecycle.operations.facts import LaneFacts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
 
 __all__ = ["END_REASONS", "FRESH", "reset", "resume", "suspend"]
@@ -61,7 +61,7 @@ FRESH = {
 """Members of an entry that belong to the conversation, not to the lane."""
 
 
-def reset(facts: Facts, now: datetime, new: str = "") -> Draft:
+def reset(facts: LaneFacts, now: datetime, new: str = "") -> Draft:
     """The next message finds a new, empty conversation; `new` is its id, if one was chosen before."""
     refusal = obstacle(facts)
     if refusal or facts.entry is None:
@@ -89,7 +89,7 @@ def reset(facts: Facts, now: datetime, new: str = "") -> Draft:
     )
 
 
-def suspend(facts: Facts, now: datetime) -> Draft:
+def suspend(facts: LaneFacts, now: datetime) -> Draft:
     """As a reset, but left to the next message: until then the lane keeps its session."""
     refusal = obstacle(facts)
     if refusal or facts.entry is None:
@@ -120,7 +120,7 @@ def suspend(facts: Facts, now: datetime) -> Draft:
     )
 
 
-def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
+def resume(facts: LaneFacts, now: datetime, target: str, force: bool) -> Draft:
     """The lane goes on in another session that is there."""
     refusal = obstacle(facts) or _target_obstacle(facts, target, force)
     if refusal or facts.entry is None or facts.target is None:
@@ -159,7 +159,7 @@ def resume(facts: Facts, now: datetime, target: str, force: bool) -> Draft:
     )
 
 
-def _close_all(facts: Facts, now: datetime, reason: str) -> Draft:
+def _close_all(facts: LaneFacts, now: datetime, reason: str) -> Draft:
     """Beside a gateway: end everything that it could go on with."""
     entry, row = facts.entry, facts.row
     if entry is None or row is None:
@@ -192,7 +192,7 @@ def _close_all(facts: Facts, now: datetime, reason: str) -> Draft:
     )
 
 
-def _closable(facts: Facts) -> list[SessionRow]:
+def _closable(facts: LaneFacts) -> list[LaneSessionRow]:
     """The lane's session and whatever else could be brought back, but no other lane's session."""
     found = {row.id: row for row in facts.recoverable if row.id not in facts.occupied}
     if facts.row is not None and facts.row.recoverable:
@@ -204,7 +204,7 @@ def _renewed(entry: SessionEntry, session_id: str, local: datetime) -> SessionEn
     return entry.changed(session_id=session_id, created_at=local, updated_at=local, **FRESH)
 
 
-def _opened(facts: Facts, target: SessionRow) -> RowChange:
+def _opened(facts: LaneFacts, target: LaneSessionRow) -> RowChange:
     """The target without an end, and the lane's own."""
     assert facts.entry is not None  # noqa: S101 - checked by the caller
     after: dict[str, Any] = {"ended_at": None, "end_reason": None}
@@ -218,7 +218,7 @@ def _opened(facts: Facts, target: SessionRow) -> RowChange:
     )
 
 
-def _target_obstacle(facts: Facts, target: str, force: bool) -> str:
+def _target_obstacle(facts: LaneFacts, target: str, force: bool) -> str:
     entry, row = facts.entry, facts.target
     if row is None:
         return (
@@ -243,7 +243,7 @@ def _target_obstacle(facts: Facts, target: str, force: bool) -> str:
     return "" if force else _stranger(facts, row)
 
 
-def _stranger(facts: Facts, row: SessionRow) -> str:
+def _stranger(facts: LaneFacts, row: LaneSessionRow) -> str:
     """Hermes' own rule: a conversation stays with its platform, chat and person."""
     origin = facts.entry.origin if facts.entry else None
     if origin is None or row.session_key == facts.lane.key:
@@ -258,7 +258,7 @@ def _stranger(facts: Facts, row: SessionRow) -> str:
     )
 
 
-def _closing_words(facts: Facts, closed: Sequence[SessionRow], reason: str) -> list[str]:
+def _closing_words(facts: LaneFacts, closed: Sequence[LaneSessionRow], reason: str) -> list[str]:
     current = facts.entry.session_id if facts.entry else ""
     words = [f"ends {row.id} with reason {reason}" for row in closed if row.id == current]
     others = [row.id for row in closed if row.id != current]
@@ -268,7 +268,7 @@ def _closing_words(facts: Facts, closed: Sequence[SessionRow], reason: str) -> l
     return words
 
 
-def _busy_notes(facts: Facts) -> list[str]:
+def _busy_notes(facts: LaneFacts) -> list[str]:
     gateway = facts.around.gateway
     notes = []
     if gateway.active_agents != 0:
@@ -290,7 +290,7 @@ def _busy_notes(facts: Facts) -> list[str]:
     return notes
 
 
-def _settings_notes(facts: Facts) -> list[str]:
+def _settings_notes(facts: LaneFacts) -> list[str]:
     """What the plan knows of the reset policy is what the files say; a gateway reads them when it starts."""
     gateway = facts.around.gateway
     changed = settings_since(Path(gateway.home), gateway.since + UNSURE) if gateway.since is not None else ""
@@ -302,13 +302,13 @@ def _settings_notes(facts: Facts) -> list[str]:
     ]
 
 
-def _shared_notes(facts: Facts, closed: Sequence[SessionRow]) -> list[str]:
+def _shared_notes(facts: LaneFacts, closed: Sequence[LaneSessionRow]) -> list[str]:
     """Two lanes may be in one session: Hermes takes such a one up for the same sender and chat."""
     lanes = [facts.occupied[row.id] for row in closed if row.id in facts.occupied]
     return [f"lane {key} is in the same session, and begins a fresh one as well" for key in lanes]
 
 
-def _start_notes(facts: Facts, session: str) -> list[str]:
+def _start_notes(facts: LaneFacts, session: str) -> list[str]:
     if (facts.around.home.path / ".clean_shutdown").exists():
         return []
     return [

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.gateway.homes import HermesHome
-from hermes_tui.lifecycle.lane_index.rows import Rows
+from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.draft import surroundings_obstacle
 from hermes_tui.lifecycle.operations.facts import look_around, read_facts
 from hermes_tui.lifecycle.operations.outlook import outlook
@@ -21,7 +21,13 @@ __all__ = ["draw_up_undo"]
 
 
 def draw_up_undo(
-    request: Request, operation: Operation, now: Outcome, rows: Rows, home: HermesHome, proc: Path, at: datetime
+    request: Request,
+    operation: Operation,
+    now: Outcome,
+    rows: StoredLanes,
+    home: HermesHome,
+    proc: Path,
+    at: datetime,
 ) -> Plan:
     """The plan, made `at` that moment, that takes `operation` back, of which came what `now` says. Raises
     `ValidationError`, and what `rows` raises."""
@@ -69,7 +75,7 @@ def draw_up_undo(
     )
 
 
-def _used(changes: Changes, rows: Rows) -> str:
+def _used(changes: Changes, rows: StoredLanes) -> str:
     """A session that was made then and has messages now; empty if there is none."""
     made = (rows.session(change.session_id) for change in changes.rows if change.before is None)
     return next((row.id for row in made if row is not None and rows.has_messages(row)), "")

@@ -18,12 +18,12 @@ from hermes_tui.display import counted
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.gateway.process import Gateway
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane
-from hermes_tui.lifecycle.lane_index.rows import Message, Rows
+from hermes_tui.lifecycle.lane_index.rows import MessagePlace, StoredLanes
 from hermes_tui.lifecycle.moments import from_wall
 from hermes_tui.lifecycle.operations.facts import Surroundings, look_around, read_facts
 from hermes_tui.lifecycle.operations.outlook import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Request
-from hermes_tui.lifecycle.operations.record import Evidence, Operation, OutcomeState, Record
+from hermes_tui.lifecycle.operations.record import AuditRecord, Evidence, Operation, OutcomeState
 from session_adapters.times import from_epoch
 
 __all__ = ["Outcome", "Side", "judge", "outcome_of", "side_of_file", "side_of_rows"]
@@ -58,7 +58,7 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     """False: worth asking again later."""
 
 
-def judge(operation: Operation, rows: Rows, home: HermesHome, proc: Path, now: datetime) -> Outcome:
+def judge(operation: Operation, rows: StoredLanes, home: HermesHome, proc: Path, now: datetime) -> Outcome:
     """Read the store and say what holds at `now`. Raises what `rows` raises."""
     around = look_around(rows, home, proc)
     lane = next((one for one in around.lanes if one.key in operation.begun.keys), None)
@@ -89,7 +89,7 @@ def outcome_of(
 
 
 def _verdict(
-    operation: Operation, rows: Rows, around: Surroundings, lane: IndexedLane | None, now: datetime
+    operation: Operation, rows: StoredLanes, around: Surroundings, lane: IndexedLane | None, now: datetime
 ) -> Finding:
     current = lane.entry.session_id if lane and lane.entry else ""
     begun, changes = operation.begun, operation.begun.changes
@@ -144,7 +144,7 @@ def _saved_since(gateway: Gateway, lane: IndexedLane | None, operation: Operatio
     return lane.table_updated > applied.timestamp() or (gateway.since is not None and gateway.since > applied)
 
 
-def _changed(begun: Record, rows: Rows, stored: Side, current: str) -> Finding:
+def _changed(begun: AuditRecord, rows: StoredLanes, stored: Side, current: str) -> Finding:
     """Without a gateway: the store is no longer as it was written."""
     if begun.becomes and current == begun.becomes:
         return "done", f"the lane is in {current}", None
@@ -160,7 +160,7 @@ def _changed(begun: Record, rows: Rows, stored: Side, current: str) -> Finding:
 
 
 def _live(
-    begun: Record, rows: Rows, around: Surroundings, lane: IndexedLane | None, stored: Side, now: datetime
+    begun: AuditRecord, rows: StoredLanes, around: Surroundings, lane: IndexedLane | None, stored: Side, now: datetime
 ) -> Finding:
     """Beside a gateway: where did the lane's next message go?"""
     current = lane.entry.session_id if lane and lane.entry else ""
@@ -185,7 +185,7 @@ def _live(
     return "pending", f"{when}the lane's next message {found.words}", None
 
 
-def _shown(begun: Record, rows: Rows, message: Message) -> Finding:
+def _shown(begun: AuditRecord, rows: StoredLanes, message: MessagePlace) -> Finding:
     """By the message that came first."""
     went = message.session_id
     at = from_epoch(message.timestamp) if isinstance(message.timestamp, int | float) else None
@@ -196,7 +196,7 @@ def _shown(begun: Record, rows: Rows, message: Message) -> Finding:
     return ("lost", f"{text}: {broken}", evidence) if broken else ("done", text, evidence)
 
 
-def _moved(begun: Record, rows: Rows, current: str, at: datetime) -> Finding:
+def _moved(begun: AuditRecord, rows: StoredLanes, current: str, at: datetime) -> Finding:
     """By the gateway's index, before any message is recorded there."""
     broken = _broken(begun, rows, current)
     if broken:
@@ -204,7 +204,7 @@ def _moved(begun: Record, rows: Rows, current: str, at: datetime) -> Finding:
     return "pending", f"the gateway has moved the lane to {current}, where no message is recorded yet", None
 
 
-def _broken(begun: Record, rows: Rows, went: str) -> str:
+def _broken(begun: AuditRecord, rows: StoredLanes, went: str) -> str:
     """Why a lane that goes on in session `went` is not what was promised; empty if it is."""
     lineage = _line(rows, went)
     if begun.becomes:
@@ -222,7 +222,7 @@ def _broken(begun: Record, rows: Rows, went: str) -> str:
     return ""
 
 
-def _line(rows: Rows, session_id: str) -> list[str]:
+def _line(rows: StoredLanes, session_id: str) -> list[str]:
     """What the session goes on from, nearest first."""
     found: list[str] = []
     row = rows.session(session_id) if session_id else None
@@ -232,7 +232,7 @@ def _line(rows: Rows, session_id: str) -> list[str]:
     return found
 
 
-def side_of_rows(changes: Changes, rows: Rows) -> Side:
+def side_of_rows(changes: Changes, rows: StoredLanes) -> Side:
     """Where rows and table stand: one transaction, so all on one side or changed by others since."""
     before = after = True
     table = {(row.scope, row.key): row.entry_json for row in rows.routing()} if changes.table else {}

@@ -53,14 +53,14 @@ class Term(NamedTuple):
     prefix: bool = False
 
 
-class Part(NamedTuple):
+class TermGroup(NamedTuple):
     """Terms that must all be there, or with `negated` must not all be there."""
 
     terms: tuple[Term, ...]
     negated: bool = False
 
 
-Words = list[list[Part]]
+Words = list[list[TermGroup]]
 """Alternatives, of each of which all parts must hold."""
 
 
@@ -74,7 +74,7 @@ def parse_words(query: str) -> Words:
     def close() -> None:
         nonlocal terms, negated
         if terms:
-            words[-1].append(Part(tuple(terms), negated and bool(words[-1])))
+            words[-1].append(TermGroup(tuple(terms), negated and bool(words[-1])))
         terms, negated = [], False
 
     for item in _items(query[:MAX_QUERY]):
@@ -106,7 +106,7 @@ def quote_words(words: Words) -> str:
     return " OR ".join(_quote_parts(parts) for parts in words)
 
 
-def _quote_parts(parts: list[Part]) -> str:
+def _quote_parts(parts: list[TermGroup]) -> str:
     text = ""
     for part in parts:
         terms = " ".join(f'"{term.text}"{" *" if term.prefix else ""}' for term in part.terms)

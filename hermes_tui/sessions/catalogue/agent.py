@@ -8,9 +8,9 @@ from pathlib import PurePath
 
 from msgspec.structs import replace
 
-from hermes_tui.sessions.catalogue.cache import Entry
+from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.sharing import share_strings
-from hermes_tui.sessions.catalogue.snapshot import Place
+from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.files import PATIENCE, is_unfinished
@@ -21,7 +21,7 @@ Key = tuple[str, str]
 """Path and native id of a source."""
 
 
-def read(adapter: Adapter, source: Source, *, exact: bool = False) -> Entry:
+def read(adapter: Adapter, source: Source, *, exact: bool = False) -> CachedSource:
     """The summaries in `source`; whatever an adapter does wrong becomes a problem in the entry."""
     problems: list[Problem] = []
     failed = False
@@ -36,7 +36,7 @@ def read(adapter: Adapter, source: Source, *, exact: bool = False) -> Entry:
     except Exception as error:
         failed = True
         problems.append(_failure(adapter.name, source.path, "reading it", error))
-    entry = Entry(
+    entry = CachedSource(
         source=source,
         summaries=tuple(summaries),
         problems=tuple(problems),
@@ -64,8 +64,8 @@ class AgentSessions:
 
     def __init__(self, agent: str) -> None:
         self.agent = agent
-        self.entries: dict[Key, Entry] = {}
-        self.place: Place | None = None
+        self.entries: dict[Key, CachedSource] = {}
+        self.place: AgentPlace | None = None
         """Where it was looked; None before the first `refresh`."""
         self.related: tuple[SessionSummary, ...] = ()
         self._gone: dict[str, SessionSummary] = {}
@@ -100,13 +100,13 @@ class AgentSessions:
         news, self._news = self._news, False
         return news
 
-    def restore(self, entry: Entry) -> None:
+    def restore(self, entry: CachedSource) -> None:
         """Take over what was known when the program last ran."""
         share_strings(entry)
         self.entries[entry.source.path, entry.source.session_id] = entry
         self._stale = True
 
-    def update(self, key: Key, old: Entry, new: Entry) -> None:
+    def update(self, key: Key, old: CachedSource, new: CachedSource) -> None:
         """Put `new` in the place of `old`, unless something newer is there by now."""
         if self.entries.get(key) is old:
             self.entries[key] = new
@@ -114,7 +114,7 @@ class AgentSessions:
 
     def broken(self, reason: str) -> None:
         """The adapter cannot be used: say so, and list nothing of this agent."""
-        self.place = Place(agent=self.agent, label=self.agent)
+        self.place = AgentPlace(agent=self.agent, label=self.agent)
         self._listing = (Problem(agent=self.agent, path="", reason=reason),)
         self.entries.clear()
         self.related = ()
@@ -123,7 +123,7 @@ class AgentSessions:
     def refresh(self, adapter: Adapter) -> bool:
         """Stat all sources and read those that changed; whether anything was read or dropped."""
         problems: list[Problem] = []
-        found: dict[Key, Entry] = {}
+        found: dict[Key, CachedSource] = {}
         changed = failed = False
         try:
             roots = tuple(adapter.roots())
@@ -151,7 +151,7 @@ class AgentSessions:
             else:
                 changed = True
         first = self.place is None
-        place = Place(agent=self.agent, label=adapter.label, roots=roots)
+        place = AgentPlace(agent=self.agent, label=adapter.label, roots=roots)
         self.entries = found
         self._stale = self._stale or changed
         self.relate(adapter, notice_gone=not first)

@@ -1,8 +1,8 @@
 """The catalogue's file: what was read last time, so that only what changed must be read again.
 
 A cache, never a truth: delete it at any time. A damaged file, or one of another version of this program, counts as
-absent. Two parts of MessagePack (`sealed`): a list of `Entry`, and a `Picture`, which alone is read for the first
-picture.
+absent. Two parts of MessagePack (`sealed`): a list of `CachedSource`, and a `FirstPicture`, which alone is read for
+the first picture.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.registry import BUILT_IN
 
-__all__ = ["Entry", "Picture", "cache_name", "load", "load_picture", "save"]
+__all__ = ["CachedSource", "FirstPicture", "cache_name", "load", "load_picture", "save"]
 
 _MAGIC = b"hermes-tui catalogue 4\n"
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What one source held when it had that stamp."""
 
     source: Source
@@ -39,7 +39,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The adapter itself failed: not written to the file, so that the next process tries again."""
 
 
-class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class FirstPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What was shown last: enough for a first picture without any adapter."""
 
     sessions: tuple[SessionSummary, ...] = ()
@@ -50,9 +50,9 @@ class Picture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 _ENCODER = msgspec.msgpack.Encoder()
 _ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
-_ENTRY = msgspec.msgpack.Decoder(Entry)
-_PICTURE = msgspec.msgpack.Decoder(Picture)
-_NOTHING = Picture()
+_ENTRY = msgspec.msgpack.Decoder(CachedSource)
+_PICTURE = msgspec.msgpack.Decoder(FirstPicture)
+_NOTHING = FirstPicture()
 _SUFFIXES = ("_HOME", "_DIR")
 """How variables that move stores usually end."""
 _OWN_SUFFIXES = ("_PATH", "_DSN", "_DB", "_PROFILE")
@@ -76,7 +76,7 @@ def cache_name(environment: Environment) -> str:
     return f"catalogue-{hashlib.blake2b(text, digest_size=6).hexdigest()}.msgpack"
 
 
-def load(path: Path, picture: Picture = _NOTHING) -> list[Entry]:
+def load(path: Path, picture: FirstPicture = _NOTHING) -> list[CachedSource]:
     """The entries in the file; none when it is missing, damaged or of another version. A summary that equals the
     one in `picture` is that one, so that it is not in memory twice."""
     part = read_part(path, _MAGIC, 0)
@@ -89,7 +89,7 @@ def load(path: Path, picture: Picture = _NOTHING) -> list[Entry]:
         return []
 
 
-def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> Entry:
+def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> CachedSource:
     entry = _ENTRY.decode(raw)
     same = (shown.get(one.unified_id) for one in entry.summaries)
     summaries = tuple(one if other != one else other for one, other in zip(entry.summaries, same, strict=True))
@@ -97,7 +97,7 @@ def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> Entry:
     return entry
 
 
-def load_picture(path: Path) -> Picture | None:
+def load_picture(path: Path) -> FirstPicture | None:
     """The picture in the file, without reading the entries; None when it is missing, damaged or of another
     version."""
     part = read_part(path, _MAGIC, 1)
@@ -107,19 +107,19 @@ def load_picture(path: Path) -> Picture | None:
         return None
 
 
-def save(path: Path, entries: Iterable[Entry], picture: Picture = _NOTHING) -> None:
+def save(path: Path, entries: Iterable[CachedSource], picture: FirstPicture = _NOTHING) -> None:
     """Replace the file. Raises `OSError`."""
     write_parts(path, _MAGIC, (_ENCODER.encode(_encodable(entries)), _encoded_picture(picture)))
     forget_others(path, "catalogue-*.msgpack")
 
 
-def _encoded_picture(picture: Picture) -> bytes:
+def _encoded_picture(picture: FirstPicture) -> bytes:
     """The picture encoded; a session that cannot be is missing in the first picture and nowhere else."""
     try:
         return _ENCODER.encode(picture)
     except (OverflowError, TypeError, ValueError, RecursionError):
         sessions = tuple(filter(_is_encodable, picture.sessions))
-        return _ENCODER.encode(Picture(sessions=sessions, labels=picture.labels))
+        return _ENCODER.encode(FirstPicture(sessions=sessions, labels=picture.labels))
 
 
 def _is_encodable(value: object) -> bool:
@@ -130,7 +130,7 @@ def _is_encodable(value: object) -> bool:
     return True
 
 
-def _encodable(entries: Iterable[Entry]) -> Sequence[msgspec.Raw]:
+def _encodable(entries: Iterable[CachedSource]) -> Sequence[msgspec.Raw]:
     """Each entry encoded on its own: one with a number too large for MessagePack is read anew next time."""
     encoded: list[msgspec.Raw] = []
     for entry in entries:

@@ -39,11 +39,11 @@ class Catalogue:
         self._adapters = adapters
         self._file = cache_file
         self._known_agents: dict[str, AgentSessions] | None = None
-        self._foreign: list[cache.Entry] = []
+        self._foreign: list[cache.CachedSource] = []
         self._work = threading.RLock()
         self._snapshot = Snapshot()
         self._by_id: dict[str, SessionSummary] = {}
-        self._picture: cache.Picture | None = None
+        self._picture: cache.FirstPicture | None = None
         self._loaded = False
         self._unsaved = False
         self._saved_at: float | None = None
@@ -146,7 +146,7 @@ class Catalogue:
         """The session in the latest snapshot, if it is there."""
         return self._by_id.get(unified_id(agent, session_id))
 
-    def entries(self) -> list[cache.Entry]:
+    def entries(self) -> list[cache.CachedSource]:
         """What each source held when it was last looked at, for what else is made of the sources."""
         with self._work:
             return [entry for state in self._agents.values() for entry in state.entries.values()]
@@ -172,10 +172,10 @@ class Catalogue:
             self._known_agents = {name: AgentSessions(name) for name in self._adapters.names}
         return self._known_agents
 
-    def _old_picture(self) -> cache.Picture:
+    def _old_picture(self) -> cache.FirstPicture:
         """What was shown before this process; of agents that were not looked at since it is the latest there is."""
         if self._picture is None:
-            self._picture = (cache.load_picture(self._file) if self._file else None) or cache.Picture()
+            self._picture = (cache.load_picture(self._file) if self._file else None) or cache.FirstPicture()
         return self._picture
 
     def _load(self) -> None:
@@ -183,7 +183,7 @@ class Catalogue:
         if self._loaded:
             return
         self._loaded = True
-        for entry in cache.load(self._file, self._picture or cache.Picture()) if self._file else ():
+        for entry in cache.load(self._file, self._picture or cache.FirstPicture()) if self._file else ():
             state = self._agents.get(entry.source.agent)
             if state is None:
                 self._foreign.append(entry)  # of an agent left out this time: kept for the next
@@ -206,7 +206,7 @@ class Catalogue:
         except AdapterBroken as error:
             state.broken(str(error))
 
-    def _read_in_full(self, agent: str, key: Key, entry: cache.Entry) -> None:
+    def _read_in_full(self, agent: str, key: Key, entry: cache.CachedSource) -> None:
         try:
             adapter = self._adapters.get(agent)
         except AdapterBroken:
@@ -232,7 +232,7 @@ class Catalogue:
             reason = f"the list of sessions cannot be kept for the next start: {error.strerror or error}"
             self._own_problem = Problem(agent="hermes-tui", path=str(self._file), reason=reason)
 
-    def _new_picture(self) -> cache.Picture:
+    def _new_picture(self) -> cache.FirstPicture:
         """What is shown now, without processes; agents that this process did not look at are as they were."""
         old = self._forget_old()
         looked = [state for state in self._agents.values() if state.place is not None]
@@ -241,9 +241,9 @@ class Catalogue:
         for state in looked:
             label, badge = self._adapters.label(state.agent)
             labels[state.agent] = (label, badge)
-        return cache.Picture(sessions=tuple(sorted(sessions, key=newest_first)), labels=labels)
+        return cache.FirstPicture(sessions=tuple(sorted(sessions, key=newest_first)), labels=labels)
 
-    def _forget_old(self) -> cache.Picture:
+    def _forget_old(self) -> cache.FirstPicture:
         """Drop from the old picture what this process looked at itself, and agents that are not installed any more;
         what is left of it."""
         old = self._old_picture()
@@ -254,7 +254,7 @@ class Catalogue:
             if one.agent not in looked and (self._adapters.asked is not None or one.agent in self._agents)
         )
         if len(left) != len(old.sessions):
-            self._picture = cache.Picture(sessions=left, labels=old.labels)
+            self._picture = cache.FirstPicture(sessions=left, labels=old.labels)
         return self._picture or old
 
     def _publish(self) -> Snapshot:

@@ -9,7 +9,7 @@ from sys import intern
 
 from msgspec.structs import force_setattr
 
-from hermes_tui.sessions.catalogue.cache import Entry
+from hermes_tui.sessions.catalogue.cache import CachedSource
 
 __all__ = ["share_strings"]
 
@@ -17,7 +17,7 @@ _OF_SUMMARY = ("agent", "cwd", "model", "git_branch", "source", "profile", "end_
 _OF_SOURCE = ("agent", "root", "layout", "profile")
 
 
-def share_strings(entry: Entry) -> None:
+def share_strings(entry: CachedSource) -> None:
     """Let the source and the summaries of `entry` hold one copy of each string that others have too."""
     source = entry.source
     for name in _OF_SOURCE:

@@ -7,10 +7,10 @@ import msgspec
 from session_adapters.base import Root
 from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["Place", "Snapshot", "newest_first"]
+__all__ = ["AgentPlace", "Snapshot", "newest_first"]
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class AgentPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where one agent's sessions were looked for."""
 
     agent: str
@@ -27,7 +27,7 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """What agents keep in mind beyond their sessions, in the same order: searches find it, no list shows it."""
     problems: tuple[Problem, ...] = ()
     """What could not be read, by agent and path."""
-    places: tuple[Place, ...] = ()
+    places: tuple[AgentPlace, ...] = ()
     partial: int = 0
     """How many of the sessions have only been read at their ends."""
     version: int = 0

@@ -1,6 +1,6 @@
 """What an agent still sees of a conversation: after compaction, or through a window on it (spec 001)."""
 
 from hermes_tui.sessions.context.view import ContextView, context_view
-from hermes_tui.sessions.context.windows import STRATEGIES, Choice, choice_of, parse_window, window_for
+from hermes_tui.sessions.context.windows import STRATEGIES, WindowChoice, choice_of, parse_window, window_for
 
-__all__ = ["STRATEGIES", "Choice", "ContextView", "choice_of", "context_view", "parse_window", "window_for"]
+__all__ = ["STRATEGIES", "ContextView", "WindowChoice", "choice_of", "context_view", "parse_window", "window_for"]

@@ -20,7 +20,7 @@ from hermes_tui.sessions.context.stored import (
     find_checkpoint_as_written,
     load_state_as_written,
 )
-from hermes_tui.sessions.context.windows import Choice
+from hermes_tui.sessions.context.windows import WindowChoice
 from session_adapters.model import Message
 
 __all__ = ["hector_seen", "rows_of"]
@@ -51,7 +51,7 @@ def _stored(message: Message) -> Stored:
     return Stored(message.id, role, message.content, author, message.kind != "notice")
 
 
-def hector_seen(messages: Sequence[Message], choice: Choice) -> tuple[list[bool], list[int], str]:
+def hector_seen(messages: Sequence[Message], choice: WindowChoice) -> tuple[list[bool], list[int], str]:
     """For each message whether it is loaded; the places of checkpoints as this generation finds them; what has to be
     known besides."""
     rows = rows_of(messages)
@@ -65,7 +65,7 @@ def hector_seen(messages: Sequence[Message], choice: Choice) -> tuple[list[bool]
     return seen, [rows[index][1][0] for index in checkpoints], note
 
 
-def _loaded(rows: Sequence[Stored], choice: Choice) -> tuple[Sequence[Stored], list[int], str]:
+def _loaded(rows: Sequence[Stored], choice: WindowChoice) -> tuple[Sequence[Stored], list[int], str]:
     strategy = choice.strategy or ""
     size = choice.size or WINDOW
     limits = Limits(size, choice.tokens or BUDGET, choice.target or TARGET, PRESERVED)

@@ -10,7 +10,7 @@ from hermes_tui.sessions.context.hector import hector_seen
 from hermes_tui.sessions.context.practice import BUDGET, FEWEST, PRESERVED, TARGET
 from hermes_tui.sessions.context.stored import WINDOW
 from hermes_tui.sessions.context.tokens import estimate, fitting, text_tokens
-from hermes_tui.sessions.context.windows import Choice
+from hermes_tui.sessions.context.windows import WindowChoice
 from session_adapters.model import Message
 
 __all__ = ["ContextView", "context_view"]
@@ -32,7 +32,7 @@ class ContextView(Struct, frozen=True, kw_only=True):
     """How many there are among the messages."""
     complete: bool = True
     """The messages are all there are."""
-    choice: Choice = Choice()
+    choice: WindowChoice = WindowChoice()
     """The window that was applied."""
     note: str = ""
     """What has to be known besides: one sentence without a full stop."""
@@ -80,10 +80,10 @@ def _rounded(number: int) -> str:
 
 
 def context_view(
-    agent: str, messages: Sequence[Message], choice: Choice | None = None, *, complete: bool = True
+    agent: str, messages: Sequence[Message], choice: WindowChoice | None = None, *, complete: bool = True
 ) -> ContextView:
     """What `agent` still sees of `messages`, the newest of a conversation, or with `complete` all of it."""
-    choice = choice or Choice()
+    choice = choice or WindowChoice()
     marks = [index for index, one in enumerate(messages) if one.kind == "compaction" and one.visibility == "live"]
     if choice.generation:
         seen, marks, note = hector_seen(messages, choice)
@@ -131,7 +131,7 @@ def _keep_prompts(messages: Sequence[Message], seen: list[bool], start: int) -> 
             left -= text_tokens(messages[index].content)
 
 
-def _window(messages: Sequence[Message], seen: Sequence[bool], choice: Choice) -> list[bool]:
+def _window(messages: Sequence[Message], seen: Sequence[bool], choice: WindowChoice) -> list[bool]:
     """A window by hand on what an agent without one sees: Hector's, on messages."""
     places = [index for index, is_seen in enumerate(seen) if is_seen]
     newest_first = (estimate((messages[index],)) for index in reversed(places))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from hermes_tui.config import Window
+from hermes_tui.config import ContextWindow
 from hermes_tui.errors import ParseError, ValidationError
 from session_adapters.base import Memory
 from session_adapters.model import SessionSummary
@@ -15,7 +15,7 @@ from session_adapters.model import SessionSummary
 if TYPE_CHECKING:
     from hermes_tui.sessions.adapters import Adapters
 
-__all__ = ["STRATEGIES", "Choice", "choice_of", "parse_window", "window_for"]
+__all__ = ["STRATEGIES", "WindowChoice", "choice_of", "parse_window", "window_for"]
 
 Strategy = Literal["summary_buffer", "buffer_window", "token_window"]
 STRATEGIES: tuple[Strategy, ...] = ("summary_buffer", "buffer_window", "token_window")
@@ -23,7 +23,7 @@ _DEFAULTS: Mapping[str, Strategy] = {"v0": "summary_buffer", "v1": "summary_buff
 """What Hector does where nobody says anything, by the generation of its tables; v2 takes everything."""
 
 
-class Choice(Struct, frozen=True, kw_only=True):
+class WindowChoice(Struct, frozen=True, kw_only=True):
     """A window, and who says so."""
 
     strategy: Strategy | None = None
@@ -39,7 +39,7 @@ class Choice(Struct, frozen=True, kw_only=True):
     """Why the agent's configuration could not be read."""
 
 
-def parse_window(text: str) -> Window:
+def parse_window(text: str) -> ContextWindow:
     """`buffer_window:20`, `token_window:8000`, `summary_buffer`: a strategy, and if wanted messages or tokens. Raises
     `ValidationError`."""
     name, colon, number = text.strip().partition(":")
@@ -47,16 +47,18 @@ def parse_window(text: str) -> Window:
     if strategy is None:
         raise ValidationError(f"unknown strategy {name!r}; known are {', '.join(STRATEGIES)}")
     if not colon:
-        return Window(strategy=strategy)
+        return ContextWindow(strategy=strategy)
     if not (number.isascii() and number.isdigit() and int(number[:12]) > 0):
         raise ValidationError(f"{text!r}: the size is a whole number, as in {name}:20")
     value = int(number[:12])
     if name == "buffer_window":
-        return Window(strategy=strategy, size=value)
-    return Window(strategy=strategy, tokens=value)
+        return ContextWindow(strategy=strategy, size=value)
+    return ContextWindow(strategy=strategy, tokens=value)
 
 
-def window_for(memory: Memory | None, settings: Window | None = None, chosen: Window | None = None) -> Choice:
+def window_for(
+    memory: Memory | None, settings: ContextWindow | None = None, chosen: ContextWindow | None = None
+) -> WindowChoice:
     """What counts: `chosen` by hand before `memory`, the agent's own configuration, before the user's `settings`."""
     generation = memory.generation if memory is not None else ""
     trouble = memory.trouble if memory is not None else ""
@@ -64,7 +66,7 @@ def window_for(memory: Memory | None, settings: Window | None = None, chosen: Wi
         return _of(chosen, "chosen", generation, trouble)
     own = next((one for one in STRATEGIES if memory is not None and one == memory.strategy), None)
     if memory is not None and own is not None:
-        return Choice(
+        return WindowChoice(
             strategy=own,
             size=memory.size,
             tokens=memory.tokens,
@@ -76,11 +78,11 @@ def window_for(memory: Memory | None, settings: Window | None = None, chosen: Wi
     if settings is not None and settings.strategy is not None:
         return _of(settings, "settings", generation, trouble)
     usual = _DEFAULTS.get(generation)
-    return Choice(strategy=usual, generation=generation, source="default" if usual else "", trouble=trouble)
+    return WindowChoice(strategy=usual, generation=generation, source="default" if usual else "", trouble=trouble)
 
 
-def _of(window: Window, source: str, generation: str, trouble: str) -> Choice:
-    return Choice(
+def _of(window: ContextWindow, source: str, generation: str, trouble: str) -> WindowChoice:
+    return WindowChoice(
         strategy=window.strategy,
         size=window.size,
         tokens=window.tokens,
@@ -91,8 +93,11 @@ def _of(window: Window, source: str, generation: str, trouble: str) -> Choice:
 
 
 def choice_of(
-    adapters: Adapters, summary: SessionSummary, settings: Mapping[str, Window], chosen: Window | None = None
-) -> Choice:
+    adapters: Adapters,
+    summary: SessionSummary,
+    settings: Mapping[str, ContextWindow],
+    chosen: ContextWindow | None = None,
+) -> WindowChoice:
     """The window on a session; the adapter is asked what the agent itself is set to. Raises `ParseError` where that
     fails."""
     from hermes_tui.sessions.adapters import AdapterBroken

@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.rates import Charged, Tier, tier_of
 from hermes_tui.sessions.cost.runs import Run
-from hermes_tui.sessions.cost.summary import Row
+from hermes_tui.sessions.cost.summary import SpendRow
 from session_adapters.model import Cost, SessionSummary, unified_id
 from session_adapters.usage import Usage
 
@@ -34,7 +34,7 @@ _PLACES = 12
 
 
 class _Sum(Charged):
-    """Calls added up: the figures of a `Row`, and whether any of the money is known."""
+    """Calls added up: the figures of a `SpendRow`, and whether any of the money is known."""
 
     usd: float = 0.0
     estimated_usd: float = 0.0
@@ -60,9 +60,9 @@ class _Sum(Charged):
         self.unpriced_tokens += other.unpriced_tokens
         self.known = self.known or other.known
 
-    def row(self, unified_id: str, model: str, day: str, local_day: str, origin: str) -> Row:
+    def row(self, unified_id: str, model: str, day: str, local_day: str, origin: str) -> SpendRow:
         """As it is kept."""
-        return Row(
+        return SpendRow(
             unified_id,
             model,
             day,
@@ -166,7 +166,7 @@ class Accounts:
                 self._add_run(session, run, with_tokens=not own)
         return _cost(total, own, runs)
 
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[SpendRow, ...]:
         """Everything by session, model and day."""
         while self._later:
             session, calls = self._later.pop(0)

@@ -17,26 +17,26 @@ from msgspec.structs import replace
 
 from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.catalogue.cache import Entry
+from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.cost import store
 from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.parallel_read import Beside, start
 from hermes_tui.sessions.cost.prices import Prices
-from hermes_tui.sessions.cost.runs import Index, Run, index_files, read_index
+from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
 from hermes_tui.sessions.cost.store import SourceCalls
-from hermes_tui.sessions.cost.summary import Own, Sheet
+from hermes_tui.sessions.cost.summary import Own, SpendSummary
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import Cost, Problem, SessionSummary, unified_id
 from session_adapters.text import scrub
 from session_adapters.usage import Usage
 
-__all__ = ["Ledger"]
+__all__ = ["CostCache"]
 
 Key = tuple[str, str, str]
 """Agent, path and native id of a source."""
 
 
-class Ledger:
+class CostCache:
     """Reads what sessions used, prices it, and remembers both."""
 
     def __init__(self, adapters: Adapters, file: Path | None, own_prices: Mapping[str, Price]) -> None:
@@ -45,9 +45,9 @@ class Ledger:
         self._file = file
         self._own_prices = own_prices
         self._work = threading.RLock()
-        self._sheet: Sheet | None = None
+        self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
-        self._index: tuple[Mapping[str, tuple[int, ...]], Index] = ({}, Index())
+        self._index: tuple[Mapping[str, tuple[int, ...]], RunIndex] = ({}, RunIndex())
         self._beside: Beside | None = None
 
     def begin(self, *, listed: bool) -> None:
@@ -57,7 +57,7 @@ class Ledger:
             if self._beside is None and not self._known().own:
                 self._beside = start(self._adapters, None if listed else self.prices)
 
-    def refresh(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Sheet:
+    def refresh(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> SpendSummary:
         """The sheet of `sessions`, whose sources are `entries`; reads only what changed since the last time."""
         with self._work:
             sheet = self._known()
@@ -80,26 +80,26 @@ class Ledger:
                     self._sheet = sheet = replace(sheet, problems=(*sheet.problems, problem))
             return sheet
 
-    def current(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Sheet | None:
+    def current(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> SpendSummary | None:
         """The sheet, if nothing has changed since it was made."""
         with self._work:
             sheet = self._known()
             self._read_index(sessions)
             return sheet if sheet.key == self._key(entries, sessions) else None
 
-    def last(self) -> Sheet:
+    def last(self) -> SpendSummary:
         """The sheet as it was last made, by this process or an earlier one."""
         with self._work:
             return self._known()
 
-    def reload(self) -> Sheet:
+    def reload(self) -> SpendSummary:
         """The sheet that another process has made, and the prices that it looked up: to import their list takes 15 MB
         that a face would keep for weeks."""
         with self._work:
             self._sheet = self._prices = None
             return self._known()
 
-    def kept(self, entries: Sequence[Entry], sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
+    def kept(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
         """What each of `sessions` cost, by unified id, where that was added up before and nothing has changed since;
         the others are missing. Reads no session: a list must not wait for that."""
         with self._work:
@@ -141,23 +141,23 @@ class Ledger:
 
     # Inside ------------------------------------------------------------------------------------------------
 
-    def _known(self) -> Sheet:
+    def _known(self) -> SpendSummary:
         if self._sheet is None:
-            self._sheet = (store.load_sheet(self._file) if self._file is not None else None) or Sheet()
+            self._sheet = (store.load_sheet(self._file) if self._file is not None else None) or SpendSummary()
         return self._sheet
 
-    def _read_index(self, sessions: Iterable[SessionSummary]) -> Index:
+    def _read_index(self, sessions: Iterable[SessionSummary]) -> RunIndex:
         directories = dict.fromkeys(one.cwd for one in sessions if one.cwd)
         files = index_files(self._environment, directories)
         if files != self._index[0]:
-            self._index = (files, read_index(files) if files else Index())
+            self._index = (files, read_index(files) if files else RunIndex())
         return self._index[1]
 
     @property
     def _environment(self) -> Environment:
         return self._adapters.environment
 
-    def _key(self, entries: Iterable[Entry], sessions: Sequence[SessionSummary]) -> bytes:
+    def _key(self, entries: Iterable[CachedSource], sessions: Sequence[SessionSummary]) -> bytes:
         """Changes with every source, with the prices, with the zone that days are counted in, and with what the
         sessions are to each other."""
         digest = hashlib.blake2b(digest_size=16)
@@ -169,7 +169,7 @@ class Ledger:
         digest.update(marshal.dumps((len(sessions), stamps), 2))  # faster than `repr`; 2 knows no references
         return digest.digest()
 
-    def _read(self, entries: Sequence[Entry]) -> tuple[list[SourceCalls], list[Problem]]:
+    def _read(self, entries: Sequence[CachedSource]) -> tuple[list[SourceCalls], list[Problem]]:
         """The calls of every source; those that changed are read."""
         known_before = [] if self._file is None else store.load_calls(self._file)
         before = {(one.agent, one.path, one.session_id): one for one in (*known_before, *self._read_beside())}
@@ -196,7 +196,11 @@ class Ledger:
         return beside.calls(self.prices)
 
     def _read_source(
-        self, entry: Entry, known: SourceCalls | None, adapter: Callable[[str], Adapter], problems: list[Problem]
+        self,
+        entry: CachedSource,
+        known: SourceCalls | None,
+        adapter: Callable[[str], Adapter],
+        problems: list[Problem],
     ) -> SourceCalls:
         source = entry.source
         marks = _marks(entry)
@@ -217,9 +221,9 @@ class Ledger:
         key: bytes,
         calls: Sequence[SourceCalls],
         sessions: Sequence[SessionSummary],
-        index: Index,
+        index: RunIndex,
         problems: list[Problem],
-    ) -> Sheet:
+    ) -> SpendSummary:
         runs = _by_session(index)
         by_id = {one.unified_id: one for one in sessions}
         chosen, copies = _chosen(calls, sessions)
@@ -236,7 +240,7 @@ class Ledger:
         looked = {one.agent for one in sessions}
         own.update(item for item in self._known().own.items() if item[0].partition(":")[0] not in looked)
         rows = accounts.rows()
-        return Sheet(
+        return SpendSummary(
             key=key,
             rows=rows,
             own=own,
@@ -252,7 +256,7 @@ class Ledger:
 
 def _ask(
     adapter: Callable[[str], Adapter],
-    entry: Entry,
+    entry: CachedSource,
     ids: Sequence[str] | None,
     report: Callable[[Problem], None],
 ) -> Sequence[Usage] | None:
@@ -270,7 +274,7 @@ def _ask(
     return None
 
 
-def _by_session(index: Index) -> Mapping[str, Sequence[Run]]:
+def _by_session(index: RunIndex) -> Mapping[str, Sequence[Run]]:
     found: dict[str, list[Run]] = {}
     for run in index.runs:
         if run.session_id:
@@ -333,13 +337,13 @@ def _chosen(
     return chosen, copies
 
 
-def _marks(entry: Entry) -> dict[str, bytes]:
+def _marks(entry: CachedSource) -> dict[str, bytes]:
     """The sessions of a source that is not named by one, also where they called no model; see `_own_mark`."""
     found = ((one.session_id, _own_mark(entry, one)) for one in entry.summaries)
     return {name: mark for name, mark in found if mark is not None}
 
 
-def _own_mark(entry: Entry, summary: SessionSummary) -> bytes | None:
+def _own_mark(entry: CachedSource, summary: SessionSummary) -> bytes | None:
     """What tells besides the source's stamp whether a session changed: nothing where it is alone there, and no mark
     at all where the source has its name."""
     if entry.source.session_id:
@@ -353,7 +357,7 @@ def _row_mark(summary: SessionSummary) -> bytes:
     return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
-def _mark(entry: Entry, summary: SessionSummary, runs: Sequence[Run], prices: Prices) -> bytes:
+def _mark(entry: CachedSource, summary: SessionSummary, runs: Sequence[Run], prices: Prices) -> bytes:
     return _source_mark(entry.source.stamp, _own_mark(entry, summary), runs, prices)
 
 

@@ -7,7 +7,7 @@ from datetime import date, timedelta
 from typing import Literal, NamedTuple
 
 from hermes_tui.sessions.cost.report import CostBreakdown, CostOptions, CostSummary, GroupBy, total_cost
-from hermes_tui.sessions.cost.summary import Sheet
+from hermes_tui.sessions.cost.summary import SpendSummary
 from session_adapters.model import Problem, SessionSummary
 
 __all__ = ["DAYS", "KINDS", "Figure", "Kind", "Overview", "Rank", "overview"]
@@ -59,7 +59,7 @@ class Overview(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def overview(sheet: Sheet, sessions: Sequence[SessionSummary], today: date) -> Overview:
+def overview(sheet: SpendSummary, sessions: Sequence[SessionSummary], today: date) -> Overview:
     """What the sheet says as of `today`, a local date."""
     by_id = {one.unified_id: one for one in sessions}
     by_day = _groups(sheet, sessions, "day")
@@ -89,7 +89,7 @@ def overview(sheet: Sheet, sessions: Sequence[SessionSummary], today: date) -> O
     )
 
 
-def _groups(sheet: Sheet, sessions: Sequence[SessionSummary], by: GroupBy) -> dict[str, CostBreakdown]:
+def _groups(sheet: SpendSummary, sessions: Sequence[SessionSummary], by: GroupBy) -> dict[str, CostBreakdown]:
     return total_cost(sheet, sessions, CostOptions(group_by=by, local_days=True)).breakdowns or {}
 
 

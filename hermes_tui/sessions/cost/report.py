@@ -17,7 +17,7 @@ from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.catalogue.options import ListOptions, matches
 from hermes_tui.sessions.cost.aggregate import days_of
 from hermes_tui.sessions.cost.runs import Run
-from hermes_tui.sessions.cost.summary import Row, Sheet
+from hermes_tui.sessions.cost.summary import SpendRow, SpendSummary
 from session_adapters.model import EPOCH, SessionSummary
 
 __all__ = ["UNKNOWN", "UNTAGGED", "CostBreakdown", "CostOptions", "CostSummary", "GroupBy", "total_cost"]
@@ -97,7 +97,7 @@ class CostSummary(_Totals, kw_only=True):
     """By group, the dearest first, days in order."""
 
 
-def total_cost(sheet: Sheet, sessions: Iterable[SessionSummary], options: CostOptions) -> CostSummary:
+def total_cost(sheet: SpendSummary, sessions: Iterable[SessionSummary], options: CostOptions) -> CostSummary:
     """The sums of those of `sessions` that match `options`."""
     wanted = options.as_list()
     models: dict[str, list[str]] = {}
@@ -122,7 +122,7 @@ def total_cost(sheet: Sheet, sessions: Iterable[SessionSummary], options: CostOp
     return books.summary
 
 
-def _completed(session: SessionSummary, sheet: Sheet, models: Sequence[str]) -> SessionSummary:
+def _completed(session: SessionSummary, sheet: SpendSummary, models: Sequence[str]) -> SessionSummary:
     """With the tags and models that only the sheet knows: a list may have read the ends of a file alone."""
     tags = sheet.tags.get(session.unified_id, ())
     if not tags and not models:
@@ -148,7 +148,7 @@ def _run_matches(run: Run, options: CostOptions) -> bool:
 class _Books:
     """Adds rows to the whole and to their groups."""
 
-    def __init__(self, sheet: Sheet, sessions: Mapping[str, SessionSummary], options: CostOptions) -> None:
+    def __init__(self, sheet: SpendSummary, sessions: Mapping[str, SessionSummary], options: CostOptions) -> None:
         self.summary = CostSummary(session_count=len(sessions))
         self._sheet = sheet
         self._sessions = sessions
@@ -159,7 +159,7 @@ class _Books:
         self._unpriced: dict[str, None] = {}
         self._found: set[str] = set()
 
-    def add(self, row: Row) -> None:
+    def add(self, row: SpendRow) -> None:
         """Take in what a session spent."""
         session = self._sessions[row.unified_id]
         self._found.add(row.unified_id)
@@ -170,7 +170,7 @@ class _Books:
         if run.cost is None:
             return
         tokens = run.cost.usage(run.session_id)
-        row = Row(
+        row = SpendRow(
             "",
             run.model or "",
             *(days_of(run.time) if run.time is not None else (UNKNOWN, UNKNOWN)),
@@ -189,7 +189,7 @@ class _Books:
         """Count sessions, put groups in order."""
         for name in self._sessions.keys() - self._found:
             session = self._sessions[name]
-            row = Row(name, session.model or "", *days_of(session.created_at.timestamp()), 0, 0, 0, 0, 0, 0)
+            row = SpendRow(name, session.model or "", *days_of(session.created_at.timestamp()), 0, 0, 0, 0, 0, 0)
             self._add(row, self._keys(row, session))
         self.summary.unpriced = tuple(sorted(self._unpriced))
         if self._group_by is None:
@@ -201,7 +201,7 @@ class _Books:
         ordered = sorted(self._groups.values(), key=lambda one: one.key if by_day else (-one.total_usd, one.key))
         self.summary.breakdowns = {group.key: group for group in ordered}
 
-    def _add(self, row: Row, keys: Iterable[str]) -> None:
+    def _add(self, row: SpendRow, keys: Iterable[str]) -> None:
         _plus(self.summary, row)
         if row.unpriced_tokens:
             self._unpriced[row.model or UNKNOWN] = None
@@ -214,7 +214,7 @@ class _Books:
             if row.unified_id:
                 members[row.unified_id] = None
 
-    def _keys(self, row: Row, session: SessionSummary) -> tuple[str, ...]:
+    def _keys(self, row: SpendRow, session: SessionSummary) -> tuple[str, ...]:
         match self._group_by:
             case None:
                 return ()
@@ -232,7 +232,7 @@ class _Books:
         return tuple(tags) or (UNTAGGED,)
 
 
-def _plus(total: _Totals, row: Row) -> None:
+def _plus(total: _Totals, row: SpendRow) -> None:
     total.total_usd += row.usd
     total.estimated_usd += row.estimated_usd
     total.input_tokens += row.input_tokens

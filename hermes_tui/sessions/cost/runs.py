@@ -18,7 +18,7 @@ from session_adapters.reading.files import Decoder, file_stamp, lines, open_file
 from session_adapters.times import parse_time
 from session_adapters.usage import Usage
 
-__all__ = ["Index", "Run", "RunCost", "index_files", "read_index"]
+__all__ = ["Run", "RunCost", "RunIndex", "index_files", "read_index"]
 
 _FOLDER = ".agent-mux"
 _NAME = "run-index.jsonl"
@@ -81,7 +81,7 @@ class Run(Struct, frozen=True):
     tags: tuple[str, ...]
 
 
-class Index(Struct, frozen=True):
+class RunIndex(Struct, frozen=True):
     """The runs of all files, each once."""
 
     runs: tuple[Run, ...] = ()
@@ -132,7 +132,7 @@ def _look_in(folder: str, found: dict[str, tuple[int, ...]]) -> bool:
     return True
 
 
-def read_index(files: Iterable[str]) -> Index:
+def read_index(files: Iterable[str]) -> RunIndex:
     """Every run once. Lines of another version, torn or damaged ones are passed over, as the format wants it; a file
     that cannot be read is a problem."""
     runs: dict[str, Run] = {}
@@ -148,7 +148,7 @@ def read_index(files: Iterable[str]) -> Index:
         except OSError as error:
             reason = f"cannot be read: {error.strerror or error}"
             problems.append(Problem(agent="agent-mux", path=path, reason=reason))
-    return Index(tuple(runs.values()), tuple(problems))
+    return RunIndex(tuple(runs.values()), tuple(problems))
 
 
 def _run(record: _Line, place: str) -> Run | None:

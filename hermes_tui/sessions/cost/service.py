@@ -13,12 +13,12 @@ from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
-from hermes_tui.sessions.cost.cache import Ledger
+from hermes_tui.sessions.cost.cache import CostCache
 from hermes_tui.sessions.cost.messages import with_costs
 from hermes_tui.sessions.cost.overview import Overview, overview
 from hermes_tui.sessions.cost.refresh import Task, send
 from hermes_tui.sessions.cost.report import CostOptions, CostSummary, total_cost
-from hermes_tui.sessions.cost.summary import Sheet
+from hermes_tui.sessions.cost.summary import SpendSummary
 from session_adapters.base import Environment
 from session_adapters.model import Cost, Problem, Session, SessionSummary
 from session_adapters.usage import Usage
@@ -45,11 +45,11 @@ class CostDesk:
         self._adapters = adapters
         self._file = file
         self._prices = prices
-        self._ledger = Ledger(adapters, file, prices)
+        self._ledger = CostCache(adapters, file, prices)
         self._booking = threading.Lock()
 
     def begin(self) -> None:
-        """A command begins that will ask for costs and for nothing before: see `Ledger.begin`."""
+        """A command begins that will ask for costs and for nothing before: see `CostCache.begin`."""
         self._ledger.begin(listed=bool(self._catalogue.saved().sessions))
 
     def total(self, options: CostOptions) -> CostSummary:
@@ -72,7 +72,7 @@ class CostDesk:
         sheet = self._ledger.last() if current is None else current
         return overview(sheet, sessions, today), current is not None
 
-    def book(self) -> Sheet:
+    def book(self) -> SpendSummary:
         """The same as `sheet`, but added up by a process of its own where that takes long; for faces. Who asks while
         there is one waits for it."""
         with self._booking:
@@ -99,7 +99,7 @@ class CostDesk:
             return list(sessions)
         return _priced(sessions, lambda one: found.cost if (found := own.get(one.unified_id)) else None)
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> SpendSummary:
         """What every session spent, by model and day."""
         return self._ledger.refresh(self._catalogue.entries(), self._sessions())
 

@@ -1,7 +1,7 @@
 """Where costs are kept between runs of the program: a cache, never a truth; delete it at any time.
 
-Two parts of MessagePack (`sealed`): the `Sheet`, which alone is read while nothing has changed, and the calls of
-every source.
+Two parts of MessagePack (`sealed`): the `SpendSummary`, which alone is read while nothing has changed, and the calls
+of every source.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import MsgspecError, Raw, Struct, msgpack
 
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
-from hermes_tui.sessions.cost.summary import Sheet
+from hermes_tui.sessions.cost.summary import SpendSummary
 from session_adapters.usage import Usage
 
 __all__ = ["SourceCalls", "decode_calls", "encode_calls", "load_calls", "load_sheet", "save"]
@@ -33,11 +33,11 @@ class SourceCalls(Struct, frozen=True, array_like=True):
 
 
 _ENCODER = msgpack.Encoder()
-_SHEET = msgpack.Decoder(Sheet)
+_SHEET = msgpack.Decoder(SpendSummary)
 _CALLS = msgpack.Decoder(list[SourceCalls])
 
 
-def load_sheet(path: Path) -> Sheet | None:
+def load_sheet(path: Path) -> SpendSummary | None:
     """The sheet in the file; None when it is missing, damaged or of another version."""
     part = read_part(path, _MAGIC, 0)
     try:
@@ -65,7 +65,7 @@ def encode_calls(calls: Iterable[SourceCalls]) -> bytes:
     return _ENCODER.encode([raw for one in calls if (raw := _encoded(one)) is not None])
 
 
-def save(path: Path, sheet: Sheet, calls: Sequence[SourceCalls]) -> None:
+def save(path: Path, sheet: SpendSummary, calls: Sequence[SourceCalls]) -> None:
     """Replace the file. Raises `OSError`."""
     write_parts(path, _MAGIC, (_ENCODER.encode(sheet), encode_calls(calls)))
     forget_others(path, "costs-*.msgpack")

@@ -10,10 +10,10 @@ from hermes_tui.sessions.cost.rates import Rate
 from hermes_tui.sessions.cost.runs import Run
 from session_adapters.model import Cost, Problem
 
-__all__ = ["Own", "Row", "Sheet"]
+__all__ = ["Own", "SpendRow", "SpendSummary"]
 
 
-class Row(Struct, frozen=True, array_like=True):
+class SpendRow(Struct, frozen=True, array_like=True):
     """What one session spent on one model on one day. Money in US dollars."""
 
     unified_id: str
@@ -48,12 +48,12 @@ class Own(Struct, frozen=True, array_like=True):
     cost: Cost | None = None
 
 
-class Sheet(Struct, frozen=True, kw_only=True):
+class SpendSummary(Struct, frozen=True, kw_only=True):
     """The whole of it, at one moment."""
 
     key: bytes = b""
     """Changes with anything that the sheet is made of."""
-    rows: tuple[Row, ...] = ()
+    rows: tuple[SpendRow, ...] = ()
     own: Mapping[str, Own] = {}
     """By unified id."""
     copies: frozenset[str] = frozenset()

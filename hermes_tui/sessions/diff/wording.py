@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from hermes_tui.sessions.diff.align import common
 
-__all__ = ["Span", "changed", "wording"]
+__all__ = ["ChangedSpan", "changed", "wording"]
 
 _WORD = re.compile(r"\w+|\s+|[^\w\s]")
 _MOST = 20_000
@@ -18,7 +18,7 @@ _LEAST_SHARED = 0.3
 """Part of the shorter text that must be in both; with less, words in common are chance and marks noise."""
 
 
-class Span(NamedTuple):
+class ChangedSpan(NamedTuple):
     """A stretch of text."""
 
     mark: Literal[" ", "-", "+"]
@@ -26,22 +26,22 @@ class Span(NamedTuple):
     text: str
 
 
-def wording(a: str, b: str) -> list[Span]:
+def wording(a: str, b: str) -> list[ChangedSpan]:
     """Both texts as one: without the `+` spans it is `a`, without the `-` spans `b`. Where something changed, what
     went stands before what came. Two texts that have little in common are told as one gone and one come."""
     words_a, words_b = _WORD.findall(a), _WORD.findall(b)
     if max(len(words_a), len(words_b)) > _MOST:
         words_a, words_b = a.splitlines(keepends=True), b.splitlines(keepends=True)
-    spans: list[Span] = []
+    spans: list[ChangedSpan] = []
     done_a = done_b = 0
     for i, j, length in (*_anchors(words_a, words_b), (len(words_a), len(words_b), 0)):
-        spans.append(Span("-", "".join(words_a[done_a:i])))
-        spans.append(Span("+", "".join(words_b[done_b:j])))
-        spans.append(Span(" ", "".join(words_a[i : i + length])))
+        spans.append(ChangedSpan("-", "".join(words_a[done_a:i])))
+        spans.append(ChangedSpan("+", "".join(words_b[done_b:j])))
+        spans.append(ChangedSpan(" ", "".join(words_a[i : i + length])))
         done_a, done_b = i + length, j + length
     shared = sum(len(span.text) for span in spans if span.mark == " ")
     if shared < _LEAST_SHARED * min(len(a), len(b)):
-        spans = [Span("-", a), Span("+", b)]
+        spans = [ChangedSpan("-", a), ChangedSpan("+", b)]
     return [span for span in spans if span.text]
 
 
@@ -64,7 +64,7 @@ def _runs(pairs: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int, int]]:
             start = at
 
 
-def changed(spans: Sequence[Span], side: Literal["-", "+"]) -> list[tuple[int, int]]:
+def changed(spans: Sequence[ChangedSpan], side: Literal["-", "+"]) -> list[tuple[int, int]]:
     """Where in the text of one side its changes are: (start, end) in characters."""
     found: list[tuple[int, int]] = []
     at = 0

@@ -26,7 +26,7 @@ from hermes_tui.platform import locks
 from hermes_tui.platform.parent import helper_command
 from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.index.diagnostics import leave_word, trouble_at
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import STORES, remove
 from hermes_tui.sessions.index.writing.ipc import tell
 from session_adapters.base import Environment, Source
@@ -94,7 +94,7 @@ class IndexService:
         the index has all of them no indexer is started."""
         self.path = path
         self.on = on
-        self.index = Index(path if on else path.with_suffix(".off"))
+        self.index = SearchIndex(path if on else path.with_suffix(".off"))
         self._held = path.with_suffix(".lock")
         self._environment = environment
         self._sources = sources

@@ -8,7 +8,7 @@ import msgspec
 
 from session_adapters.base import Source
 
-__all__ = ["VISIBILITY", "Key", "Level", "Report", "Row", "Standing", "key_of"]
+__all__ = ["VISIBILITY", "IndexedMessage", "Key", "Level", "Report", "Standing", "key_of"]
 
 VISIBILITY = ("live", "rewound", "compacted", "branch")
 """As the index numbers them."""
@@ -51,7 +51,7 @@ class Standing:
         """The second, since the epoch, up to which it is left alone."""
 
 
-class Row:
+class IndexedMessage:
     """What the index has of a message: what tells its words in each table from others, None where it has none."""
 
     __slots__ = ("at", "id", "names", "prose", "short", "tool", "visibility")

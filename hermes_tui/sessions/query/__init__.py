@@ -13,15 +13,15 @@ from msgspec import Struct
 
 from hermes_tui.sessions.query.completion import Completion, complete
 from hermes_tui.sessions.query.filters import FILTERS
-from hermes_tui.sessions.query.grammar import Part, PartKind, read
+from hermes_tui.sessions.query.grammar import PartKind, QueryToken, read
 from hermes_tui.sessions.query.tree import (
     TRUE,
     Always,
     Literally,
     MessageFilter,
     SessionFilter,
+    TextUnit,
     Tree,
-    Unit,
     Word,
     decide,
     holds,
@@ -33,9 +33,9 @@ from hermes_tui.sessions.words import Span
 from session_adapters.model import SessionSummary
 from session_adapters.text import scrub
 
-__all__ = ["FILTERS", "Completion", "Part", "PartKind", "Query", "Search", "complete", "parse"]
+__all__ = ["FILTERS", "Completion", "PartKind", "Query", "QueryToken", "Search", "complete", "parse"]
 
-_EMPTY = Unit("")
+_EMPTY = TextUnit("")
 
 
 class Search(Struct, frozen=True):
@@ -52,11 +52,11 @@ class Search(Struct, frozen=True):
             return self.tree.value != self.forbids
         return None
 
-    def matches(self, unit: Unit) -> bool:
+    def matches(self, unit: TextUnit) -> bool:
         """Whether the unit satisfies `tree`."""
         return holds(self.tree, unit)
 
-    def spans(self, unit: Unit) -> list[Span]:
+    def spans(self, unit: TextUnit) -> list[Span]:
         """What is to be lit up in the unit."""
         return spans(self.tree, unit)
 
@@ -66,7 +66,7 @@ class Query(Struct, frozen=True):
 
     text: str
     tree: Tree
-    parts: tuple[Part, ...]
+    parts: tuple[QueryToken, ...]
     """The pieces of `text`, in order, for colours."""
 
     @property
@@ -105,7 +105,7 @@ class Query(Struct, frozen=True):
 
         return search
 
-    def finds(self, summary: SessionSummary, units: Iterable[Unit]) -> bool:
+    def finds(self, summary: SessionSummary, units: Iterable[TextUnit]) -> bool:
         """Whether the session is found; `units` are those of all its messages, and its title."""
         search = self.for_session(summary)
         return any(search.matches(unit) for unit in units) != search.forbids

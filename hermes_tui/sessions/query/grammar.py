@@ -34,7 +34,7 @@ from hermes_tui.sessions.query.tree import (
 )
 from hermes_tui.sessions.words import tokens
 
-__all__ = ["Part", "PartKind", "read", "split"]
+__all__ = ["PartKind", "QueryToken", "read", "split"]
 
 PartKind = Literal["word", "phrase", "filter", "operator", "bracket", "odd", "idle"]
 """`odd`: looks like a filter, is none, and is searched as text. `idle`: has no effect as it stands."""
@@ -51,7 +51,7 @@ _NO_TERM = frozenset("->=)\x00")
 """What a dash stands before in `--flag`, `->call` and `-=`, where it negates nothing."""
 
 
-class Part(NamedTuple):
+class QueryToken(NamedTuple):
     """A piece of the query as it was typed, for the face to colour."""
 
     start: int
@@ -167,7 +167,7 @@ class Parser:
         self._partners = _partners(self._lexemes)
         self._at = 0
         self._leaves = 0
-        self.parts: list[Part] = [Part(_LENGTH, len(text), "idle")] if len(text) > _LENGTH else []
+        self.parts: list[QueryToken] = [QueryToken(_LENGTH, len(text), "idle")] if len(text) > _LENGTH else []
 
     def tree(self) -> Tree:
         """What the whole text means."""
@@ -262,7 +262,7 @@ class Parser:
 
     def _note(self, piece: Lexeme | None, kind: PartKind) -> None:
         if piece is not None:
-            self.parts.append(Part(piece.start, piece.end, kind))
+            self.parts.append(QueryToken(piece.start, piece.end, kind))
 
     def _note_all(self, pieces: list[Lexeme], kind: PartKind) -> None:
         for piece in pieces:
@@ -294,7 +294,7 @@ def _partners(lexemes: list[Lexeme]) -> dict[int, int]:
     return found
 
 
-def read(text: str, now: datetime, typing: bool) -> tuple[Tree, tuple[Part, ...]]:
+def read(text: str, now: datetime, typing: bool) -> tuple[Tree, tuple[QueryToken, ...]]:
     """The tree and the pieces of a query."""
     parser = Parser(text, now, typing)
     tree = parser.tree()

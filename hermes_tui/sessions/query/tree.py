@@ -16,7 +16,7 @@ from msgspec import Struct
 from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.words import Passage, Span
 from session_adapters.model import SessionSummary
-from session_adapters.tool_names import NOTHING, Names
+from session_adapters.tool_names import NOTHING, ToolNames
 
 __all__ = [
     "FALSE",
@@ -28,8 +28,8 @@ __all__ = [
     "MessageFilter",
     "Not",
     "SessionFilter",
+    "TextUnit",
     "Tree",
-    "Unit",
     "Word",
     "all_of",
     "any_of",
@@ -95,10 +95,10 @@ class Any(Struct, frozen=True):
 Tree = Always | Word | Literally | MessageFilter | SessionFilter | Not | All | Any
 
 
-class Unit:
+class TextUnit:
     """One text and what is known of its message."""
 
-    def __init__(self, text: str, role: str = "", names: Names = NOTHING) -> None:
+    def __init__(self, text: str, role: str = "", names: ToolNames = NOTHING) -> None:
         """`names` are those that its message's calls name."""
         self.passage = Passage(text)
         self.role = role
@@ -115,7 +115,7 @@ class Unit:
         return [path.lower() for path in self._names.files]
 
 
-def holds(tree: Tree, unit: Unit) -> bool:
+def holds(tree: Tree, unit: TextUnit) -> bool:
     """Whether the unit satisfies the tree, in which the conditions on the session are decided."""
     match tree:
         case Always(value):
@@ -136,13 +136,13 @@ def holds(tree: Tree, unit: Unit) -> bool:
             raise ValueError("conditions on the session are decided first")
 
 
-def _says(field: str, value: str, unit: Unit) -> bool:
+def _says(field: str, value: str, unit: TextUnit) -> bool:
     if field == "role":
         return unit.role.startswith(value)
     return any(value in one for one in (unit.tools if field == "tool" else unit.files))
 
 
-def spans(tree: Tree, unit: Unit) -> list[Span]:
+def spans(tree: Tree, unit: TextUnit) -> list[Span]:
     """Where what is looked for stands in the unit: to be lit up. Merged, in order."""
     found: list[Span] = []
     for leaf in leaves(tree, positive=True):

@@ -9,14 +9,14 @@ from typing import Any
 import msgspec
 
 from hermes_tui.sessions.catalogue.options import ListOptions, select
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.lineage import lineage_of
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import MessageFilter, all_of
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, text_of, window_around
-from hermes_tui.sessions.search.grouping import Conversation, Gathering, Part
+from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart, Gathering
 from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions, facts_of
 from hermes_tui.sessions.search.relevance import MOST_RANKED
 from hermes_tui.sessions.search.stores import CatalogueStores, by_age
@@ -59,7 +59,7 @@ def discover(
     stores: CatalogueStores,
     query: Query,
     options: SearchOptions,
-    index: Index | None,
+    index: SearchIndex | None,
     home: str,
     stop: Stop = lambda: False,
 ) -> Outcome:
@@ -105,7 +105,7 @@ def discover(
     )
 
 
-def _promising_first(newest: list[Conversation], most: int) -> list[Conversation]:
+def _promising_first(newest: list[FoundConversation], most: int) -> list[FoundConversation]:
     """Of the newest those `most` in front that are worth to be compared, which takes time; the others behind them."""
     if len(newest) <= most or most == RANKED:
         return newest
@@ -114,7 +114,7 @@ def _promising_first(newest: list[Conversation], most: int) -> list[Conversation
     return [*better, *(one for one in newest if id(one) not in chosen)]
 
 
-def _cost(conversation: Conversation) -> float:
+def _cost(conversation: FoundConversation) -> float:
     cost = conversation.best.summary.cost
     return cost.total_usd if cost is not None else -1.0
 
@@ -122,7 +122,7 @@ def _cost(conversation: Conversation) -> float:
 def _compare(
     stores: CatalogueStores,
     query: Query,
-    conversation: Conversation,
+    conversation: FoundConversation,
     options: SearchOptions,
     problems: list[Problem],
     stop: Stop,
@@ -150,10 +150,10 @@ def _compare(
 def details(
     stores: CatalogueStores,
     query: Query,
-    conversation: Conversation,
+    conversation: FoundConversation,
     best: float,
     problems: list[Problem],
-    part: Part | None = None,
+    part: FoundPart | None = None,
 ) -> Result:
     """A conversation with its snippet, window and bookends: of `part`, or of that which fits best. `best` is the
     score that counts as 1."""
@@ -187,7 +187,9 @@ def details(
     )
 
 
-def _find_places(stores: CatalogueStores, query: Query, conversation: Conversation, problems: list[Problem]) -> None:
+def _find_places(
+    stores: CatalogueStores, query: Query, conversation: FoundConversation, problems: list[Problem]
+) -> None:
     """Where messages have no ids, an index only tells that there are some: look where."""
     places = (match for part in conversation.parts.values() for match in part.places)
     if any(match.key[0] == "" and match.field != "title" for match in places):
@@ -195,7 +197,7 @@ def _find_places(stores: CatalogueStores, query: Query, conversation: Conversati
 
 
 def outline(
-    stores: CatalogueStores, query: Query, conversation: Conversation, best: float, problems: list[Problem]
+    stores: CatalogueStores, query: Query, conversation: FoundConversation, best: float, problems: list[Problem]
 ) -> Result:
     """As `details`, without the messages around the match, beginning and end: what was compared is not read again."""
     part = conversation.best
@@ -223,7 +225,7 @@ def outline(
     )
 
 
-def glimpse(stores: CatalogueStores, query: Query, conversation: Conversation, part: Part) -> Result:
+def glimpse(stores: CatalogueStores, query: Query, conversation: FoundConversation, part: FoundPart) -> Result:
     """A part of a conversation with its snippet alone: only its texts are read, up to the match. Raises what adapters
     do."""
     summary, match = part.summary, part.anchor
@@ -261,7 +263,7 @@ def _snippet(
     return snippet(None, summary.preview or summary.title)
 
 
-def _parts(conversation: Conversation) -> tuple[str, ...]:
+def _parts(conversation: FoundConversation) -> tuple[str, ...]:
     parts = sorted((one.summary for one in conversation.parts.values()), key=by_age)
     return tuple(one.session_id for one in parts)
 

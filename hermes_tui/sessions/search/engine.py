@@ -13,19 +13,19 @@ from datetime import datetime
 
 from msgspec.structs import replace
 
-from hermes_tui.sessions.index.reading.reader import Coverage as Covered
 from hermes_tui.sessions.index.reading.reader import Field as Asked
-from hermes_tui.sessions.index.reading.reader import Hit, Index
+from hermes_tui.sessions.index.reading.reader import Hit, SearchIndex
+from hermes_tui.sessions.index.reading.reader import IndexCoverage as Covered
 from hermes_tui.sessions.index.schema import IndexUnusable, row_time
 from hermes_tui.sessions.index.source_state import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.tree import Tree
 from hermes_tui.sessions.scan import Wanted, scan
-from hermes_tui.sessions.search.model import Coverage, Found, Match
+from hermes_tui.sessions.search.model import Match, SearchCoverage, SourceMatch
 from hermes_tui.sessions.search.own_index import own_rows, own_terms
 from hermes_tui.sessions.search.planner import decide
 from hermes_tui.sessions.search.relevance import MOST_RANKED, of_unit
-from hermes_tui.sessions.search.sources import Place, Shelf, Stores
+from hermes_tui.sessions.search.sources import Place, SourceSessions, Stores
 from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
 
@@ -42,7 +42,7 @@ class Hunt:
         self,
         stores: Stores,
         query: Query,
-        index: Index | None,
+        index: SearchIndex | None,
         *,
         keep: Callable[[SessionSummary], bool] | None = None,
         rewound: bool = False,
@@ -60,7 +60,7 @@ class Hunt:
         self._before_reading = before_reading
         self._lock = threading.Lock()
         self._problems: list[Problem] = []
-        self._coverage = Coverage()
+        self._coverage = SearchCoverage()
         self._most = most
         self.more = False
         """There may be more sessions than were asked for."""
@@ -78,7 +78,7 @@ class Hunt:
         """Units that the index found, of each session."""
 
     @property
-    def coverage(self) -> Coverage:
+    def coverage(self) -> SearchCoverage:
         """How far it has come."""
         return self._coverage
 
@@ -88,17 +88,17 @@ class Hunt:
         with self._lock:
             return tuple(self._problems)
 
-    def run(self) -> Iterator[Found]:
+    def run(self) -> Iterator[SourceMatch]:
         """The sessions that are found. Of one session further places may come later."""
-        yield from map(Found, self._decided.found)
+        yield from map(SourceMatch, self._decided.found)
         if not self._decided.every:
             self.complete = True
             return
         todo = self._decided.todo
         yield from self._sift(self._titles())
-        self._coverage = Coverage(sources=len(todo))
-        left: Sequence[Shelf] = todo
-        suspects: Sequence[Shelf] = ()
+        self._coverage = SearchCoverage(sources=len(todo))
+        left: Sequence[SourceSessions] = todo
+        suspects: Sequence[SourceSessions] = ()
         if self._index is not None:
             left, suspects = yield from self._indexed(self._index, todo)
         reading = [*((shelf, self._suspects) for shelf in suspects), *((shelf, None) for shelf in left)]
@@ -118,14 +118,14 @@ class Hunt:
             self._coverage = replace(self._coverage, scanned=number)
         if not self._stop():
             self.complete = True
-            yield from map(Found, self._excluded.values())
+            yield from map(SourceMatch, self._excluded.values())
 
-    def _noted(self, found: Iterable[Found]) -> Iterator[Found]:
+    def _noted(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
         for one in found:
             self._times[one.summary.unified_id] = one.summary.updated_at
             yield one
 
-    def _enough(self, shelf: Shelf) -> bool:
+    def _enough(self, shelf: SourceSessions) -> bool:
         """As many sessions as were asked for are newer than all on the shelf, and so on those behind it."""
         if self._most is None or self._forbids or len(self._times) < self._most:
             return False
@@ -134,7 +134,7 @@ class Hunt:
 
     # What needs no texts -----------------------------------------------------------------------------------
 
-    def _titles(self) -> Iterator[Found]:
+    def _titles(self) -> Iterator[SourceMatch]:
         for tree in self._decided.trees:
             titles = self._stores.titles.matching(tree)
             # Of more than are put in order by how well they fit, nobody asks how well.
@@ -143,15 +143,15 @@ class Hunt:
                 search = self._search(summary, tree)
                 if search is not None:
                     score = of_unit(search, title, "title") if scored else None
-                    yield Found(summary, (Match("", "title", score=score),), 1)
+                    yield SourceMatch(summary, (Match("", "title", score=score),), 1)
 
-    def _sift(self, found: Iterable[Found]) -> Iterator[Found]:
+    def _sift(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
         """What was found, unless it should not have been: then the session is none of the answer."""
         if not self._forbids:
             return iter(found)
         return self._allowed(found)
 
-    def _allowed(self, found: Iterable[Found]) -> Iterator[Found]:
+    def _allowed(self, found: Iterable[SourceMatch]) -> Iterator[SourceMatch]:
         for one in found:
             search = self._decided.search(one.summary)
             if search is not None and search.forbids:
@@ -159,7 +159,7 @@ class Hunt:
             else:
                 yield one
 
-    def _wanted(self, shelf: Shelf, only: Collection[Place] | None = None) -> dict[str, Wanted]:
+    def _wanted(self, shelf: SourceSessions, only: Collection[Place] | None = None) -> dict[str, Wanted]:
         """The sessions of a shelf that are to be read; of those in `only`, where it is given."""
         place = key_of(shelf.source)
         return {
@@ -172,8 +172,8 @@ class Hunt:
     # Our index ---------------------------------------------------------------------------------------------
 
     def _indexed(
-        self, index: Index, todo: Sequence[Shelf]
-    ) -> Generator[Found, None, tuple[Sequence[Shelf], Sequence[Shelf]]]:
+        self, index: SearchIndex, todo: Sequence[SourceSessions]
+    ) -> Generator[SourceMatch, None, tuple[Sequence[SourceSessions], Sequence[SourceSessions]]]:
         """Ask the index; the return value is what is left to be read: all of it, or the suspects there."""
         covered = index.coverage(self._stores.sources)
         answered = True
@@ -181,10 +181,10 @@ class Hunt:
             for tree in self._decided.trees:
                 answered = (yield from self._ask(index, covered, tree)) and answered
         except IndexUnusable as error:
-            self._coverage = Coverage(sources=len(todo), trouble=str(error))
+            self._coverage = SearchCoverage(sources=len(todo), trouble=str(error))
             return todo, ()
         self._suspects -= self._sure
-        left: Sequence[Shelf] = todo
+        left: Sequence[SourceSessions] = todo
         if answered:
             left = self._stores.uncovered(covered)
             if len(todo) < len(self._stores.shelves()):
@@ -194,10 +194,10 @@ class Hunt:
         held = {place[:3] for place in self._suspects} - open_places
         suspects = [shelf for shelf in todo if key_of(shelf.source) in held] if held else []
         unread = len(left) + len(suspects)
-        self._coverage = Coverage(sources=len(todo), indexed=len(todo) - unread, trouble=index.problem)
+        self._coverage = SearchCoverage(sources=len(todo), indexed=len(todo) - unread, trouble=index.problem)
         return left, suspects
 
-    def _ask(self, index: Index, covered: Covered, tree: Tree) -> Generator[Found, None, bool]:
+    def _ask(self, index: SearchIndex, covered: Covered, tree: Tree) -> Generator[SourceMatch, None, bool]:
         """Give what the index knows; whether it could be asked everything."""
         if self._forbids and self._decided.forbidden(tree):
             places = index.holding(tree, covered, rewound=self._rewound, stop=self._stop)
@@ -232,7 +232,7 @@ class Hunt:
         search = self._decided.search(summary)
         return search if search is not None and (search.tree is tree or search.tree == tree) else None
 
-    def _group(self, hits: Iterable[Hit], tree: Tree, most: int | None) -> Generator[Found, None, int | None]:
+    def _group(self, hits: Iterable[Hit], tree: Tree, most: int | None) -> Generator[SourceMatch, None, int | None]:
         """The sessions of the newest hits; the row of the last one when `most` sessions were found before the end."""
         by_place, found = self._stores.by_place, set[Place]()
         for hit in hits:
@@ -254,12 +254,14 @@ class Hunt:
             self._sure.add(place)
             self._times[summary.unified_id] = summary.updated_at
             number = self._numbers[place] = self._numbers.get(place, 0) + hit.number
-            yield Found(summary, (Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility),), number)
+            yield SourceMatch(
+                summary, (Match(hit.message_id, hit.field, hit.role, hit.time, hit.visibility),), number
+            )
         return None
 
     # Indexes of the stores themselves ----------------------------------------------------------------------
 
-    def _own_indexes(self, unread: Sequence[Shelf]) -> Iterator[Found]:
+    def _own_indexes(self, unread: Sequence[SourceSessions]) -> Iterator[SourceMatch]:
         """What a store's own index finds counts, also where the words are in no text that we show."""
         open_places = {key_of(shelf.source) for shelf in unread}
         for search in self._decided.every:
@@ -279,7 +281,7 @@ class Hunt:
 
     # The stores --------------------------------------------------------------------------------------------
 
-    def _scan(self, shelf: Shelf, wanted: Mapping[str, Wanted]) -> Iterator[Found]:
+    def _scan(self, shelf: SourceSessions, wanted: Mapping[str, Wanted]) -> Iterator[SourceMatch]:
         adapter = self._adapter(shelf)
         if adapter is not None:
             yield from scan(
@@ -292,7 +294,7 @@ class Hunt:
                 rewound=self._rewound,
             )
 
-    def _adapter(self, shelf: Shelf) -> Adapter | None:
+    def _adapter(self, shelf: SourceSessions) -> Adapter | None:
         from hermes_tui.sessions.adapters import AdapterBroken
 
         try:

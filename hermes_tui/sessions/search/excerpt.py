@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import Unit
-from hermes_tui.sessions.search.model import Line, Match, Window
+from hermes_tui.sessions.query.tree import TextUnit
+from hermes_tui.sessions.search.model import Match, MessageWindow, ResultLine
 from hermes_tui.sessions.words import Span
 from session_adapters.model import Message
 from session_adapters.reading.searchable import Text, flat, texts_of
@@ -26,7 +26,7 @@ _BLANKS = re.compile(r"(?:(?:\x1b\[|\x9b)[0-9;:]*m|[\s\x00-\x1f\x7f-\x9f])+")
 
 def snippet(search: Search | None, text: str, role: str = "") -> tuple[str, tuple[tuple[int, int], ...]]:
     """A piece of `text` on one line around the first match, and where in it the matches are."""
-    spans = search.spans(Unit(text, role)) if search is not None and not search.forbids else []
+    spans = search.spans(TextUnit(text, role)) if search is not None and not search.forbids else []
     first = spans[0].start if spans else 0
     start = max(0, first - _BEFORE)
     end = min(len(text), max(first + _AFTER, min(spans[0].end, first + 2 * _AFTER) if spans else 0))
@@ -59,11 +59,11 @@ def _one_line(text: str, spans: Sequence[Span]) -> tuple[str, list[Span]]:
     return joined.strip(), [Span(max(0, places[a] - left), max(0, places[b] - left)) for a, b in spans]
 
 
-def line(message: Message, place: int, *, anchor: bool = False, length: int | None = LINE_LENGTH) -> Line:
+def line(message: Message, place: int, *, anchor: bool = False, length: int | None = LINE_LENGTH) -> ResultLine:
     """One message of a conversation, cut after `length` characters."""
     said = message.content or "; ".join(_called(message)) or (message.thinking or "")
     text = scrub(said) if length is None else cut(scrub(said), length)
-    return Line(
+    return ResultLine(
         message_id=name_of(message, place),
         role=message.role,
         visibility=message.visibility,
@@ -85,7 +85,7 @@ def name_of(message: Message, place: int) -> str:
     return message.id or f"#{place}"
 
 
-def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[Line, ...], tuple[Line, ...]]:
+def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[ResultLine, ...], tuple[ResultLine, ...]]:
     """The first and the last messages that user and assistant said."""
     said = [
         (one, place)
@@ -95,10 +95,12 @@ def bookends(messages: Sequence[Message], number: int = 3) -> tuple[tuple[Line, 
     return tuple(line(*one) for one in said[:number]), tuple(line(*one) for one in said[-number:])
 
 
-def window_around(messages: Sequence[Message], at: int, size: int, *, length: int | None = LINE_LENGTH) -> Window:
+def window_around(
+    messages: Sequence[Message], at: int, size: int, *, length: int | None = LINE_LENGTH
+) -> MessageWindow:
     """The message with index `at`, and `size` messages before and after it."""
     first, last = max(0, at - size), min(len(messages), at + size + 1)
-    return Window(
+    return MessageWindow(
         lines=tuple(line(messages[index], index, anchor=index == at, length=length) for index in range(first, last)),
         before=at - first,
         after=last - at - 1,

@@ -6,19 +6,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from hermes_tui.sessions.scan import MOST_MATCHES
-from hermes_tui.sessions.search.model import Found, Match
+from hermes_tui.sessions.search.model import Match, SourceMatch
 from hermes_tui.sessions.search.relevance import of_place, of_session
 from session_adapters.model import EPOCH, SessionSummary
 from session_adapters.reading.searchable import Text
 
-__all__ = ["Conversation", "Gathering", "Part"]
+__all__ = ["FoundConversation", "FoundPart", "Gathering"]
 
 _UNKNOWN = 0.3
 """The score of a place whose words are in no text that is shown."""
 _key, _updated = attrgetter("key"), attrgetter("updated")
 
 
-class Part:
+class FoundPart:
     """A session of a conversation, and where in it something was found."""
 
     def __init__(self, summary: SessionSummary) -> None:
@@ -31,14 +31,14 @@ class Part:
         self._compared = False
         self._read: tuple[Match, Text] | None = None
 
-    def compare(self, found: Found) -> None:
+    def compare(self, found: SourceMatch) -> None:
         """Take in all that is in its texts, in the place of what an index said of them."""
         self._places = {key: one for key, one in self._places.items() if one.field == "title" or one.guessed}
         self._total = 0
         self._compared = True
         self.add(found)
 
-    def add(self, found: Found) -> None:
+    def add(self, found: SourceMatch) -> None:
         """Take in what was found; a place that was known keeps the better knowledge."""
         self._score = None
         for match in found.matches:
@@ -131,15 +131,15 @@ def _fitness(match: Match) -> tuple[bool, bool, float, bool, float, int]:
     )
 
 
-class Conversation:
+class FoundConversation:
     """All parts of a conversation (its lineage) that were found.
 
     They are put together when they are asked for: while somebody types, most conversations are only counted.
     """
 
-    def __init__(self, found: Iterable[Found] = ()) -> None:
-        self._found: list[Found] = []
-        self._parts: dict[str, Part] | None = None
+    def __init__(self, found: Iterable[SourceMatch] = ()) -> None:
+        self._found: list[SourceMatch] = []
+        self._parts: dict[str, FoundPart] | None = None
         self.updated = EPOCH
         """When it was last active, as far as it was found."""
         self.key = ""
@@ -147,7 +147,7 @@ class Conversation:
         for one in found:
             self.add(one)
 
-    def add(self, found: Found) -> None:
+    def add(self, found: SourceMatch) -> None:
         """Take in what was found in a part of it."""
         summary = found.summary
         self._found.append(found)
@@ -158,12 +158,12 @@ class Conversation:
         if self._parts is not None:
             _put(self._parts, found)
 
-    def copy(self) -> Conversation:
+    def copy(self) -> FoundConversation:
         """As it is now. Another thread may add to it meanwhile."""
-        return Conversation(tuple(self._found))
+        return FoundConversation(tuple(self._found))
 
     @property
-    def parts(self) -> Mapping[str, Part]:
+    def parts(self) -> Mapping[str, FoundPart]:
         """By native id of the session."""
         if self._parts is None:
             self._parts = {}
@@ -172,7 +172,7 @@ class Conversation:
         return self._parts
 
     @property
-    def best(self) -> Part:
+    def best(self) -> FoundPart:
         """The part that fits best, the newest of equals."""
         if len(self.parts) == 1:
             return next(iter(self.parts.values()))
@@ -194,10 +194,10 @@ class Conversation:
         return sum(part.total for part in self.parts.values())
 
 
-def _put(parts: dict[str, Part], found: Found) -> None:
+def _put(parts: dict[str, FoundPart], found: SourceMatch) -> None:
     part = parts.get(found.summary.session_id)
     if part is None:
-        part = parts[found.summary.session_id] = Part(found.summary)
+        part = parts[found.summary.session_id] = FoundPart(found.summary)
     part.add(found)
 
 
@@ -205,36 +205,36 @@ class Gathering:
     """The answer so far."""
 
     def __init__(self) -> None:
-        self._by_root: dict[tuple[str, str], Conversation] = {}
+        self._by_root: dict[tuple[str, str], FoundConversation] = {}
 
     def __len__(self) -> int:
         return len(self._by_root)
 
-    def add(self, found: Found) -> None:
+    def add(self, found: SourceMatch) -> None:
         """Take in what was found."""
         summary = found.summary
         root = (summary.agent, summary.lineage_id or summary.session_id)
         conversation = self._by_root.get(root)
         if conversation is None:
-            conversation = self._by_root[root] = Conversation()
+            conversation = self._by_root[root] = FoundConversation()
         conversation.add(found)
 
-    def newest_first(self) -> list[Conversation]:
+    def newest_first(self) -> list[FoundConversation]:
         """All conversations, the last active first."""
         return sorted(sorted(self._by_root.values(), key=_key), key=_updated, reverse=True)
 
     @staticmethod
-    def best_first(conversations: Sequence[Conversation], ranked: int) -> list[Conversation]:
+    def best_first(conversations: Sequence[FoundConversation], ranked: int) -> list[FoundConversation]:
         """The first `ranked` by how well they fit, the others behind them as they are."""
         first = sorted(conversations[:ranked], key=lambda one: (-round(one.score, 6), -_when(one), one.key))
         return [*first, *conversations[ranked:]]
 
     @staticmethod
-    def likely_first(conversations: Sequence[Conversation]) -> list[Conversation]:
+    def likely_first(conversations: Sequence[FoundConversation]) -> list[FoundConversation]:
         """By how well they fit as far as an index tells, which no text is read for: where the words stand, and how
         often. The last active first of those that fit as well."""
         return sorted(conversations, key=lambda one: (-round(one.promise, 6), -_when(one), one.key))
 
 
-def _when(conversation: Conversation) -> float:
+def _when(conversation: FoundConversation) -> float:
     return conversation.updated.timestamp()

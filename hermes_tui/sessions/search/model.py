@@ -13,16 +13,16 @@ from hermes_tui.errors import ValidationError
 from session_adapters.model import Problem, Role, SessionSummary
 
 __all__ = [
-    "Coverage",
     "Field",
-    "Found",
-    "Line",
     "Match",
+    "MessageWindow",
     "Outcome",
     "Result",
+    "ResultLine",
+    "SearchCoverage",
     "SearchOptions",
     "SortBy",
-    "Window",
+    "SourceMatch",
     "facts_of",
 ]
 
@@ -94,7 +94,7 @@ class Match(NamedTuple):
         return (self.message_id or ("" if self.place is None else f"#{self.place}"), self.field)
 
 
-class Found(NamedTuple):
+class SourceMatch(NamedTuple):
     """A session that was found, and some or all of the places in it. One session can be given several times, with
     other places."""
 
@@ -109,7 +109,7 @@ class _Record(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="cam
     """As in `session_adapters.model`: in camel case, what is not there left out."""
 
 
-class Line(_Record, frozen=True):
+class ResultLine(_Record, frozen=True):
     """A message as a result shows it."""
 
     message_id: str
@@ -126,10 +126,10 @@ class Line(_Record, frozen=True):
     """There is more of it."""
 
 
-class Window(_Record, frozen=True):
+class MessageWindow(_Record, frozen=True):
     """Some messages around one of a conversation."""
 
-    lines: tuple[Line, ...] = ()
+    lines: tuple[ResultLine, ...] = ()
     before: int = 0
     """How many messages there are in the window before the anchor; fewer than asked for at the beginning."""
     after: int = 0
@@ -157,11 +157,11 @@ class Result(SessionSummary, frozen=True):
     """Where in the snippet the words that were looked for are: start and end in characters."""
     parts: tuple[str, ...] = ()
     """Native ids of the parts of the conversation in which something was found."""
-    start: tuple[Line, ...] = ()
+    start: tuple[ResultLine, ...] = ()
     """Its first three messages of user and assistant."""
-    window: Window | None = None
+    window: MessageWindow | None = None
     """The match and the five messages before and after it."""
-    end: tuple[Line, ...] = ()
+    end: tuple[ResultLine, ...] = ()
     """Its last three messages of user and assistant."""
 
 
@@ -170,7 +170,7 @@ def facts_of(summary: SessionSummary) -> dict[str, Any]:
     return {name: getattr(summary, name) for name in SessionSummary.__struct_fields__ if name != "unified_id"}
 
 
-class Coverage(Struct, frozen=True, kw_only=True):
+class SearchCoverage(Struct, frozen=True, kw_only=True):
     """Where the answer came from, in sources (session files and databases)."""
 
     sources: int = 0
@@ -214,5 +214,5 @@ class Outcome(Struct, frozen=True, kw_only=True):
     """All was searched; false where it was stopped."""
     ranked: int = 0
     """Of so many conversations the texts were compared; more than these are ordered by date behind them."""
-    coverage: Coverage = Coverage()
+    coverage: SearchCoverage = SearchCoverage()
     problems: tuple[Problem, ...] = ()

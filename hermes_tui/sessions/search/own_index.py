@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hermes_tui.sessions.index.reading.expression import match_expression
 from hermes_tui.sessions.query.tree import TRUE, All, Tree, Word, all_of, leaves
 from hermes_tui.sessions.scan import Wanted
-from hermes_tui.sessions.search.model import Field, Found, Match
+from hermes_tui.sessions.search.model import Field, Match, SourceMatch
 from hermes_tui.sessions.words import is_dense
 from session_adapters.reading.searchable import Text
 
@@ -32,7 +32,7 @@ def own_terms(tree: Tree) -> tuple[str, Sequence[str]] | None:
     return None if expression is None else (expression, ["".join(leaf.tokens) for leaf in dense])
 
 
-def own_rows(rows: Iterable[Text], wanted: Mapping[str, Wanted], *, rewound: bool) -> Iterator[Found]:
+def own_rows(rows: Iterable[Text], wanted: Mapping[str, Wanted], *, rewound: bool) -> Iterator[SourceMatch]:
     """What rows of a store's own index say of the sessions that are `wanted` (by native id), all of one at once."""
     places: dict[str, list[Match]] = {}
     for row in rows:
@@ -42,4 +42,4 @@ def own_rows(rows: Iterable[Text], wanted: Mapping[str, Wanted], *, rewound: boo
         place = Match(row.message_id, field, row.role, row.time, row.visibility, guessed=True)
         places.setdefault(row.session_id, []).append(place)
     for session_id, found in places.items():
-        yield Found(wanted[session_id].summary, tuple(found), 1)
+        yield SourceMatch(wanted[session_id].summary, tuple(found), 1)

@@ -10,7 +10,7 @@ from hermes_tui.sessions.index.source_state import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
 from hermes_tui.sessions.query.tree import SessionFilter, Tree, leaves
-from hermes_tui.sessions.search.sources import Place, Shelf, Stores
+from hermes_tui.sessions.search.sources import Place, SourceSessions, Stores
 from session_adapters.model import SessionSummary
 
 __all__ = ["Decision", "decide"]
@@ -25,7 +25,7 @@ class Decision(NamedTuple):
 
     found: Sequence[SessionSummary]
     """Those that the list alone finds."""
-    todo: Sequence[Shelf]
+    todo: Sequence[SourceSessions]
     """Where there are others, the newest first."""
     every: Sequence[Search]
     """All that texts are searched for, each once."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import log1p
 
 from hermes_tui.sessions.query import Search
-from hermes_tui.sessions.query.tree import Literally, Unit, Word, leaves
+from hermes_tui.sessions.query.tree import Literally, TextUnit, Word, leaves
 from hermes_tui.sessions.search.model import Field
 
 __all__ = ["MOST_RANKED", "of_place", "of_session", "of_unit"]
@@ -26,7 +26,7 @@ _ENOUGH = 50
 """Occurrences; more are not counted."""
 
 
-def of_unit(search: Search, unit: Unit, field: Field) -> float:
+def of_unit(search: Search, unit: TextUnit, field: Field) -> float:
     """How well one text fits."""
     place = of_place(field, unit.role)
     wanted = [leaf for leaf in leaves(search.tree, positive=True) if isinstance(leaf, Word | Literally)]
@@ -49,7 +49,7 @@ def of_session(best: float, count: int) -> float:
     return min(1.0, best * (1.0 + 0.1 * log1p(max(0, count - 1))))
 
 
-def _occurrences(leaf: Word | Literally, unit: Unit) -> int:
+def _occurrences(leaf: Word | Literally, unit: TextUnit) -> int:
     if isinstance(leaf, Literally):
         return unit.passage.text.count(leaf.text)
     return unit.passage.count(leaf.tokens, leaf.prefix, _ENOUGH)

@@ -9,13 +9,13 @@ from typing import Literal
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query import Query, complete, parse
 from hermes_tui.sessions.query.completion import Completion
 from hermes_tui.sessions.search.discovery import discover
 from hermes_tui.sessions.search.excerpt import name_of, window_around
 from hermes_tui.sessions.search.incremental.search import LiveSearch
-from hermes_tui.sessions.search.model import Outcome, SearchOptions, Window
+from hermes_tui.sessions.search.model import MessageWindow, Outcome, SearchOptions
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Session, SessionSummary
@@ -37,7 +37,7 @@ class SearchDesk:
         catalogue: Catalogue,
         adapters: Adapters,
         home: str,
-        index: Callable[[], Index | None],
+        index: Callable[[], SearchIndex | None],
         dress: Dress = lambda sessions, costs: (sessions, 0),
     ) -> None:
         """`home` is what `~` stands for. `index` gives the index to ask, or None. `dress` fills in tags, and costs
@@ -125,7 +125,7 @@ class SearchDesk:
 
     # Scroll and browse -------------------------------------------------------------------------------------
 
-    def scroll(self, session: Session, message_id: str, size: int) -> Window:
+    def scroll(self, session: Session, message_id: str, size: int) -> MessageWindow:
         """The message and `size` messages before and after it, their texts uncut, on whichever branch it is.
         Raises `ValidationError` for a message that is not there."""
         every: Sequence[Message] = session.messages

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-from hermes_tui.sessions.index.reading.reader import Coverage
+from hermes_tui.sessions.index.reading.reader import IndexCoverage
 from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter, Source
 from session_adapters.model import SessionSummary
 
-__all__ = ["Place", "Shelf", "Stores"]
+__all__ = ["Place", "SourceSessions", "Stores"]
 
 Place = tuple[str, str, str, str]
 """Agent, path and native id of a source, native id of a session."""
 
 
-class Shelf(NamedTuple):
+class SourceSessions(NamedTuple):
     """A source and the sessions in it."""
 
     source: Source
@@ -37,7 +37,7 @@ class Stores(Protocol):
     sources: tuple[Source, ...]
     """Where they are."""
 
-    def shelves(self) -> Sequence[Shelf]:
+    def shelves(self) -> Sequence[SourceSessions]:
         """Every source with its sessions, the newest first."""
 
     @property
@@ -52,10 +52,10 @@ class Stores(Protocol):
         """The session that is in a place."""
 
     @property
-    def answering(self) -> Sequence[Shelf]:
+    def answering(self) -> Sequence[SourceSessions]:
         """Those with an index of their own."""
 
-    def uncovered(self, coverage: Coverage) -> Sequence[Shelf]:
+    def uncovered(self, coverage: IndexCoverage) -> Sequence[SourceSessions]:
         """Those for which our index does not answer in full."""
 
     def adapter(self, agent: str) -> Adapter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from hermes_tui.sessions.index.reading.reader import Coverage, Index
+from hermes_tui.sessions.index.reading.reader import IndexCoverage, SearchIndex
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.tree import Tree, Word, any_of
@@ -30,7 +30,7 @@ _COUNTED = 40
 """Places of a word that are counted, to tell the usual one from the rare."""
 
 
-def instead_of(query: Query, index: Index, sources: Sequence[Source]) -> str:
+def instead_of(query: Query, index: SearchIndex, sources: Sequence[Source]) -> str:
     """The query with every word of it that stands nowhere put right; nothing where there is none, or one for which
     there is no other."""
     try:
@@ -51,7 +51,7 @@ def neighbours(word: str) -> Iterator[list[str]]:
     yield [f"{left}{right[1:]}" for left, right in cuts if right]
 
 
-def _mended(query: Query, index: Index, covered: Coverage) -> str:
+def _mended(query: Query, index: SearchIndex, covered: IndexCoverage) -> str:
     text, mended = query.text, False
     words = [part for part in query.parts if part.kind == "word"][:_MOST_WORDS]
     for part in reversed(words):  # from the end, so that the places before stay right
@@ -67,7 +67,7 @@ def _mended(query: Query, index: Index, covered: Coverage) -> str:
     return text if mended else ""
 
 
-def _likeliest(word: str, index: Index, covered: Coverage) -> str:
+def _likeliest(word: str, index: SearchIndex, covered: IndexCoverage) -> str:
     """Of the words one key away that are said somewhere, the most usual one of the likeliest kind."""
     for kind in neighbours(word):
         candidates = list(dict.fromkeys(kind))
@@ -81,7 +81,7 @@ def _likeliest(word: str, index: Index, covered: Coverage) -> str:
     return ""
 
 
-def _hits(index: Index, covered: Coverage, tree: Tree, most: int) -> int:
+def _hits(index: SearchIndex, covered: IndexCoverage, tree: Tree, most: int) -> int:
     """How many units satisfy it, counted up to `most`."""
     found = index.search(tree, covered)
     return 0 if found is None else sum(1 for _ in islice(found, most))

@@ -9,13 +9,13 @@ from heapq import merge
 
 from hermes_tui.errors import AgentNotFound
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.catalogue.cache import Entry
+from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import newest_first
-from hermes_tui.sessions.index.reading.reader import Coverage
+from hermes_tui.sessions.index.reading.reader import IndexCoverage
 from hermes_tui.sessions.index.source_state import Level, key_of
 from hermes_tui.sessions.query.filters import SessionFilter
-from hermes_tui.sessions.search.sources import Place, Shelf
+from hermes_tui.sessions.search.sources import Place, SourceSessions
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
@@ -55,7 +55,7 @@ class CatalogueStores:
         self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
         """Unified id → where the session is."""
         self._verdicts: dict[SessionFilter, Sequence[bool]] = {}
-        self._uncovered: tuple[Coverage, tuple[Shelf, ...]] | None = None
+        self._uncovered: tuple[IndexCoverage, tuple[SourceSessions, ...]] | None = None
 
     @property
     def is_priced_as_now(self) -> bool:
@@ -65,7 +65,7 @@ class CatalogueStores:
             one.cost == known.cost for one, known in zip(dressed, self.sessions, strict=True)
         )
 
-    def shelves(self) -> Sequence[Shelf]:
+    def shelves(self) -> Sequence[SourceSessions]:
         """See `Stores.shelves`."""
         return self._shelves
 
@@ -97,7 +97,7 @@ class CatalogueStores:
         }
 
     @cached_property
-    def answering(self) -> Sequence[Shelf]:
+    def answering(self) -> Sequence[SourceSessions]:
         """See `Stores.answering`."""
         asked: dict[str, bool] = {}
         for shelf in self._shelves:
@@ -109,7 +109,7 @@ class CatalogueStores:
                     asked[agent] = False  # said when its sessions are searched
         return [shelf for shelf in self._shelves if asked[shelf.source.agent]]
 
-    def uncovered(self, coverage: Coverage) -> Sequence[Shelf]:
+    def uncovered(self, coverage: IndexCoverage) -> Sequence[SourceSessions]:
         """See `Stores.uncovered`."""
         known = self._uncovered
         if known is None or known[0] is not coverage:
@@ -138,11 +138,11 @@ def by_age(one: SessionSummary) -> tuple[datetime, datetime, str]:
     return one.created_at, one.updated_at, one.session_id
 
 
-def _newest_first(shelf: Shelf) -> float:
+def _newest_first(shelf: SourceSessions) -> float:
     return -max((one.updated_at.timestamp() for one in shelf.sessions), default=shelf.source.modified)
 
 
-def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[Entry]) -> Iterable[Shelf]:
+def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[CachedSource]) -> Iterable[SourceSessions]:
     """Each session on one shelf, though copies of it may lie in several sources."""
     entries = list(entries)
     there: dict[tuple[str, str], list[tuple[int, str]]] = {}
@@ -165,4 +165,4 @@ def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[Entry]) -> It
         whole = len(kept) == len(entry.summaries)
         own = entry.summaries[0].session_id if whole and len(kept) == 1 else ""
         renamed = own != kept[0].session_id and (kept[0].agent, kept[0].session_id) not in there
-        yield Shelf(entry.source, tuple(kept), whole and not renamed, own if renamed else "")
+        yield SourceSessions(entry.source, tuple(kept), whole and not renamed, own if renamed else "")

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, TypeGuard, TypeVar
 
-from hermes_tui.sessions.query.tree import All, Tree, Unit, Word, holds
+from hermes_tui.sessions.query.tree import All, TextUnit, Tree, Word, holds
 from hermes_tui.sessions.scan import needles
 
 __all__ = ["Titles"]
@@ -21,7 +21,9 @@ class Titles(Generic[T]):
     def __init__(self, things: Iterable[tuple[T, str]], before: Titles[T] | None = None) -> None:
         """`before` are those of a moment ago: what is called the same is not taken to pieces again."""
         known = {unit.passage.text: unit for _, unit in before._units} if before is not None else {}
-        self._units: list[tuple[T, Unit]] = [(thing, known.get(text) or Unit(text)) for thing, text in things if text]
+        self._units: list[tuple[T, TextUnit]] = [
+            (thing, known.get(text) or TextUnit(text)) for thing, text in things if text
+        ]
         self._odd = [at for at, (_, unit) in enumerate(self._units) if not unit.passage.plain]
         """Those in which letters may stand for plain ones: they are always looked at."""
         self._text = "\n".join(unit.passage.lower for _, unit in self._units)
@@ -31,13 +33,13 @@ class Titles(Generic[T]):
             self._starts.append(at)
             at += len(unit.passage.lower) + 1
 
-    def matching(self, tree: Tree) -> Sequence[tuple[T, Unit]]:
+    def matching(self, tree: Tree) -> Sequence[tuple[T, TextUnit]]:
         """Everything whose text satisfies the tree, in the order given."""
         if _is_plain(tree):
             return self.candidates(tree)
         return [pair for pair in self.candidates(tree) if holds(tree, pair[1])]
 
-    def candidates(self, tree: Tree) -> Sequence[tuple[T, Unit]]:
+    def candidates(self, tree: Tree) -> Sequence[tuple[T, TextUnit]]:
         """Everything whose text satisfies the tree, and some others, in the order given."""
         words = [one for one in (tree.parts if isinstance(tree, All) else (tree,)) if _is_plain(one)]
         if words:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_tui.sessions.query import Query
-from hermes_tui.sessions.query.tree import Unit
+from hermes_tui.sessions.query.tree import TextUnit
 from hermes_tui.sessions.scan import fields_of
 from hermes_tui.sessions.words import Span
 from session_adapters.model import Message, SessionSummary
@@ -29,7 +29,7 @@ class Within:
 
     def spans(self, text: str) -> list[Span]:
         """The words that were looked for; merged, in order."""
-        return self._search.spans(Unit(text)) if self.has_places else []
+        return self._search.spans(TextUnit(text)) if self.has_places else []
 
     def next(self, messages: Sequence[Message], at: int, step: int) -> int | None:
         """The nearest message with a match below (`step` 1) or above (-1) index `at`; a result that its call shows
@@ -54,7 +54,7 @@ class Within:
         for index, text in enumerate(texts_of(self._session_id, messages, first, stop), first):
             if text.visibility == "rewound":
                 continue
-            if any(self._search.matches(Unit(said, text.role, text.names)) for _, said in fields_of(text)):
+            if any(self._search.matches(TextUnit(said, text.role, text.names)) for _, said in fields_of(text)):
                 found.append(index)
         return found
 

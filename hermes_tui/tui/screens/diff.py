@@ -18,7 +18,7 @@ from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.diff.view import DiffView
 from hermes_tui.tui.widgets.hints import Hints, hints_of
 from hermes_tui.tui.widgets.line import Line
-from hermes_tui.tui.widgets.session_list.rows import Part
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
 
 __all__ = ["DiffScreen"]
 
@@ -28,7 +28,9 @@ class DiffScreen(DismissOnce[None]):
 
     AUTO_FOCUS = "DiffView"
 
-    def __init__(self, a: Part, b: Part, compare: Callable[[tuple[str, str], tuple[str, str]], SessionDiff]) -> None:
+    def __init__(
+        self, a: ListedPart, b: ListedPart, compare: Callable[[tuple[str, str], tuple[str, str]], SessionDiff]
+    ) -> None:
         """`compare` is `SessionManager.diff`."""
         super().__init__()
         self._a, self._b = a, b
@@ -92,7 +94,7 @@ class DiffScreen(DismissOnce[None]):
             self.query_one(f"#side-{name}", Line).show([whose], [(f"{_fitting(side, room)} ", "faint")])
 
     @staticmethod
-    def _whose(side: str, part: Part, title: str) -> tuple[str, str]:
+    def _whose(side: str, part: ListedPart, title: str) -> tuple[str, str]:
         mark = "−" if side == "a" else "+"
         said = " · ".join(one for one in (safe(part.summary.agent), str(part)) if one)
         return f" {mark} {compact(title, 100) or 'untitled'}  {said}", ""

@@ -5,31 +5,31 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from hermes_tui.display import safe
-from hermes_tui.sessions.catalogue.snapshot import Place
-from hermes_tui.tui.widgets.page import Block
+from hermes_tui.sessions.catalogue.snapshot import AgentPlace
+from hermes_tui.tui.widgets.page import Paragraph
 
 __all__ = ["empty_blocks"]
 
 
-def empty_blocks(places: Sequence[Place], home: str) -> list[Block]:
+def empty_blocks(places: Sequence[AgentPlace], home: str) -> list[Paragraph]:
     """What to do first, then one entry per agent with the places that were looked at; `home` is written `~`."""
     blocks = [
-        Block(),
-        Block("No sessions here yet", style="heading"),
-        Block(),
-        Block("To look around with made-up sessions:"),
-        Block("hermes-tui demo", style="accent", indent=2),
-        Block(),
-        Block("As soon as one of these agents has a session, it appears here by itself:"),
+        Paragraph(),
+        Paragraph("No sessions here yet", style="heading"),
+        Paragraph(),
+        Paragraph("To look around with made-up sessions:"),
+        Paragraph("hermes-tui demo", style="accent", indent=2),
+        Paragraph(),
+        Paragraph("As soon as one of these agents has a session, it appears here by itself:"),
     ]
     column = max((len(place.label) for place in places), default=0) + 2
     for place in places:
         roots = [f"{_short(str(root.path), home)}{' (no session in it)' * root.exists}" for root in place.roots]
         text = ", ".join(dict.fromkeys(roots)) or "nowhere: its adapter cannot be used"
-        blocks.append(Block(safe(text), label=safe(place.label), indent=1, column=column, style="faint"))
+        blocks.append(Paragraph(safe(text), label=safe(place.label), indent=1, column=column, style="faint"))
     blocks += [
-        Block(),
-        Block("hermes-tui doctor tells more; variables such as HERMES_HOME are heeded.", "faint"),
+        Paragraph(),
+        Paragraph("hermes-tui doctor tells more; variables such as HERMES_HOME are heeded.", "faint"),
     ]
     return blocks
 

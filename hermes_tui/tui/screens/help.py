@@ -8,7 +8,7 @@ from itertools import groupby
 from hermes_tui.tui.keymap import CONTEXTS, Key, key_label
 from hermes_tui.tui.screens.dialogs.page import PageScreen
 from hermes_tui.tui.widgets.hints import Hints, hints_of
-from hermes_tui.tui.widgets.page import Block
+from hermes_tui.tui.widgets.page import Paragraph
 from hermes_tui.tui.widgets.states import MEANINGS
 
 __all__ = ["HelpScreen", "help_blocks", "legend", "search_language"]
@@ -25,32 +25,32 @@ _WORDS = (
 """How a query is written, and what that asks for."""
 
 
-def help_blocks(keys: Sequence[Key]) -> list[Block]:
+def help_blocks(keys: Sequence[Key]) -> list[Paragraph]:
     """The keys of `keys_here`, under the names of their contexts."""
-    blocks: list[Block] = []
+    blocks: list[Paragraph] = []
     for context, here in groupby(keys, key=lambda key: key.context):
-        blocks += [Block(), Block(CONTEXTS[context], style="heading")]
-        blocks += [Block(key.description, label=key_label(key.keys), indent=1, column=_COLUMN) for key in here]
+        blocks += [Paragraph(), Paragraph(CONTEXTS[context], style="heading")]
+        blocks += [Paragraph(key.description, label=key_label(key.keys), indent=1, column=_COLUMN) for key in here]
         if context == "search":
             blocks += search_language()
     return blocks
 
 
-def search_language() -> list[Block]:
+def search_language() -> list[Paragraph]:
     """What can be typed into the search box."""
     from hermes_tui.sessions.query import FILTERS
 
-    blocks = [Block(), Block("What can be searched for", style="heading")]
-    blocks += [Block(meaning, label=written, indent=1, column=_COLUMN) for written, meaning in _WORDS]
-    blocks += [Block(meaning, label=f"{name}:", indent=1, column=_COLUMN) for name, meaning in FILTERS.items()]
-    return [*blocks, Block("the opposite of any of these", label="-agent:claude", indent=1, column=_COLUMN)]
+    blocks = [Paragraph(), Paragraph("What can be searched for", style="heading")]
+    blocks += [Paragraph(meaning, label=written, indent=1, column=_COLUMN) for written, meaning in _WORDS]
+    blocks += [Paragraph(meaning, label=f"{name}:", indent=1, column=_COLUMN) for name, meaning in FILTERS.items()]
+    return [*blocks, Paragraph("the opposite of any of these", label="-agent:claude", indent=1, column=_COLUMN)]
 
 
-def legend(agents: Iterable[tuple[str, str]]) -> list[Block]:
+def legend(agents: Iterable[tuple[str, str]]) -> list[Paragraph]:
     """What stands in the list; `agents` are badges and names, safe for a terminal."""
-    blocks = [Block(), Block("Marks in the list", style="heading")]
-    blocks += [Block(meaning, label=mark, indent=1, column=_COLUMN) for mark, meaning in MEANINGS]
-    blocks += [Block(name, label=badge, indent=1, column=_COLUMN) for badge, name in agents]
+    blocks = [Paragraph(), Paragraph("Marks in the list", style="heading")]
+    blocks += [Paragraph(meaning, label=mark, indent=1, column=_COLUMN) for mark, meaning in MEANINGS]
+    blocks += [Paragraph(name, label=badge, indent=1, column=_COLUMN) for badge, name in agents]
     return blocks
 
 

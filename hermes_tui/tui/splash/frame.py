@@ -9,17 +9,17 @@ from rich.cells import set_cell_size
 from hermes_tui.clock import Clock
 from hermes_tui.tui.splash.backdrop import Backdrop
 from hermes_tui.tui.widgets.cells import width_of
-from hermes_tui.tui.widgets.session_list.list_columns import Writer, columns_for
-from hermes_tui.tui.widgets.session_list.rows import Row
+from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for
+from hermes_tui.tui.widgets.session_list.rows import ListRow
 
 __all__ = ["picture"]
 
 
-def picture(backdrop: Backdrop, rows: Sequence[Row], badges: Mapping[str, str], clock: Clock) -> str:
+def picture(backdrop: Backdrop, rows: Sequence[ListRow], badges: Mapping[str, str], clock: Clock) -> str:
     """Text and control sequences; the cursor is on the first session."""
     width = backdrop.width
     columns = columns_for(width, words=backdrop.state_words)
-    writer = Writer(width, columns, clock.now(), badges)
+    writer = RowTexts(width, columns, clock.now(), badges)
     cursor = next((at for at, row in enumerate(rows) if row.conversation is not None), -1)
     written = [f"\x1b[{y};1H{line}" for y, line in enumerate(backdrop.lines, 1)]
     for at, row in enumerate(rows[: backdrop.height]):

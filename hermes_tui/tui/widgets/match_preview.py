@@ -17,12 +17,12 @@ from textual.strip import Strip
 from hermes_tui.clock import Clock
 from hermes_tui.display import APART, safe
 from hermes_tui.tui.widgets.session_list.list_columns import lit_parts
-from hermes_tui.tui.widgets.session_list.rows import Part
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.border import title
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.search.model import Line, Result
+    from hermes_tui.sessions.search.model import Result, ResultLine
 
 __all__ = ["MatchPreview"]
 
@@ -47,7 +47,7 @@ class MatchPreview(ScrollView):
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._clock = clock
-        self._shown: tuple[Part | None, Result | None, str, Find] = (None, None, "", lambda text: ())
+        self._shown: tuple[ListedPart | None, Result | None, str, Find] = (None, None, "", lambda text: ())
         self._lines: list[Parts] = []
 
     @property
@@ -60,7 +60,7 @@ class MatchPreview(ScrollView):
         """All lines."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
 
-    def show(self, part: Part | None, result: Result | None, note: str, find: Find) -> None:
+    def show(self, part: ListedPart | None, result: Result | None, note: str, find: Find) -> None:
         """Show what there is to see of a session; `note` where there is nothing yet, or never will be."""
         if (part, result, note) == self._shown[:3]:
             return
@@ -112,7 +112,7 @@ class MatchPreview(ScrollView):
         lines: list[Parts],
         heading: str,
         note: str,
-        said: Sequence[Line],
+        said: Sequence[ResultLine],
         width: int,
         snippet: Result | None = None,
     ) -> None:
@@ -126,17 +126,17 @@ class MatchPreview(ScrollView):
             lines.append([(f" {self._who(one)}", "who"), (f"  {self._when(one)}", "faint")])
             lines += self._wrapped(one, width, snippet)
 
-    def _who(self, line: Line) -> str:
+    def _who(self, line: ResultLine) -> str:
         summary = self.summary
         names = {"user": "you", "assistant": safe(summary.agent) if summary is not None else "assistant"}
         return names.get(line.role, safe(line.role))
 
-    def _when(self, line: Line) -> str:
+    def _when(self, line: ResultLine) -> str:
         if line.timestamp is None:
             return ""
         return f"{self._clock.local(line.timestamp):%a %-d %b %H:%M}"
 
-    def _wrapped(self, line: Line, width: int, snippet: Result | None) -> list[Parts]:
+    def _wrapped(self, line: ResultLine, width: int, snippet: Result | None) -> list[Parts]:
         find = self._shown[3]
         text = safe(" ".join(line.text.split()))
         most = _MATCH_LINES if line.anchor else _LINES

@@ -14,10 +14,10 @@ from textual.strip import Strip
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import pad, width_of
 
-__all__ = ["Block", "Page"]
+__all__ = ["Page", "Paragraph"]
 
 
-class Block(NamedTuple):
+class Paragraph(NamedTuple):
     """A paragraph. Texts must be safe for a terminal already."""
 
     text: str = ""
@@ -43,7 +43,7 @@ class Page(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._blocks: tuple[Block, ...] = ()
+        self._blocks: tuple[Paragraph, ...] = ()
         self._lines: list[tuple[tuple[str, str], ...]] = []
         self._width = 0
 
@@ -52,7 +52,7 @@ class Page(ScrollView, can_focus=True):
         """All lines as they are wrapped now."""
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
 
-    def show(self, blocks: Sequence[Block]) -> None:
+    def show(self, blocks: Sequence[Paragraph]) -> None:
         """Show these; does nothing when they are shown already."""
         if tuple(blocks) != self._blocks:
             self._blocks = tuple(blocks)
@@ -71,7 +71,7 @@ class Page(ScrollView, can_focus=True):
         self.virtual_size = Size(self._width, len(self._lines))
         self.refresh(layout=self.styles.auto_dimensions)
 
-    def _block_lines(self, block: Block) -> list[tuple[tuple[str, str], ...]]:
+    def _block_lines(self, block: Paragraph) -> list[tuple[tuple[str, str], ...]]:
         margin = " " * (1 + block.indent)
         column = min(block.column, max(0, self._width // 2 - len(margin)))
         room = max(4, self._width - len(margin) - column - 1)

@@ -24,7 +24,7 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.gateway.homes import HermesHome
     from hermes_tui.lifecycle.lanes import Board
-    from hermes_tui.lifecycle.operations import Audit, Operation, Operations, Outcome, Record
+    from hermes_tui.lifecycle.operations import Audit, AuditRecord, Operation, Operations, Outcome
 
 __all__ = ["LaneNews", "LaneWatch", "Notice"]
 
@@ -101,7 +101,7 @@ class LaneWatch:
         self._wanted = threading.Event()
         self._stamp: tuple[object, ...] | None = None
         self._last: LaneNews | None = None
-        self._settled: dict[str, tuple[Record, Notice]] = {}
+        self._settled: dict[str, tuple[AuditRecord, Notice]] = {}
         """Operation → the log's last word on it, and what is shown of that."""
         self._read_at = 0.0
         self._took = 0.0

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.search.incremental.search import LiveSearch
     from hermes_tui.sessions.search.model import Result
 
-__all__ = ["Previewer", "Seen", "Wish", "look"]
+__all__ = ["PreviewWish", "Previewer", "Seen", "look"]
 
 _KEPT = 300
 """Previews that are kept."""
@@ -23,7 +23,7 @@ _LARGE = 20_000_000
 """Bytes of a file from which it is read only for the session that the cursor is on."""
 
 
-class Wish(NamedTuple):
+class PreviewWish(NamedTuple):
     """A session to be looked at."""
 
     unified_id: str
@@ -49,18 +49,18 @@ class Seen(NamedTuple):
 class Previewer:
     """`ready` is called in the thread after each session that was looked at."""
 
-    def __init__(self, look: Callable[[str, Wish], Result | None], ready: Callable[[], None]) -> None:
+    def __init__(self, look: Callable[[str, PreviewWish], Result | None], ready: Callable[[], None]) -> None:
         """`look` reads what there is to see for a query of one session."""
         self._look = look
         self._ready = ready
         self._condition = threading.Condition()
-        self._wishes: list[Wish] = []
+        self._wishes: list[PreviewWish] = []
         self._text = ""
         self._over = False
         self._started = False
         self._seen: OrderedDict[tuple[str, str], Seen] = OrderedDict()
 
-    def want(self, text: str, wishes: Sequence[Wish]) -> None:
+    def want(self, text: str, wishes: Sequence[PreviewWish]) -> None:
         """Look at these for a query, the first one first; what was wanted before is forgotten."""
         with self._condition:
             self._text = text
@@ -70,7 +70,7 @@ class Previewer:
                 threading.Thread(target=self._run, name="previewer", daemon=True).start()
             self._condition.notify()
 
-    def _fulfilled(self, text: str, wish: Wish) -> bool:
+    def _fulfilled(self, text: str, wish: PreviewWish) -> bool:
         seen = self._seen.get((text, wish.unified_id))
         return seen is not None and (seen.whole or not wish.first)
 
@@ -112,7 +112,7 @@ class Previewer:
                     self._seen.popitem(last=False)
             self._ready()
 
-    def _see(self, text: str, wish: Wish) -> Seen:
+    def _see(self, text: str, wish: PreviewWish) -> Seen:
         try:
             return Seen(text, wish.unified_id, self._look(text, wish), whole=wish.first)
         except HermesTuiError as error:
@@ -129,7 +129,7 @@ def _is_large(path: str) -> bool:
         return False
 
 
-def look(manager: SessionManager, live: LiveSearch, text: str, wish: Wish) -> Result | None:
+def look(manager: SessionManager, live: LiveSearch, text: str, wish: PreviewWish) -> Result | None:
     """A session that the search has found for `text`; one that only its name brought into the list, without a match.
     None where the search is for something else by now. Raises as `SessionManager.get` does."""
     from hermes_tui.sessions.search.excerpt import bookends

@@ -15,7 +15,7 @@ from hermes_tui.errors import HermesTuiError
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
-__all__ = ["Opened", "Reader"]
+__all__ = ["OpenedSession", "SessionReader"]
 
 _PAUSE = 1.0
 """Seconds between two looks at the open session."""
@@ -23,7 +23,7 @@ _REMOTE_PAUSE = 5.0
 """The same where a server has to be asked."""
 
 
-class Opened(NamedTuple):
+class OpenedSession(NamedTuple):
     """What came of a request."""
 
     summary: SessionSummary
@@ -33,14 +33,14 @@ class Opened(NamedTuple):
     """Then why: one sentence."""
 
 
-class Reader:
+class SessionReader:
     """`opened` and `grown` are called in the thread: the first with what came of the latest request, the second
     with the open transcript when its file has changed, or now and then where a server has it."""
 
     def __init__(
         self,
         open_session: Callable[[str, str], Transcript],
-        opened: Callable[[Opened], None],
+        opened: Callable[[OpenedSession], None],
         grown: Callable[[Transcript], None],
         prepare: Callable[[], object] = int,
     ) -> None:
@@ -113,17 +113,17 @@ class Reader:
         try:
             transcript = self._open_session(request.agent, request.session_id)
         except HermesTuiError as error:
-            self._opened(Opened(request, reason=str(error)))
+            self._opened(OpenedSession(request, reason=str(error)))
             return ()
         except Exception as error:
             # A bug of one adapter must not leave the screen waiting for ever.
-            self._opened(Opened(request, reason=f"it could not be opened ({type(error).__name__}: {error})"))
+            self._opened(OpenedSession(request, reason=f"it could not be opened ({type(error).__name__}: {error})"))
             return ()
         with self._condition:
             if self._request is not None:
                 return ()
             self._transcript = transcript
-        self._opened(Opened(request, transcript))
+        self._opened(OpenedSession(request, transcript))
         return stamp if request.path == transcript.path else _stamp(transcript.path)
 
 

@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from session_adapters.model import Problem
 
-__all__ = ["Catalogue", "Slot", "Watch"]
+__all__ = ["Slot", "Watch", "WatchedCatalogue"]
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ _STEP = 0.5
 nothing could wake before its time."""
 
 
-class Catalogue(Protocol):
+class WatchedCatalogue(Protocol):
     """What is watched; `hermes_tui.sessions.catalogue.catalogue.Catalogue`."""
 
     def glance(self) -> Snapshot:
@@ -86,7 +86,7 @@ class Watch:
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        catalogue: WatchedCatalogue,
         publish: Callable[[Snapshot], None],
         failed: Callable[[Problem], None],
         rest: Callable[[], object] = int,

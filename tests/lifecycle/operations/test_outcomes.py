@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.lifecycle.operations import Operations, Record
+from hermes_tui.lifecycle.operations import AuditRecord, Operations
 from lifecycle.sample_home import LIVE, Home
 from lifecycle.worlds import KEY, World, gateway
 from oracle.hermes import Oracle
@@ -70,7 +70,9 @@ def test_a_second_verdict_counts_for_nothing(world: World) -> None:
     operation = world.apply("reset").operation
     world.talk()
     assert states(world) == ["done"]
-    later = Record(operation=operation, event="outcome", at=datetime.now(UTC), state="lost", text="seen otherwise")
+    later = AuditRecord(
+        operation=operation, event="outcome", at=datetime.now(UTC), state="lost", text="seen otherwise"
+    )
     world.audit.append(later)
     assert states(world) == ["done"]
 

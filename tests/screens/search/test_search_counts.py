@@ -17,7 +17,7 @@ from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.index.service import IndexService
 from hermes_tui.sessions.search.engine import Hunt
-from hermes_tui.sessions.search.model import Found
+from hermes_tui.sessions.search.model import SourceMatch
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.main.screen import MainScreen
 from indexing import build
@@ -76,7 +76,7 @@ async def test_an_answer_of_the_beginning_of_the_list_is_none_of_all(
         assert listed.wait(60)
         return refresh(catalogue, *agents)
 
-    def later(hunt: Hunt) -> Iterator[Found]:
+    def later(hunt: Hunt) -> Iterator[SourceMatch]:
         assert len(hunt._stores.sessions) == 1 or answered.wait(60)
         yield from run(hunt)
 

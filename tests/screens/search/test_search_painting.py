@@ -13,14 +13,14 @@ from textual.screen import Screen
 from textual.strip import Strip
 
 from claude_lines import ClaudeHome
-from hermes_tui.sessions.search.model import Coverage
+from hermes_tui.sessions.search.model import SearchCoverage
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.main import searching
 from hermes_tui.tui.screens.main.screen import MainScreen
-from hermes_tui.tui.widgets.session_list.list_columns import Writer
+from hermes_tui.tui.widgets.session_list.list_columns import RowTexts
 from hermes_tui.tui.widgets.session_list.list_style import Painter, Parts
 from hermes_tui.tui.widgets.session_list.list_view import SessionLines
-from hermes_tui.tui.widgets.session_list.rows import Row
+from hermes_tui.tui.widgets.session_list.rows import ListRow
 from pilots import screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -106,7 +106,7 @@ async def test_the_first_answer_is_no_new_layout(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     herons(claude_home)
-    monkeypatch.setattr(Coverage, "__str__", lambda coverage: "indexed 100 %")
+    monkeypatch.setattr(SearchCoverage, "__str__", lambda coverage: "indexed 100 %")
     only_complete_answers(monkeypatch)
     counts = Counts(monkeypatch)
     async with program(claude_home.home, size=(80, 24)) as pilot:
@@ -155,7 +155,7 @@ async def test_what_stands_in_a_line_is_worked_out_once(
     only_complete_answers(monkeypatch)
     drawing: list[int] = []
     again: list[int] = []
-    line, parts = SessionLines.render_line, Writer.parts
+    line, parts = SessionLines.render_line, RowTexts.parts
 
     def drawn(sessions: SessionLines, y: int) -> Strip:
         drawing.append(y)
@@ -164,7 +164,7 @@ async def test_what_stands_in_a_line_is_worked_out_once(
         finally:
             drawing.pop()
 
-    def made(writer: Writer, row: Row, *, on_cursor: bool = False) -> list[tuple[str, str]]:
+    def made(writer: RowTexts, row: ListRow, *, on_cursor: bool = False) -> list[tuple[str, str]]:
         again.extend(drawing)
         return parts(writer, row, on_cursor=on_cursor)
 
@@ -172,7 +172,7 @@ async def test_what_stands_in_a_line_is_worked_out_once(
         await pilot.press("slash", "h", "e", "r", "o")
         await press(pilot, "n", "heron")
         monkeypatch.setattr(SessionLines, "render_line", drawn)
-        monkeypatch.setattr(Writer, "parts", made)
+        monkeypatch.setattr(RowTexts, "parts", made)
         await press(pilot, "r", "heronr")
         await press(pilot, "backspace", "heron")
         assert not again and "heron" in screen_text(pilot)

@@ -21,7 +21,7 @@ from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.query import FILTERS
 from hermes_tui.sessions.search.engine import Hunt
-from hermes_tui.sessions.search.model import Coverage, Found
+from hermes_tui.sessions.search.model import SearchCoverage, SourceMatch
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.query_file import SearchesUnreadable
 from hermes_tui.tui.recent_searches import MOST, Recent
@@ -216,7 +216,7 @@ async def test_what_is_typed_is_to_be_seen_beside_all_that_is_said(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk(claude_home)
-    monkeypatch.setattr(Coverage, "__str__", lambda coverage: "indexed 27 %, 27 % searched")
+    monkeypatch.setattr(SearchCoverage, "__str__", lambda coverage: "indexed 27 %, 27 % searched")
     monkeypatch.setattr(MainScreen, "_gateway", lambda main: "⚕ no gateway · 6 lanes")
     for width, said in ((160, "indexed 27 %, 27 % searched"), (100, "indexed 27 %"), (80, "")):
         async with program(claude_home.home, size=(width, 24)) as pilot:
@@ -440,7 +440,7 @@ async def test_a_search_that_breaks_off_says_so_and_the_next_one_works(
     talk(claude_home)
     run = Hunt.run
 
-    def broken(hunt: Hunt) -> Iterator[Found]:
+    def broken(hunt: Hunt) -> Iterator[SourceMatch]:
         raise RuntimeError("a secret that was read")
 
     async with program(claude_home.home, size=(100, 30)) as pilot:

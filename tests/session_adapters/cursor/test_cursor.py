@@ -32,7 +32,7 @@ from plain_cursor import Plain, plain_home, rows
 from session_adapters.base import Source
 from session_adapters.cursor import CursorAdapter
 from session_adapters.cursor.chat_store.reader import ChatShelf
-from session_adapters.cursor.document import DocumentShelf
+from session_adapters.cursor.document import CursorDocumentStore
 from session_adapters.cursor.editor_store.database import EditorShelf
 from session_adapters.cursor.facts import CursorTranscript
 from session_adapters.cursor.lines import LineBuilder
@@ -192,7 +192,7 @@ def paged(source: Source, session_id: str, page: int) -> Transcript | None:
     if source.layout == "editor":
         return CursorTranscript("cursor", EditorShelf(source.path, source.root), session_id, page=page)
     if source.layout == "document":
-        return CursorTranscript("cursor", DocumentShelf(source.path), session_id, page=page)
+        return CursorTranscript("cursor", CursorDocumentStore(source.path), session_id, page=page)
     if source.layout == "transcript":
         return JsonlTranscript("cursor", session_id, source.path, LineBuilder, page=page * 40)
     return None

@@ -16,7 +16,7 @@ from session_adapters.base import SessionMissing
 from session_adapters.cursor import document
 from session_adapters.cursor.chat_store import reader
 from session_adapters.cursor.editor_store import database
-from session_adapters.cursor.editor_store.state import Note, Row, State
+from session_adapters.cursor.editor_store.state import EditorState, Note, StoredValue
 from session_adapters.model import Problem
 from session_adapters.reading.files import METER
 from session_adapters.transcript import PAGE
@@ -369,13 +369,13 @@ def test_one_conversation_is_read_without_the_others(
     source = made.source()
     statements.clear()
     asked: list[str] = []
-    disk = State.disk
+    disk = EditorState.disk
 
-    def recorded(self: State, keys: Sequence[str], note: Note) -> dict[str, Row]:
+    def recorded(self: EditorState, keys: Sequence[str], note: Note) -> dict[str, StoredValue]:
         asked.extend(keys)
         return disk(self, keys, note)
 
-    monkeypatch.setattr(State, "disk", recorded)
+    monkeypatch.setattr(EditorState, "disk", recorded)
     assert made.adapter.session(source, "c010").message_count == 6
     made.adapter.open(source, "c010").refresh()
     steps = [step for _, plan in statements for step in plan if "cursorDiskKV" in step or "ItemTable" in step]

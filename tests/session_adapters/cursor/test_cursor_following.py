@@ -16,7 +16,7 @@ from cursor_store import Chat, Editor, adapter_for, get, prompt, transcript
 from databases import tree
 from session_adapters.base import Adapter, SessionMissing
 from session_adapters.cursor.chat_store.reader import ChatShelf
-from session_adapters.cursor.document import DocumentShelf
+from session_adapters.cursor.document import CursorDocumentStore
 from session_adapters.cursor.editor_store import composers
 from session_adapters.cursor.editor_store.database import EditorShelf
 from session_adapters.cursor.facts import CursorTranscript
@@ -213,7 +213,7 @@ def test_rows_of_the_document_are_followed(store: Stored) -> None:
     home = store("cursor", "home-spec")
     path = home / ".cursor" / "sessions" / "sessions.db"
     adapter = adapter_for(home)
-    opened = CursorTranscript("cursor", DocumentShelf(str(path)), "1", page=2)
+    opened = CursorTranscript("cursor", CursorDocumentStore(str(path)), "1", page=2)
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         insert = "INSERT INTO messages (session_id, role, content, created_at) VALUES (?, 'user', ?, 1785000009000)"
         connection.execute(insert, (1, "more"))

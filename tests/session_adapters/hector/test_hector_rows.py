@@ -11,7 +11,7 @@ import pytest
 
 from hector_store import V2_SCHEMA, Store, get, listed
 from session_adapters.hector import layout
-from session_adapters.hector.messages import Conversation
+from session_adapters.hector.messages import HectorConversation
 from session_adapters.model import Message
 from session_adapters.reading.files import Line
 
@@ -222,7 +222,7 @@ def test_rows_that_make_no_sense_are_named_and_counted(own: Store, monkeypatch: 
 
 
 def test_a_line_of_the_protocol_can_be_fed_alone() -> None:
-    conversation = Conversation()
+    conversation = HectorConversation()
     conversation.feed(Line(0, b'{"role":"ROLE_USER","parts":[{"text":"hi"}]}'))
     conversation.feed(Line(50, b"{torn"))
     assert [message.content for message in conversation.messages] == ["hi"]

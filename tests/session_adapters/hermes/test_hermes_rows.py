@@ -11,7 +11,7 @@ import pytest
 
 from hermes_store import Store, listed
 from session_adapters.hermes.lineage import Relations
-from session_adapters.hermes.records import SessionRow
+from session_adapters.hermes.records import HermesSessionRow
 from session_adapters.model import Problem
 
 
@@ -202,7 +202,7 @@ def test_a_long_chain_is_walked_once(own: Store, monkeypatch: pytest.MonkeyPatch
     ranked = 0
     rank = Relations._rank
 
-    def counting(self: Relations, row: SessionRow) -> tuple[int, float, float, str]:
+    def counting(self: Relations, row: HermesSessionRow) -> tuple[int, float, float, str]:
         nonlocal ranked
         ranked += 1
         return rank(self, row)

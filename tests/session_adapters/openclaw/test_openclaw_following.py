@@ -21,7 +21,7 @@ from session_adapters.model import Message, Problem
 from session_adapters.openclaw import listing
 from session_adapters.openclaw.adapter import ClawTranscript, OpenClawAdapter
 from session_adapters.openclaw.rules import ClawFile
-from session_adapters.openclaw.shelves import DatabaseShelf, RowStore
+from session_adapters.openclaw.shelves import ClawDatabaseStore, RowStore
 from session_adapters.reading.files import METER
 from session_adapters.transcript import Change, Transcript, first_difference
 
@@ -71,7 +71,9 @@ def test_a_page_is_a_part(own: Database) -> None:
     own.key("k", "s")
     for number in range(100):
         own.write("s", *turn(number))
-    transcript = ClawTranscript("k", str(own.path), lambda: RowStore(DatabaseShelf(str(own.path), "k")), page=2000)
+    transcript = ClawTranscript(
+        "k", str(own.path), lambda: RowStore(ClawDatabaseStore(str(own.path), "k")), page=2000
+    )
     assert 2 <= len(transcript.messages) < 50 and not transcript.complete
     assert len(whole(transcript)) == 200
 

@@ -14,7 +14,7 @@ from databases import tree
 from opencode_store import LAYOUTS, adapter_for, everything, get, listed
 from plain_opencode import Plain, data_folder, plain_home
 from session_adapters.model import Message, TokenUsage
-from session_adapters.opencode.tables import DatabaseShelf
+from session_adapters.opencode.database import OpenCodeDatabase
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf
 from session_adapters.transcript import Change
@@ -187,7 +187,7 @@ def test_pages_put_together_are_the_whole(home: Path, page: int) -> None:
         source = adapter.find(session_id)
         assert source is not None
         whole = list(adapter.session(source, session_id).messages)
-        shelf = DatabaseShelf(source.path) if source.path.endswith(".db") else TreeShelf(source.path)
+        shelf = OpenCodeDatabase(source.path) if source.path.endswith(".db") else TreeShelf(source.path)
         transcript = OpenCodeTranscript(shelf, session_id, page=page)
         assert len(heads(transcript.messages)) == min(page, len(heads(whole)))
         while not transcript.complete:

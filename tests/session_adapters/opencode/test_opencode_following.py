@@ -17,7 +17,7 @@ from opencode_store import Store, adapter_for, get
 from plain_opencode import data_folder
 from session_adapters.base import SessionMissing
 from session_adapters.model import Problem
-from session_adapters.opencode.tables import DatabaseShelf
+from session_adapters.opencode.database import OpenCodeDatabase
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf
 from session_adapters.transcript import Change, Transcript, first_difference
@@ -117,7 +117,7 @@ def test_a_session_of_both_interfaces_is_one_conversation(own: Store) -> None:
 def test_only_the_loaded_part_is_followed_and_paging_goes_on(own: Store) -> None:
     own.session("ses_1")
     keys = [own.say("ses_1", "user" if number % 2 == 0 else "assistant", str(number)) for number in range(30)]
-    transcript = OpenCodeTranscript(DatabaseShelf(str(own.path)), "ses_1", page=5)
+    transcript = OpenCodeTranscript(OpenCodeDatabase(str(own.path)), "ses_1", page=5)
     assert [message.content for message in transcript.messages] == ["25", "26", "27", "28", "29"]
     own.say("ses_1", "user", "30")
     assert follow(own, transcript) == Change(first=5)

@@ -19,7 +19,7 @@ from session_adapters.model import Problem, Session, ToolCall, ToolResult
 from session_adapters.reading.files import METER
 from session_adapters.reading.searchable import Rewritten, Text, flat
 from session_adapters.registry import BUILT_IN, adapter_class
-from session_adapters.tool_names import Names
+from session_adapters.tool_names import ToolNames
 from support import STORES
 
 
@@ -69,11 +69,11 @@ def paths(value: Any, named: bool = False) -> Iterator[str]:
                     yield name.removeprefix("a/").removeprefix("b/") if start in ("--- ", "+++ ") else name
 
 
-def names(calls: list[ToolCall], result: ToolResult | None) -> Names:
+def names(calls: list[ToolCall], result: ToolResult | None) -> ToolNames:
     """What those are about, and the result that none of them has."""
     tools = [one.tool_name for one in (*calls, *([result] if result else ())) if one.tool_name]
     files = [path for call in calls for path in paths(call.input)]
-    return Names(tuple(dict.fromkeys(tools)), tuple(dict.fromkeys(files)))
+    return ToolNames(tuple(dict.fromkeys(tools)), tuple(dict.fromkeys(files)))
 
 
 def expected(session: Session) -> list[Text]:

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from session_adapters.tree.paths import Node, Tree, common_prefix
+from session_adapters.tree.paths import Tree, TreeNode, common_prefix
 
 _IDS = st.sampled_from("abcdefgh")
 _TANGLES = st.lists(
@@ -19,7 +19,7 @@ _TANGLES = st.lists(
 def _tree(rows: list[tuple[str, str | None, bool, float | None]]) -> Tree:
     tree = Tree()
     for row in rows:
-        tree.add(Node(*row))
+        tree.add(TreeNode(*row))
     return tree
 
 
@@ -69,7 +69,7 @@ def test_what_hangs_below_a_node(rows: list[tuple[str, str | None, bool, float |
 def test_the_newest_branch_at_each_fork(rows: list[tuple[int, float]]) -> None:
     tree = Tree()
     for index, (parent, moment) in enumerate(rows):
-        tree.add(Node(str(index), str(parent) if parent < index else None, True, moment))
+        tree.add(TreeNode(str(index), str(parent) if parent < index else None, True, moment))
     leaf = tree.newest()
     assert leaf is not None
 
@@ -86,25 +86,25 @@ def test_the_newest_branch_at_each_fork(rows: list[tuple[int, float]]) -> None:
 
 def test_pruned_stubs_are_no_branches() -> None:
     tree = Tree()
-    tree.add(Node("ask", None))
-    tree.add(Node("answer", "ask"))
-    tree.add(Node("name", "ask", spoken=False))  # a rename after going back: nothing was said there
-    tree.add(Node("other", "ask"))
+    tree.add(TreeNode("ask", None))
+    tree.add(TreeNode("answer", "ask"))
+    tree.add(TreeNode("name", "ask", spoken=False))  # a rename after going back: nothing was said there
+    tree.add(TreeNode("other", "ask"))
     assert [tree.nodes[tip].id for tip in tree.tips(tree.last())] == ["answer", "other"]
     assert tree.fork_points() == 1
 
 
 def test_the_active_branch_may_end_inside_another() -> None:
     tree = Tree()
-    tree.add(Node("ask", None))
-    tree.add(Node("answer", "ask"))
-    tree.add(Node("label", "ask", spoken=False))
+    tree.add(TreeNode("ask", None))
+    tree.add(TreeNode("answer", "ask"))
+    tree.add(TreeNode("label", "ask", spoken=False))
     assert [tree.nodes[tip].id for tip in tree.tips(tree.last())] == ["ask", "answer"]
 
 
 def test_a_repeated_line_is_no_branch() -> None:
     tree = Tree()
-    for node in (Node("ask", None), Node("answer", "ask"), Node("answer", "ask")):
+    for node in (TreeNode("ask", None), TreeNode("answer", "ask"), TreeNode("answer", "ask")):
         tree.add(node)
     assert tree.tips(tree.last()) == [2]
 
@@ -113,7 +113,7 @@ def test_a_deep_tree_is_walked_without_recursion() -> None:
     size = 100_000  # a walk from every node to the root would take hours
     tree = Tree()
     for index in range(size):
-        tree.add(Node(str(index), str(index - 1) if index else None, True, float(index)))
+        tree.add(TreeNode(str(index), str(index - 1) if index else None, True, float(index)))
     assert tree.newest() == size - 1
     assert tree.tips(tree.last()) == [size - 1]
     assert tree.below(0) == size - 1

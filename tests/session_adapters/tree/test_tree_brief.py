@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from session_adapters.model import Message
 from session_adapters.openclaw.rules import ClawCounts
-from session_adapters.tree.brief import Brief
+from session_adapters.tree.brief import EntryBrief
 from session_adapters.tree.messages import entry_seconds, entry_time
-from session_adapters.tree.records import Entry
+from session_adapters.tree.records import TreeEntry
 from session_adapters.tree.summary import TreeCounts
 from support import STORES
 
@@ -55,18 +55,18 @@ entries = st.fixed_dictionaries(
 )
 
 
-def told(shown: list[Message]) -> Brief:
+def told(shown: list[Message]) -> EntryBrief:
     """A brief by the messages themselves."""
     if not shown:
-        return Brief(0)
+        return EntryBrief(0)
     first = shown[0]
-    return Brief(len(shown), first.role, first.kind, sum(len(one.tool_calls) for one in shown), first.model)
+    return EntryBrief(len(shown), first.role, first.kind, sum(len(one.tool_calls) for one in shown), first.model)
 
 
 @settings(max_examples=50)
 @given(entries)
 def test_made_up_entries(fields: dict[str, Any]) -> None:
-    entry = msgspec.convert(fields, Entry)
+    entry = msgspec.convert(fields, TreeEntry)
     for counts in (TreeCounts(), ClawCounts()):
         assert counts.brief(entry) == told(list(counts.show(entry, "e1").messages))
     moment = entry_time(entry)
@@ -80,7 +80,7 @@ def test_entries_of_the_stores() -> None:
     for path in [path for agent in ("pi", "omp", "openclaw") for path in sorted((STORES / agent).rglob("*.jsonl"))]:
         for line in path.read_bytes().split(b"\n"):
             try:
-                entry = msgspec.json.decode(line, type=Entry)
+                entry = msgspec.json.decode(line, type=TreeEntry)
             except msgspec.MsgspecError:
                 continue  # damaged on purpose, or empty
             for counts in (TreeCounts(), ClawCounts()):

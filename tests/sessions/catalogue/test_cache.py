@@ -12,7 +12,7 @@ import pytest
 
 from hermes_tui.sessions import checksummed_file
 from hermes_tui.sessions.catalogue import cache
-from hermes_tui.sessions.catalogue.cache import Entry, Picture, cache_name
+from hermes_tui.sessions.catalogue.cache import CachedSource, FirstPicture, cache_name
 from session_adapters.base import Environment, Source
 from session_adapters.model import SessionSummary
 from support import REPOSITORY
@@ -94,9 +94,9 @@ def test_a_session_that_cannot_be_kept_is_missing_in_the_first_picture_alone(tmp
         SessionSummary(agent="a", session_id="1", raw={"big": 2**70}),
         SessionSummary(agent="a", session_id="2"),
     )
-    cache.save(path, [], Picture(sessions=sessions, labels={"a": ("An agent", "aa")}))
+    cache.save(path, [], FirstPicture(sessions=sessions, labels={"a": ("An agent", "aa")}))
     picture = cache.load_picture(path)
-    assert picture == Picture(sessions=sessions[1:], labels={"a": ("An agent", "aa")})
+    assert picture == FirstPicture(sessions=sessions[1:], labels={"a": ("An agent", "aa")})
 
 
 def test_variables_that_change_with_the_working_directory_make_no_other_catalogue(tmp_path: Path) -> None:
@@ -118,9 +118,9 @@ def test_a_place_that_cannot_be_written_is_a_problem_and_no_obstacle(tiny_home: 
 
 
 def test_a_value_that_cannot_be_kept_costs_only_its_own_entry(tmp_path: Path) -> None:
-    def entry(name: str, raw: dict[str, object]) -> Entry:
+    def entry(name: str, raw: dict[str, object]) -> CachedSource:
         source = Source(agent="tiny", path=f"/{name}", stamp=(1, 2))
-        return Entry(source=source, summaries=(SessionSummary(agent="tiny", session_id=name, raw=raw),))
+        return CachedSource(source=source, summaries=(SessionSummary(agent="tiny", session_id=name, raw=raw),))
 
     path = tmp_path / "catalogue-x.msgpack"
     cache.save(path, [entry("a", {}), entry("b", {"big": 2**70}), entry("c", {"text": "é"})])

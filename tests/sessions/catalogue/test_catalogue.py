@@ -15,7 +15,7 @@ import apsw
 import pytest
 
 from hermes_tui.sessions.catalogue.agent import read
-from hermes_tui.sessions.catalogue.cache import Entry
+from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.reading.files import METER
@@ -227,7 +227,7 @@ def test_complete_does_not_put_old_counts_in_the_place_of_new_ones(
     catalogue = manager.catalogue
     catalogue.refresh()
 
-    def read_then_rewrite(*arguments: Any, **options: Any) -> Entry:
+    def read_then_rewrite(*arguments: Any, **options: Any) -> CachedSource:
         """Another thread's refresh, just between the reading of a file and the taking over of what was read."""
         entry = read(*arguments, **options)
         tiny_home.add("large", turns=1)

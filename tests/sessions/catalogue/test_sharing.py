@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from hermes_tui.sessions.catalogue.cache import Entry
+from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.sharing import share_strings
 from session_adapters.base import Source
 from session_adapters.model import SessionSummary
@@ -25,11 +25,11 @@ def made(number: int) -> bytes:
         path=path,
     )
     source = Source(agent="tiny", path=path, stamp=(1, 2), session_id=str(number) * 20, root="/home/dev/.tiny")
-    return msgspec.msgpack.encode(Entry(source=source, summaries=(summary,)))
+    return msgspec.msgpack.encode(CachedSource(source=source, summaries=(summary,)))
 
 
 def test_equal_strings_are_one_and_nothing_else_changes() -> None:
-    decode = msgspec.msgpack.Decoder(Entry).decode
+    decode = msgspec.msgpack.Decoder(CachedSource).decode
     one, two = decode(made(1)), decode(made(2))
     (first,), (second,) = one.summaries, two.summaries
     assert first.cwd is not second.cwd  # else this test shows nothing

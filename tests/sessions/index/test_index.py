@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.index.reading.expression import match_expression
 from hermes_tui.sessions.index.reading.named import Named
-from hermes_tui.sessions.index.reading.names import Names
+from hermes_tui.sessions.index.reading.names import IndexNames
 from hermes_tui.sessions.index.reading.prefixes import beginnings
 from hermes_tui.sessions.index.reading.questions import Ask, Question
-from hermes_tui.sessions.index.reading.reader import Coverage, Index
+from hermes_tui.sessions.index.reading.reader import IndexCoverage, SearchIndex
 from hermes_tui.sessions.index.reading.rows import newest
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.source_state import Level
@@ -41,7 +41,7 @@ def test_every_word_is_found_where_it_is(place: tuple[str, ...], store: Callable
     environment = Environment(home=store(*place))
     words = cut(environment)
     assert build(environment, tmp_path / "cache" / "i.db")
-    index = Index(tmp_path / "cache" / "i.db")
+    index = SearchIndex(tmp_path / "cache" / "i.db")
     coverage = index.coverage(homes_sources(environment))
     assert set(coverage.levels.values()) == {Level.ALL}
     every = sorted({word for _, there in words for word in there})
@@ -70,7 +70,9 @@ def test_every_word_is_found_where_it_is(place: tuple[str, ...], store: Callable
 
 @given(data=st.data())
 @examples(max_examples=200, deadline=None)
-def test_no_tree_misses_anything(data: st.DataObject, small: tuple[Index, Coverage, list[tuple[Unit, Text]]]) -> None:
+def test_no_tree_misses_anything(
+    data: st.DataObject, small: tuple[SearchIndex, IndexCoverage, list[tuple[Unit, Text]]]
+) -> None:
     index, coverage, said = small
     words = [(unit, text, tokens(text.prose if unit[2] == "prose" else text.tool)) for unit, text in said]
     every = sorted({word for _, _, there in words for word in there})
@@ -107,7 +109,7 @@ def test_no_tree_misses_anything(data: st.DataObject, small: tuple[Index, Covera
 
 
 def test_what_is_asked_beside_a_name_and_not_known_is_not_sure(
-    small: tuple[Index, Coverage, list[tuple[Unit, Text]]],
+    small: tuple[SearchIndex, IndexCoverage, list[tuple[Unit, Text]]],
 ) -> None:
     """The index has no arrows: of the messages with the tool it cannot tell which have one."""
     index, coverage, _ = small
@@ -139,13 +141,13 @@ def satisfied(tree: Tree, there: list[str], said: str, text: Text) -> bool:
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Index, Coverage, list[tuple[Unit, Text]]]:
+def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[SearchIndex, IndexCoverage, list[tuple[Unit, Text]]]:
     home = tmp_path_factory.mktemp("small") / "home"
     shutil.copytree(STORES / "claude" / "home", home)
     environment = Environment(home=home)
     path = tmp_path_factory.mktemp("cache") / "i.db"
     assert build(environment, path)
-    index = Index(path)
+    index = SearchIndex(path)
     said: list[tuple[Unit, Text]] = []
     for text in texts(environment):
         calls = text.names.tools or text.names.files
@@ -186,7 +188,7 @@ def test_rows_that_two_questions_have_in_common(tmp_path: Path) -> None:
         connection.executemany(fill.format("tool"), ((base + row, f"word{number}") for row in both + mine))
         connection.executemany(fill.format("brief"), ((base + row, f"b{number}") for row in both + theirs))
         question = Question("tool", (Ask("tool", f"word{number}"), Ask("brief", f"b{number}")))
-        named = Named(Names(), "")
+        named = Named(IndexNames(), "")
         expected = sorted((base + row for row in both), reverse=True)
         assert list(newest(connection, named, question, 0, 1 << 62)) == expected
         if shared > 2:
@@ -213,7 +215,7 @@ def test_newest_first_and_between_times(tmp_path: Path) -> None:
         made.session(f"word number{number}", turns=5)
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "i.db")
-    index = Index(tmp_path / "i.db")
+    index = SearchIndex(tmp_path / "i.db")
     coverage = index.coverage(homes_sources(environment))
     hits = found(index, Word(("word",)), coverage)
     times = [hit.time for hit in hits]
@@ -231,7 +233,7 @@ def test_cjk_is_found_by_any_part(tmp_path: Path) -> None:
     made.session("全文検索エンジンを作る foo日本語bar")
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "i.db")
-    index = Index(tmp_path / "i.db")
+    index = SearchIndex(tmp_path / "i.db")
     coverage = index.coverage(homes_sources(environment))
     for part, there in (("検索", True), ("索エン", True), ("検ン", False), ("本語bar", True), ("作文", False)):
         assert bool(found(index, Word(tuple(tokens(part))), coverage)) == there, part
@@ -247,7 +249,7 @@ def test_a_long_output_is_complete_for_words(tmp_path: Path) -> None:
         file.write(json.dumps({"type": "user", "uuid": "u", "message": {"role": "user", "content": [block]}}) + "\n")
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "i.db")
-    index = Index(tmp_path / "i.db")
+    index = SearchIndex(tmp_path / "i.db")
     coverage = index.coverage(homes_sources(environment))
     for word in ("item0", "item4999", "final"):
         assert [hit.exact for hit in found(index, Word((word,)), coverage)] == [True]

@@ -18,7 +18,7 @@ import pytest
 from hermes_tui.platform import locks
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.writing import prefetch
-from hermes_tui.sessions.index.writing.worker import Outcome
+from hermes_tui.sessions.index.writing.worker import WorkerExit
 from indexing import BESIDE, build, contents, homes_sources
 from session_adapters.base import Environment
 from support import REPOSITORY, STORES
@@ -82,7 +82,7 @@ def variables(home: Path) -> Mapping[str, str]:
 def run(home: Path, path: Path, before: str = "") -> dict[str, Any]:
     """What is in the index that the process makes; more than one processor is needed for it."""
     done = subprocess.run(command(path, before), env=variables(home), timeout=120, check=False)
-    assert done.returncode == Outcome.DONE
+    assert done.returncode == WorkerExit.DONE
     return contents(path)
 
 
@@ -115,7 +115,7 @@ def test_it_gives_what_is_read_without_it(home: Path, tmp_path: Path) -> None:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert made.returncode == Outcome.DONE
+    assert made.returncode == WorkerExit.DONE
     assert made.stdout.split() == ["forked"] * (len(os.sched_getaffinity(0)) > 1)
     assert contents(tmp_path / "beside.db") == contents(tmp_path / "plain.db")
 
@@ -175,7 +175,7 @@ def test_it_is_not_there_when_the_indexer_is_asked_to_stop(home: Path, tmp_path:
     assert process.stdout is not None
     pid = process.stdout.readline().strip()
     process.stdin.close()
-    assert process.wait(60) == Outcome.DONE
+    assert process.wait(60) == WorkerExit.DONE
     process.stdout.close()
     assert pid == b"None" or not Path(f"/proc/{int(pid)}").exists()
 

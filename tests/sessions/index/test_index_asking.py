@@ -12,7 +12,7 @@ import pytest
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.index.reading import pool
-from hermes_tui.sessions.index.reading.reader import Hit, Index
+from hermes_tui.sessions.index.reading.reader import Hit, SearchIndex
 from hermes_tui.sessions.index.schema import IndexUnusable, open_writer
 from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.query.tree import Word
@@ -30,7 +30,7 @@ def test_what_is_covered_is_worked_out_once(tmp_path: Path) -> None:
     path = made.session("session")
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "i.db")
-    index = Index(tmp_path / "i.db")
+    index = SearchIndex(tmp_path / "i.db")
     sources = tuple(homes_sources(environment))
     coverage = index.coverage(sources)
     assert index.coverage(sources) is coverage
@@ -48,7 +48,7 @@ def test_a_search_is_a_few_questions(tmp_path: Path) -> None:
         made.session(f"session number{number}", turns=10)
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "cache" / "i.db")
-    index = Index(tmp_path / "cache" / "i.db")
+    index = SearchIndex(tmp_path / "cache" / "i.db")
     coverage = index.coverage(homes_sources(environment))
     asked: list[str] = []
     connection = index._pool._idle[0]
@@ -69,7 +69,7 @@ def test_an_answer_that_nobody_waits_for_is_given_up(tmp_path: Path, monkeypatch
     made.session("session", turns=300)
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "i.db")
-    index = Index(tmp_path / "i.db")
+    index = SearchIndex(tmp_path / "i.db")
     coverage = index.coverage(homes_sources(environment))
     everything = len(found(index, Word(("answer",)), coverage))
     looks: list[bool] = []
@@ -96,7 +96,7 @@ def test_threads_share_few_files(tmp_path: Path) -> None:
     made.session("session", turns=50)
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "cache" / "i.db")
-    index = Index(tmp_path / "cache" / "i.db")
+    index = SearchIndex(tmp_path / "cache" / "i.db")
     sources = homes_sources(environment)
     gc.collect()
     open_before = files_open()
@@ -125,7 +125,7 @@ def test_a_new_index_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
     environment = Environment(home=tmp_path)
     path = tmp_path / "cache" / "i.db"
     build(environment, path)
-    index = Index(path)
+    index = SearchIndex(path)
     coverage = index.coverage(homes_sources(environment))
     hits = index.search(Word(("session",)), coverage)
     assert hits is not None

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from claude_lines import ClaudeHome
 from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.index.writing import indexer as indexing
@@ -84,7 +84,7 @@ def test_half_built(commits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     environment = Environment(home=tmp_path)
     path = tmp_path / "cache" / "i.db"
     build(environment, path, commits=commits)
-    index = Index(path)
+    index = SearchIndex(path)
     sources = homes_sources(environment)
     coverage = index.coverage(sources)
     covered = {source.session_id for source in sources if coverage.level(source) >= Level.PROSE}
@@ -102,7 +102,7 @@ def test_what_was_written_to_since_is_not_covered(tmp_path: Path) -> None:
     first, second = made.session("one"), made.session("two")
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "i.db")
-    index = Index(tmp_path / "i.db")
+    index = SearchIndex(tmp_path / "i.db")
     made.say(first, "user", "later")
     sources = {source.path: source for source in homes_sources(environment)}
     coverage = index.coverage(sources.values())
@@ -161,7 +161,7 @@ def test_of_a_database_only_what_is_new_is_written(tmp_path: Path, monkeypatch: 
     store.connection.execute("DELETE FROM messages WHERE session_id = 'a'")
     store.connection.execute("DELETE FROM sessions WHERE id = 'a'")
     changes()
-    index = Index(path)
+    index = SearchIndex(path)
     coverage = index.coverage(homes_sources(environment))
     assert {hit.session_id for hit in found(index, Word(("said",)), coverage)} == {"b"}
     index.close()
@@ -185,7 +185,7 @@ def test_an_adapter_that_fails_costs_its_own_sessions(tmp_path: Path, monkeypatc
     connection = open_writer(tmp_path / "i.db")
     assert Indexer(connection, adapters).run()
     connection.close()
-    index = Index(tmp_path / "i.db")
+    index = SearchIndex(tmp_path / "i.db")
     coverage = index.coverage(homes_sources(environment))
     assert {path for _, path, _ in coverage.levels} == {str(good)}
     figures = index.figures()
@@ -261,7 +261,7 @@ def test_what_is_left_alone_for_a_while_is_not_covered(tmp_path: Path, monkeypat
     assert build(environment, path)
 
     def covered() -> bool:
-        index = Index(path)
+        index = SearchIndex(path)
         try:
             (source,) = homes_sources(environment)
             return index.coverage([source]).level(source) == Level.ALL

@@ -10,9 +10,9 @@ import pytest
 
 from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.reading.reader import Coverage, Hit, Index
+from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, SearchIndex
 from hermes_tui.sessions.index.source_state import Level, key_of
-from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Not, Tree, Unit, Word, holds
+from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Not, TextUnit, Tree, Word, holds
 from hermes_tui.sessions.words import tokens
 from indexing import build, homes_sources
 from session_adapters.base import Environment
@@ -30,7 +30,7 @@ class Held:
         assert build(environment, file)
         adapters = Adapters(lambda: environment)
         self.sources = homes_sources(environment)
-        self.index = Index(file)
+        self.index = SearchIndex(file)
         self.coverage = self.index.coverage(self.sources)
         self.texts: dict[Place, list[Text]] = {}
         for source in self.sources:
@@ -46,7 +46,7 @@ class Held:
             if rewound or text.visibility != "rewound"
             for said in (text.prose, text.tool)
             if (said or (text.names != NOTHING and not (text.prose or text.tool)))
-            and holds(tree, Unit(said, text.role, text.names))
+            and holds(tree, TextUnit(said, text.role, text.names))
         }
 
 
@@ -128,9 +128,9 @@ def test_what_is_not_covered_is_not_told(held: Held) -> None:
     levels = {key: level for key, level in nothing.levels.items() if key != key_of(source)}
     numbers = dict(nothing.numbers)
     gone = next(number for number in numbers if _key(held.index, number) == key_of(source))
-    less = Coverage(nothing.generation, levels, {one: level for one, level in numbers.items() if one != gone})
+    less = IndexCoverage(nothing.generation, levels, {one: level for one, level in numbers.items() if one != gone})
     assert set(held.index.holding(tree, less) or ()) == {place for place in there if place[:3] != key_of(source)}
-    prose = Coverage(nothing.generation, nothing.levels, numbers | {gone: Level.PROSE})
+    prose = IndexCoverage(nothing.generation, nothing.levels, numbers | {gone: Level.PROSE})
     found = held.index.holding(tree, prose)
     assert found is not None
     said = {
@@ -138,13 +138,14 @@ def test_what_is_not_covered_is_not_told(held: Held) -> None:
         for place in there
         if place[:3] == key_of(source)
         and any(
-            one.prose and one.visibility != "rewound" and holds(tree, Unit(one.prose)) for one in held.texts[place]
+            one.prose and one.visibility != "rewound" and holds(tree, TextUnit(one.prose))
+            for one in held.texts[place]
         )
     }
     assert {place for place in found if place[:3] == key_of(source)} == said
 
 
-def _key(index: Index, number: int) -> tuple[str, str, str]:
+def _key(index: SearchIndex, number: int) -> tuple[str, str, str]:
     sql = "SELECT agent, path, native FROM source WHERE id = ?"
     agent, path, native = index._pool.ask(lambda connection: next(connection.execute(sql, (number,))))
     return str(agent), str(path), str(native)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from hermes_tui.sessions.index.reading import named as looking
 from hermes_tui.sessions.index.reading.named import Named
-from hermes_tui.sessions.index.reading.names import Names
+from hermes_tui.sessions.index.reading.names import IndexNames
 from hermes_tui.sessions.index.reading.postings import common
 from hermes_tui.sessions.index.reading.questions import Name
 from hermes_tui.sessions.index.schema import FILE, KINDS, ROLE, TOOL, open_writer
@@ -25,7 +25,7 @@ def test_files_are_meant_by_any_part_of_their_paths(
     tmp_path_factory: pytest.TempPathFactory, first: list[str], later: list[str], part: str
 ) -> None:
     connection = open_writer(tmp_path_factory.mktemp("index") / "i.db")
-    names = Names()
+    names = IndexNames()
     there: dict[str, int] = {}
     for paths in (first, later):
         for path in paths:
@@ -60,7 +60,7 @@ def test_messages_are_the_same_whichever_way_they_are_looked_for(
         columns = "id, session, key, role, visibility, prose, tool, names"
         connection.execute(f"INSERT INTO message({columns}) VALUES(?,?,?,?,?,?,?,?)", facts)
         connection.executemany("INSERT INTO called VALUES(?,?,?)", ((name, unit, row) for name in mine))
-    named = Named(Names(), "one")
+    named = Named(IndexNames(), "one")
     for kind, value in ((TOOL, "bash"), (TOOL, "ful"), (FILE, ".py"), (FILE, "/a/b"), (ROLE, "us"), (ROLE, "ser")):
         meant = {
             number

@@ -16,10 +16,10 @@ from hermes_tui.cli.edge import execute
 from hermes_tui.platform import locks
 from hermes_tui.sessions.index import diagnostics, schema
 from hermes_tui.sessions.index.diagnostics import leave_word, reason_of, trouble_at
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.service import IndexService
 from hermes_tui.sessions.index.writing import worker
-from hermes_tui.sessions.index.writing.worker import Outcome
+from hermes_tui.sessions.index.writing.worker import WorkerExit
 from hermes_tui.sessions.manager import SessionManager
 from indexing import build, contents, homes_sources
 from session_adapters.base import Environment
@@ -56,18 +56,18 @@ def test_a_full_disk_costs_nothing_of_what_was_written(
     build(ENVIRONMENT, whole)
     pages = apsw.Connection(os.fspath(whole)).execute("PRAGMA page_count").get
     small_disk(pages // 2)
-    assert worker.work(path) == Outcome.NO_PLACE
+    assert worker.work(path) == WorkerExit.NO_PLACE
     file = path.stat().st_ino
     service = IndexService(path, ENVIRONMENT)
     kept = service.progress()
     assert (kept.state, kept.running) == ("partial", False)
     assert kept.prose
     assert "the disk is full" in kept.trouble
-    assert worker.work(path) == Outcome.NO_PLACE
+    assert worker.work(path) == WorkerExit.NO_PLACE
     assert path.stat().st_ino == file, "nothing was damaged: it is not to be made anew"
     assert service.progress().prose >= kept.prose
     small_disk(100 * pages)
-    assert worker.work(path) == Outcome.DONE
+    assert worker.work(path) == WorkerExit.DONE
     assert contents(path) == contents(whole)
     assert not service.trouble
     service.close()
@@ -82,7 +82,7 @@ def test_the_command_line_says_so(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     service = SessionManager(ENVIRONMENT).index
     small_disk(10)
-    assert worker.work(service.path) == Outcome.NO_PLACE
+    assert worker.work(service.path) == WorkerExit.NO_PLACE
     monkeypatch.setattr(IndexService, "poke", lambda self, **options: None)
     home = ["--home", str(HOME)]
     assert execute([*home, "sessions", "search", "the"]) == 0
@@ -187,7 +187,7 @@ def test_an_index_that_is_still_empty(tmp_path: Path) -> None:
     """As an indexer leaves it that was ended, or had no room, before its first word."""
     path = tmp_path / "i.db"
     path.write_bytes(b"")
-    index = Index(path)
+    index = SearchIndex(path)
     assert not index.coverage(homes_sources(ENVIRONMENT)).levels
     assert index.problem == "there is nothing in it yet"
     index.close()

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from hermes_tui.sessions.index.reading.facts import facts
 from hermes_tui.sessions.index.reading.named import Named
-from hermes_tui.sessions.index.reading.names import Names
+from hermes_tui.sessions.index.reading.names import IndexNames
 from hermes_tui.sessions.index.reading.questions import Ask, Question
-from hermes_tui.sessions.index.reading.rows import RUNS, Rows, Run, every_row
+from hermes_tui.sessions.index.reading.rows import RUNS, FoundRows, Run, every_row
 from hermes_tui.sessions.index.schema import open_writer
 
 _PROSE = Question("prose", (Ask("prose", '"word"'),))
@@ -34,8 +34,8 @@ def _filled(path: Path, **tables: Sequence[int]) -> apsw.Connection:
     return connection
 
 
-def _rows(runs: Sequence[Run], low: int = 0, high: int = 1 << 62, first: int = 4) -> Rows:
-    return Rows(Named(Names(), ""), runs, low, high, first)
+def _rows(runs: Sequence[Run], low: int = 0, high: int = 1 << 62, first: int = 4) -> FoundRows:
+    return FoundRows(Named(IndexNames(), ""), runs, low, high, first)
 
 
 def _told(numbers: Sequence[int]) -> list[tuple[int, int]]:

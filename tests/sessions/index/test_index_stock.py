@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from hermes_tui.sessions.index.reading.answers import Coverage
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.answers import IndexCoverage
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import open_writer, remove
 from hermes_tui.sessions.index.source_state import Level, key_of
-from hermes_tui.sessions.index.writing.writer import Writer
+from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Source
 
 SOURCES = [
@@ -34,7 +34,7 @@ STEPS = st.lists(
 )
 
 
-def _naive(path: Path, sources: list[Source]) -> tuple[Coverage, list[Source]]:
+def _naive(path: Path, sources: list[Source]) -> tuple[IndexCoverage, list[Source]]:
     """By reading every row, and comparing it with every source."""
     connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
     generation = str(connection.execute("SELECT value FROM meta WHERE key='generation'").get)
@@ -55,14 +55,14 @@ def _naive(path: Path, sources: list[Source]) -> tuple[Coverage, list[Source]]:
         if not (same and level != Level.PROSE) and again < time.time():
             lacking.append(source)
     whole = bool(levels) and all(level == Level.ALL for level in levels.values())
-    return Coverage(generation, levels, numbers, whole), lacking
+    return IndexCoverage(generation, levels, numbers, whole), lacking
 
 
 @pytest.fixture
 def opened(tmp_path: Path) -> Iterator[SimpleNamespace]:
-    made = SimpleNamespace(path=tmp_path / "i.db", index=Index(tmp_path / "i.db"))
+    made = SimpleNamespace(path=tmp_path / "i.db", index=SearchIndex(tmp_path / "i.db"))
     made.connection = open_writer(made.path)
-    made.writer = Writer(made.connection)
+    made.writer = IndexWriter(made.connection)
     yield made
     made.index.close()
     made.connection.close()
@@ -75,9 +75,9 @@ def test_step_by_step_is_as_at_once(
 ) -> None:
     """Whatever is written into the index or the stores between two questions."""
     path = tmp_path_factory.mktemp("stock") / "i.db"
-    index = Index(path)
+    index = SearchIndex(path)
     connection = open_writer(path)
-    writer = Writer(connection)
+    writer = IndexWriter(connection)
     there = list(SOURCES)
     for step, number, level in [*steps, ("ask", 0, Level.ALL)]:
         one = there[number % len(there)] if there else SOURCES[number]
@@ -103,7 +103,7 @@ def test_step_by_step_is_as_at_once(
             connection.close()
             remove(path)
             connection = open_writer(path)
-            writer = Writer(connection)
+            writer = IndexWriter(connection)
         elif step == "ask":
             covered, lacking = _naive(path, there)
             assert index.coverage(tuple(there)) == covered
@@ -162,6 +162,6 @@ def test_only_what_was_written_since_is_read(opened: SimpleNamespace) -> None:
 
 
 def test_what_there_is_no_index_of_is_not_known_to_lack(tmp_path: Path) -> None:
-    index = Index(tmp_path / "none.db")
+    index = SearchIndex(tmp_path / "none.db")
     assert index.lacking(SOURCES, time.time()) is None
-    assert index.coverage(SOURCES) == Coverage("", {}, {})
+    assert index.coverage(SOURCES) == IndexCoverage("", {}, {})

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.writing import indexer as indexing
 from hermes_tui.sessions.index.writing.indexer import Indexer
@@ -103,7 +103,7 @@ def test_nobody_tells_anything() -> None:
 
 
 def _found(path: Path, environment: Environment, word: str) -> set[str]:
-    index = Index(path)
+    index = SearchIndex(path)
     try:
         hits = index.search(Word((word,)), index.coverage(homes_sources(environment)))
         assert hits is not None
@@ -140,7 +140,7 @@ def test_only_what_is_told_is_looked_at(tmp_path: Path, monkeypatch: pytest.Monk
     assert not looks
     assert _found(path, environment, "somethingnew") == {str(grown)}
     assert _found(path, environment, "another") == {str(added)}
-    index = Index(path)
+    index = SearchIndex(path)
     figures = index.figures()
     assert figures is not None
     assert (figures.sources, figures.everything) == (3, 3)

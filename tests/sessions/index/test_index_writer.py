@@ -13,10 +13,10 @@ from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.index.writing import loader, writer
 from hermes_tui.sessions.index.writing.updater import Sink
-from hermes_tui.sessions.index.writing.writer import Writer
+from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Source
 from session_adapters.reading.searchable import Text
-from session_adapters.tool_names import Names
+from session_adapters.tool_names import ToolNames
 
 
 def _source(name: str) -> Source:
@@ -32,7 +32,7 @@ def _texts(name: str, number: int, word: str = "word") -> list[Text]:
             1000.0 + at,
             f"{word} {name} {at}",
             f"tool{at}",
-            names=Names(("bash",), (f"/f{at}",)),
+            names=ToolNames(("bash",), (f"/f{at}",)),
         )
         for at in range(number)
     ]
@@ -70,7 +70,7 @@ def test_the_writer_waits_for_no_disk_at_each_commit(connection: apsw.Connection
 @pytest.mark.usefixtures("threaded")
 def test_each_message_is_there_once_however_batches_overlap(tmp_path: Path, connection: apsw.Connection) -> None:
     """Both passes over ten sources, each looked up while the one before is being put in, and the second one again."""
-    made = Writer(connection)
+    made = IndexWriter(connection)
     for prose_only in (True, False, False):
         for number in range(10):
             source = _source(f"s{number}")
@@ -94,7 +94,7 @@ def test_each_message_is_there_once_however_batches_overlap(tmp_path: Path, conn
 @pytest.mark.usefixtures("threaded")
 def test_what_a_message_is_called_with_follows_its_words(tmp_path: Path, connection: apsw.Connection) -> None:
     """The unit of a name is that of the words that the message has now."""
-    made = Writer(connection)
+    made = IndexWriter(connection)
     source = _source("one")
     for tool in ("something", ""):
         sink = Sink(made, source)
@@ -110,7 +110,7 @@ def test_a_batch_that_cannot_be_put_in_is_told_and_leaves_nothing(
     tmp_path: Path, connection: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The failure comes up where it is waited for; afterwards the index is as it was, and goes on."""
-    made = Writer(connection)
+    made = IndexWriter(connection)
     sink = Sink(made, _source("good"))
     sink.take(_texts("good", 5))
     made.commit()
@@ -133,7 +133,7 @@ def test_a_batch_that_cannot_be_put_in_is_told_and_leaves_nothing(
 @pytest.mark.usefixtures("threaded")
 def test_abandoning_waits_for_what_is_being_put_in(tmp_path: Path, connection: apsw.Connection) -> None:
     """What was handed over is there, what was only collected is not."""
-    made = Writer(connection)
+    made = IndexWriter(connection)
     Sink(made, _source("there")).take(_texts("there", 4))
     made.commit(wait=False)
     Sink(made, _source("not")).take(_texts("not", 1))

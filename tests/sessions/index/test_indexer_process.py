@@ -25,11 +25,11 @@ from hermes_tui.platform import locks
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index import service as service_module
 from hermes_tui.sessions.index.reading.pool import Pool
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import FORMAT, Damaged, connect, open_writer, read_seal, write_seal
 from hermes_tui.sessions.index.service import IndexService, index_file
 from hermes_tui.sessions.index.writing.indexer import Indexer
-from hermes_tui.sessions.index.writing.worker import Outcome
+from hermes_tui.sessions.index.writing.worker import WorkerExit
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query.tree import Word
 from indexing import BESIDE, build, contents, homes_sources
@@ -54,7 +54,7 @@ def run(home: Path, path: Path, **more: object) -> int:
 
 
 def sessions_with(path: Path, home: Path, word: str) -> set[str]:
-    index = Index(path)
+    index = SearchIndex(path)
     try:
         hits = index.search(Word((word,)), index.coverage(homes_sources(Environment(home=home))))
         assert hits is not None
@@ -76,7 +76,7 @@ def several(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def finished(several: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of it, made by the process."""
     path = tmp_path_factory.mktemp("finished") / "i.db"
-    assert run(several, path) == Outcome.DONE
+    assert run(several, path) == WorkerExit.DONE
     return path
 
 
@@ -89,7 +89,7 @@ def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> 
     whole = contents(finished)
     chosen = random.Random(9)
     started = time.monotonic()
-    assert run(several, tmp_path / "timed" / "i.db") == Outcome.DONE
+    assert run(several, tmp_path / "timed" / "i.db") == WorkerExit.DONE
     length = time.monotonic() - started
     for number in range(KILLS):
         process = subprocess.Popen([sys.executable, "-c", BESIDE, str(path)], env=variables(several))
@@ -98,9 +98,9 @@ def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> 
             process.wait(with_rest)
         except subprocess.TimeoutExpired:
             process.kill()
-        assert process.wait() in (-signal.SIGKILL, Outcome.DONE)
+        assert process.wait() in (-signal.SIGKILL, WorkerExit.DONE)
         if path.exists():
-            index = Index(path)
+            index = SearchIndex(path)
             coverage = index.coverage(homes_sources(Environment(home=several)))
             there = contents(path) if coverage.generation else None
             index.close()
@@ -110,7 +110,7 @@ def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> 
                 assert {row: count for row, count in there["prose"].items() if row[0][1] in covered} == expected
         if number % 3 == 2:
             shutil.rmtree(path.parent, ignore_errors=True)
-    assert run(several, path) == Outcome.DONE
+    assert run(several, path) == WorkerExit.DONE
     assert contents(path) == whole
 
 
@@ -130,11 +130,11 @@ def test_a_damaged_index_is_made_anew(
         for _ in range(data.draw(st.integers(1, 3))):
             content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
     path.write_bytes(content)
-    index = Index(path)
+    index = SearchIndex(path)
     assert not index.coverage(homes_sources(Environment(home=several))).levels
     assert index.damaged
     index.close()
-    assert run(several, path) == Outcome.DONE
+    assert run(several, path) == WorkerExit.DONE
     assert contents(path) == contents(finished)
 
 
@@ -166,7 +166,7 @@ def test_a_bit_that_flipped_by_itself_is_noticed_and_healed(
         pool.ask(read_everything)
     assert pool.damaged
     pool.close()
-    assert run(several, path) == Outcome.DONE
+    assert run(several, path) == WorkerExit.DONE
     assert contents(path) == contents(finished)
 
 
@@ -182,11 +182,11 @@ def test_a_seal_with_a_flipped_bit_is_damage(
     content = bytearray(seal.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1))] ^= 1 << data.draw(st.integers(0, 7))
     seal.write_bytes(content)
-    index = Index(path)
+    index = SearchIndex(path)
     assert not index.coverage(homes_sources(Environment(home=several))).levels
     assert index.damaged
     index.close()
-    assert run(several, path) == Outcome.DONE
+    assert run(several, path) == WorkerExit.DONE
     assert read_seal(path) is not None
     assert contents(path) == contents(finished)
 
@@ -201,11 +201,11 @@ def test_an_index_of_another_form_is_made_anew(several: Path, finished: Path, tm
     with closing(connect(path, apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.execute(f"PRAGMA {pragma}")
     write_seal(path, seal.program)
-    index = Index(path)
+    index = SearchIndex(path)
     assert not index.coverage(homes_sources(Environment(home=several))).levels
     assert index.problem == "it is of another version of this program"
     index.close()
-    assert run(several, path) == Outcome.DONE
+    assert run(several, path) == WorkerExit.DONE
     assert contents(path) == contents(finished)
 
 
@@ -213,7 +213,7 @@ def test_a_seal_of_other_readers_is_no_seal(several: Path, finished: Path, tmp_p
     for file in finished.parent.iterdir():
         shutil.copy2(file, tmp_path)
     write_seal(tmp_path / "i.db", "another")
-    assert run(several, tmp_path / "i.db") == Outcome.DONE
+    assert run(several, tmp_path / "i.db") == WorkerExit.DONE
     seal = read_seal(tmp_path / "i.db")
     assert seal is not None
     assert seal.program != "another"
@@ -230,10 +230,10 @@ def test_two_at_once(several: Path, tmp_path: Path) -> None:
     path = tmp_path / "cache" / "i.db"
     held = locks.take(path.with_suffix(".lock"))
     assert held is not None
-    assert run(several, path) == Outcome.BUSY
+    assert run(several, path) == WorkerExit.BUSY
     assert not path.exists()
     os.close(held)
-    assert run(several, path) == Outcome.DONE
+    assert run(several, path) == WorkerExit.DONE
 
 
 def _small_files() -> None:
@@ -245,9 +245,9 @@ def _small_files() -> None:
 def test_a_full_disk(several: Path, finished: Path, tmp_path: Path) -> None:
     """What fits stays right; the rest is left to the scan; with room again it goes on."""
     path = tmp_path / "cache" / "i.db"
-    assert run(several, path, preexec_fn=_small_files) == Outcome.NO_PLACE
+    assert run(several, path, preexec_fn=_small_files) == WorkerExit.NO_PLACE
     sessions_with(path, several, "the")
-    assert run(several, path) == Outcome.DONE
+    assert run(several, path) == WorkerExit.DONE
     assert contents(path) == contents(finished)
 
 
@@ -271,7 +271,7 @@ def test_searching_goes_on_without_room_for_an_index(several: Path, tmp_path: Pa
     assert found_by(nowhere, "the") == expected
     assert "cannot be written" in nowhere.index.progress().trouble
     full = SessionManager(environment, cache_dir=tmp_path / "full")
-    assert run(several, full.index.path, preexec_fn=_small_files) == Outcome.NO_PLACE
+    assert run(several, full.index.path, preexec_fn=_small_files) == WorkerExit.NO_PLACE
     assert found_by(full, "the") == expected
     assert full.discover("the").coverage.scanned
     held = locks.take(full.index.path.with_suffix(".lock"))
@@ -291,7 +291,7 @@ def test_searching_goes_on_without_room_for_an_index(several: Path, tmp_path: Pa
 
 def test_a_place_that_is_none(several: Path, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    assert run(several, tmp_path / "file" / "i.db") == Outcome.NO_PLACE
+    assert run(several, tmp_path / "file" / "i.db") == WorkerExit.NO_PLACE
 
 
 # The service -------------------------------------------------------------------------------------------------
@@ -353,7 +353,7 @@ def test_it_leaves_when_it_is_through_and_comes_back(
     first = service._process
     until(lambda: ended(service))
     assert first is not None
-    assert first.returncode == Outcome.DONE
+    assert first.returncode == WorkerExit.DONE
     assert service.progress().state == "complete"
     made.write_bytes(made.read_bytes().replace(b"findable", b"changeable"))
     service.poke()
@@ -394,8 +394,8 @@ def test_it_ends_with_its_parent(several: Path, tmp_path: Path) -> None:
     )
     assert process.stdin is not None
     process.stdin.close()
-    assert process.wait(60) == Outcome.DONE
-    assert run(several, tmp_path / "c" / "i.db") == Outcome.DONE
+    assert process.wait(60) == WorkerExit.DONE
+    assert run(several, tmp_path / "c" / "i.db") == WorkerExit.DONE
 
 
 def test_it_is_not_started_while_nothing_is_to_be_done(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from hermes_tui.sessions.query import FILTERS, Query, complete, parse
-from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, Unit, Word
+from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, TextUnit, Word
 from session_adapters.model import Cost, SessionSummary, TokenUsage
-from session_adapters.tool_names import Names
+from session_adapters.tool_names import ToolNames
 
 NOW = datetime(2026, 11, 21, 10, 30, tzinfo=UTC)
 
@@ -60,7 +60,7 @@ def test_whatever_is_typed_is_understood(text: str) -> None:
             query = understood(text[:end], typing=typing)
             assert all(0 <= part.start < part.end <= end for part in query.parts)
             assert all(one.end <= other.start for one, other in pairwise(query.parts))
-            query.finds(session(), [Unit("docker net"), Unit("")])
+            query.finds(session(), [TextUnit("docker net"), TextUnit("")])
             complete(text[:end], end, lambda name: ("claude", "a b"))
 
 
@@ -106,7 +106,7 @@ UNITS = st.lists(
 @given(QUERIES, QUERIES, UNITS, st.sampled_from(("claude", "codex")))
 @settings(max_examples=50)
 def test_negation_and_distribution_hold(one: str, other: str, said: list[tuple[str, str]], agent: str) -> None:
-    units = [Unit(text, role) for text, role in said]
+    units = [TextUnit(text, role) for text, role in said]
     summary = session(agent=agent)
 
     def finds(text: str) -> bool:
@@ -232,8 +232,8 @@ def test_an_unknown_cost_is_neither_more_nor_less() -> None:
 
 
 def test_conditions_on_messages() -> None:
-    asked = Unit("fix it", "user")
-    ran = Unit("permission denied", "tool", Names(("Bash",), ("/srv/App/Main.py",)))
+    asked = TextUnit("fix it", "user")
+    ran = TextUnit("permission denied", "tool", ToolNames(("Bash",), ("/srv/App/Main.py",)))
     for text, found in {
         "role:user fix": True,
         "role:tool fix": False,
@@ -254,14 +254,14 @@ def test_conditions_on_messages() -> None:
 
 
 def test_what_must_not_be_said_is_said_nowhere() -> None:
-    assert understood("-java").finds(session(), [Unit("python"), Unit("go")])
-    assert not understood("-java").finds(session(), [Unit("python"), Unit("java")])
-    assert understood("python -java").finds(session(), [Unit("python"), Unit("java")])
+    assert understood("-java").finds(session(), [TextUnit("python"), TextUnit("go")])
+    assert not understood("-java").finds(session(), [TextUnit("python"), TextUnit("java")])
+    assert understood("python -java").finds(session(), [TextUnit("python"), TextUnit("java")])
 
 
 def test_spans_are_those_of_what_is_looked_for() -> None:
     query = understood("dock* -net OR 'é'")
-    unit = Unit("Docker in the dock: E net")
+    unit = TextUnit("Docker in the dock: E net")
     search = query.for_session(session())
     assert [unit.passage.text[slice(*span)] for span in search.spans(unit)] == ["Docker", "dock", "E"]
 
@@ -270,8 +270,8 @@ def test_a_monstrous_query_is_cut_and_says_so() -> None:
     query = understood("x " * 50_000)
     assert len(query.parts) < 3_000
     assert query.parts[-1].kind == "idle"
-    assert understood("(" * 3_000 + "x" + ")" * 3_000).finds(session(), [Unit("x")])
-    assert understood("-" * 4_000 + "x").finds(session(), [Unit("x")])
+    assert understood("(" * 3_000 + "x" + ")" * 3_000).finds(session(), [TextUnit("x")])
+    assert understood("-" * 4_000 + "x").finds(session(), [TextUnit("x")])
     assert understood("NOT " * 999 + "x").tree == Not(Word(("x",)))
 
 

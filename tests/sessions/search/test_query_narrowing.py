@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from hermes_tui.sessions.query import Query, parse
 from hermes_tui.sessions.query.subsumption import narrows
-from hermes_tui.sessions.query.tree import Unit
+from hermes_tui.sessions.query.tree import TextUnit
 from session_adapters.model import SessionSummary
-from session_adapters.tool_names import Names
+from session_adapters.tool_names import ToolNames
 from typed_queries import made
 
 
@@ -70,7 +70,7 @@ WORDS = [
 ]
 UNITS = st.lists(
     st.builds(
-        lambda words, role, tool: Unit(" ".join(words), role, Names((tool,), ("src/main.py",))),
+        lambda words, role, tool: TextUnit(" ".join(words), role, ToolNames((tool,), ("src/main.py",))),
         st.lists(st.sampled_from(WORDS), max_size=5),
         st.sampled_from(["user", "tool", "assistant"]),
         st.sampled_from(["bash", "read"]),
@@ -87,7 +87,7 @@ TYPED = st.lists(
 
 
 @given(text=TYPED, units=UNITS, live=st.booleans())
-def test_what_narrows_finds_no_other_sessions(text: str, units: list[Unit], live: bool) -> None:
+def test_what_narrows_finds_no_other_sessions(text: str, units: list[TextUnit], live: bool) -> None:
     """Every beginning of a query beside every longer one."""
     summary = SessionSummary(agent="claude", session_id="s", live=live)
     asked = [query(text[:end]) for end in range(1, len(text) + 1)]

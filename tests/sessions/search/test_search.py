@@ -17,7 +17,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.errors import SessionNotFound, ValidationError
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
-from hermes_tui.sessions.search.model import Coverage, SearchOptions
+from hermes_tui.sessions.search.model import SearchCoverage, SearchOptions
 from indexing import build
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import SessionSummary
@@ -280,17 +280,17 @@ def test_what_an_index_cannot_be_asked_is_found_with_one(
 @pytest.mark.parametrize(
     ("coverage", "said"),
     [
-        (Coverage(), "nothing to search"),
-        (Coverage(sources=50, indexed=50), "indexed 100 %"),
-        (Coverage(sources=50, indexed=47, scanned=3), "indexed 94 %, rest scanned"),
-        (Coverage(sources=50, indexed=40, scanned=5), "indexed 80 %, 90 % searched"),
-        (Coverage(sources=1000, indexed=999), "indexed 99 %, 99 % searched"),
-        (Coverage(sources=50, scanned=50), "all scanned"),
-        (Coverage(sources=50, scanned=5), "10 % searched"),
-        (Coverage(sources=5, indexed=5, unpriced=1_200), "indexed 100 %, 1,200 costs not added up yet"),
+        (SearchCoverage(), "nothing to search"),
+        (SearchCoverage(sources=50, indexed=50), "indexed 100 %"),
+        (SearchCoverage(sources=50, indexed=47, scanned=3), "indexed 94 %, rest scanned"),
+        (SearchCoverage(sources=50, indexed=40, scanned=5), "indexed 80 %, 90 % searched"),
+        (SearchCoverage(sources=1000, indexed=999), "indexed 99 %, 99 % searched"),
+        (SearchCoverage(sources=50, scanned=50), "all scanned"),
+        (SearchCoverage(sources=50, scanned=5), "10 % searched"),
+        (SearchCoverage(sources=5, indexed=5, unpriced=1_200), "indexed 100 %, 1,200 costs not added up yet"),
     ],
 )
-def test_how_complete_an_answer_is(coverage: Coverage, said: str) -> None:
+def test_how_complete_an_answer_is(coverage: SearchCoverage, said: str) -> None:
     assert str(coverage) == said
 
 

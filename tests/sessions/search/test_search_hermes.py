@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from hermes_store import Store
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.service import index_file
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
 from hermes_tui.sessions.search.engine import Hunt
-from hermes_tui.sessions.search.grouping import Part
-from hermes_tui.sessions.search.model import Found, Match, SearchOptions
+from hermes_tui.sessions.search.grouping import FoundPart
+from hermes_tui.sessions.search.model import Match, SearchOptions, SourceMatch
 from indexing import build
 from oracle.hermes import Oracle
 from session_adapters.base import Environment
@@ -202,10 +202,10 @@ def test_a_filter_leaves_all_places_of_the_sessions_it_leaves(
     sources = {one.session_id: one.source for one in manager.catalogue.snapshot.sessions}
     for name in {sources[session] for session in theirs}:
         query = parse(f"source:{name} {word}")
-        index = Index(index_file(environment, tmp_path / "cache")) if indexed else None
-        parts: dict[str, Part] = {}
+        index = SearchIndex(index_file(environment, tmp_path / "cache")) if indexed else None
+        parts: dict[str, FoundPart] = {}
         for one in Hunt(manager.searches.stores(query, SearchOptions()), query, index).run():
-            parts.setdefault(one.summary.session_id, Part(one.summary)).add(one)
+            parts.setdefault(one.summary.session_id, FoundPart(one.summary)).add(one)
         assert {sources[one] for one in parts} == {name}
         for session, ids in theirs.items():
             if sources[session] == name:
@@ -311,8 +311,8 @@ def test_there_is_something_to_see_of_every_result(home: Path, tmp_path: Path, *
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_message_is_no_second_place_where_its_field_is_guessed(order: tuple[int, int]) -> None:
     guess, sure = Match("7", "prose", "assistant", guessed=True), Match("7", "tool", "assistant")
-    part = Part(SessionSummary(agent="hermes", session_id="s"))
+    part = FoundPart(SessionSummary(agent="hermes", session_id="s"))
     for number in order:
-        part.add(Found(part.summary, ((guess, sure)[number],), 1))
+        part.add(SourceMatch(part.summary, ((guess, sure)[number],), 1))
     assert part.places == (sure,)
     assert part.total == 1

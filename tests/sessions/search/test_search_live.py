@@ -19,7 +19,7 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import Query, parse
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.incremental.search import LiveSearch, LiveSnapshot
-from hermes_tui.sessions.search.model import Found, SearchOptions
+from hermes_tui.sessions.search.model import SearchOptions, SourceMatch
 from hermes_tui.sessions.search.stores import CatalogueStores
 from hermes_tui.sessions.search.titles import Titles
 from indexing import build
@@ -113,7 +113,7 @@ def test_nothing_is_read_for_a_query_longer_than_one_that_found_nothing(
     answer = live.wait(_LONG)
     assert answer.done and not answer.total
 
-    def unexpected(*args: object) -> Iterator[Found]:
+    def unexpected(*args: object) -> Iterator[SourceMatch]:
         raise AssertionError("a store is read")
 
     monkeypatch.setattr(Hunt, "_scan", unexpected)
@@ -286,7 +286,7 @@ def test_what_is_seen_is_of_the_session_that_is_named(
     reading, go_on = threading.Event(), threading.Event()
     run = Hunt.run
 
-    def held(hunt: Hunt) -> Iterator[Found]:
+    def held(hunt: Hunt) -> Iterator[SourceMatch]:
         """After the first part of the conversation a while passes."""
         found = run(hunt)
         yield next(found)
@@ -326,7 +326,7 @@ def test_an_unexpected_error_is_said_and_the_next_question_works(
     """What was found before it stays; the log says where, and nothing of what was read."""
     run = Hunt.run
 
-    def broken(hunt: Hunt) -> Iterator[Found]:
+    def broken(hunt: Hunt) -> Iterator[SourceMatch]:
         found = run(hunt)
         yield next(found)
         raise RuntimeError("a secret that was read")

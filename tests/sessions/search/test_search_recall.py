@@ -18,7 +18,7 @@ import pytest
 
 from corpus.make_corpus import make_corpus
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.index.writing import writer
@@ -52,7 +52,7 @@ def manager_of(home: Path) -> SessionManager:
     return SessionManager(Environment(home=home), cache_dir=home.parent / f"{home.name}-cache")
 
 
-def found(manager: SessionManager, asked: str, index: Index | None) -> set[str]:
+def found(manager: SessionManager, asked: str, index: SearchIndex | None) -> set[str]:
     """Every session that the query finds, whichever conversation it is part of."""
     query = parse(asked)
     hunt = Hunt(manager.searches.stores(query, SearchOptions(), refresh=False), query, index)
@@ -78,7 +78,7 @@ def stopped(environment: Environment, path: Path, level: Level, share: float) ->
         connection.close()
 
 
-def indexes(home: Path, folder: Path) -> Iterator[tuple[str, Index | None]]:
+def indexes(home: Path, folder: Path) -> Iterator[tuple[str, SearchIndex | None]]:
     """None; one that was stopped while it took in what was said; that one after it went on, and was stopped while it
     took in the rest; and when it was left to finish."""
     environment = Environment(home=home)
@@ -86,7 +86,7 @@ def indexes(home: Path, folder: Path) -> Iterator[tuple[str, Index | None]]:
     path = folder / "i.db"
     for name, level, share in (("said", Level.PROSE, 0.5), ("rest", Level.ALL, 0.5), ("full", Level.ALL, 2)):
         stopped(environment, path, level, share)
-        index = Index(path)
+        index = SearchIndex(path)
         yield name, index
         index.close()
 

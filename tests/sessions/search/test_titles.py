@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.sessions.query import parse
-from hermes_tui.sessions.query.tree import Unit, holds
+from hermes_tui.sessions.query.tree import TextUnit, holds
 from hermes_tui.sessions.search.titles import Titles
 
 _PIECES = (
@@ -37,7 +37,7 @@ _QUERY = st.lists(st.sampled_from((*_PIECES, "-dock", '"dock x"', " OR ", "ss", 
 def test_those_are_found_that_satisfy_the_query(titles: list[str], query: str, typing: bool) -> None:
     tree = parse(query, typing=typing).tree
     found = [number for number, _ in Titles(enumerate(titles)).matching(tree)]
-    assert found == [number for number, title in enumerate(titles) if title and holds(tree, Unit(title))]
+    assert found == [number for number, title in enumerate(titles) if title and holds(tree, TextUnit(title))]
 
 
 @given(titles=st.lists(_TITLE, max_size=6), before=st.lists(_TITLE, max_size=6), query=_QUERY.map(" ".join))

@@ -12,8 +12,16 @@ from typing import TypeVar
 import apsw
 
 from session_adapters.cursor.chat_store.messages import messages_of_blob
-from session_adapters.cursor.chat_store.wire import Root, read_root
-from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE, Facts, Reader, Shelf, Unit, unique_ids
+from session_adapters.cursor.chat_store.wire import ChatRoot, read_root
+from session_adapters.cursor.facts import (
+    CONTENT_LIMIT,
+    DAMAGE,
+    CursorFacts,
+    CursorReader,
+    CursorStore,
+    CursorUnit,
+    unique_ids,
+)
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.places import log_directories, uri_path
 from session_adapters.cursor.records import CHAT_FACTS, META, ChatFacts, Meta, number, word
@@ -36,7 +44,7 @@ _PLACEHOLDER = "New Agent"
 _HEX = re.compile(rb"\s*(?:[0-9A-Fa-f]{2})+\s*")
 
 
-class ChatReader(Reader):
+class ChatReader(CursorReader):
     """One chat."""
 
     def __init__(self, connection: apsw.Connection, path: str, session_id: str) -> None:
@@ -83,8 +91,8 @@ class ChatReader(Reader):
             lost.append(("meta 0", "it is neither JSON nor that in hexadecimal"))
             return ChatFacts()
 
-    def _root(self, lost: list[tuple[str, str]]) -> Root:
-        none = Root([], None, None, None, whole=True)
+    def _root(self, lost: list[tuple[str, str]]) -> ChatRoot:
+        none = ChatRoot([], None, None, None, whole=True)
         if not self.root_id:
             return none
         found = self._blobs([self.root_id], CONTENT_LIMIT, lost).get(self.root_id)
@@ -97,12 +105,12 @@ class ChatReader(Reader):
             lost.append((f"blob {self.root_id}", "a part of the conversation's root is damaged"))
         return root
 
-    def units(self) -> list[Unit]:
-        """See `Reader.units`. A blob never changes: its name says what is in it."""
-        return [Unit(id_, name) for id_, name in zip(unique_ids(self.root.ids), self.root.ids, strict=True)]
+    def units(self) -> list[CursorUnit]:
+        """See `CursorReader.units`. A blob never changes: its name says what is in it."""
+        return [CursorUnit(id_, name) for id_, name in zip(unique_ids(self.root.ids), self.root.ids, strict=True)]
 
-    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
-        """See `Reader.contents`."""
+    def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
+        """See `CursorReader.contents`."""
         found: dict[str, list[Message]] = {}
         for at in range(0, len(units), _PAGE):
             page = units[at : at + _PAGE]
@@ -180,10 +188,10 @@ def _beside(path: str, lost: list[tuple[str, str]]) -> Meta:
     return Meta()
 
 
-def _facts(session_id: str, folder: str, known: ChatFacts, beside: Meta, root: Root) -> Facts:
+def _facts(session_id: str, folder: str, known: ChatFacts, beside: Meta, root: ChatRoot) -> CursorFacts:
     name = word(known.name)
     raw = {"mode": word(known.mode), "workspaceHash": _hash(folder)}
-    return Facts(
+    return CursorFacts(
         id=session_id,
         kind="chat",
         title=word(beside.title).strip() or ("" if name == _PLACEHOLDER else name),
@@ -210,11 +218,11 @@ def _guessed(folder: str) -> str | None:
     return None
 
 
-class ChatShelf(Shelf):
+class ChatShelf(CursorStore):
     """A `store.db`."""
 
     def visit(self, session_id: str, work: Callable[[ChatReader], T]) -> T:
-        """See `Shelf.visit`."""
+        """See `CursorStore.visit`."""
         return read_database(self.path, lambda connection: work(ChatReader(connection, self.path, session_id)))
 
 
@@ -222,7 +230,7 @@ def count_chat(reader: ChatReader, *, exact: bool) -> CursorFold:
     """The counts of a chat; without `exact` of a long one from its ends."""
     fold = CursorFold()
     units = reader.units()
-    parts: list[Sequence[Unit]] = [units]
+    parts: list[Sequence[CursorUnit]] = [units]
     if not exact:
         reader.limit = ROW_LIMIT
         if len(units) > FULL_MESSAGES:

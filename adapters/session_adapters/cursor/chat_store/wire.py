@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-__all__ = ["Root", "Wire", "read_root", "read_wire"]
+__all__ = ["ChatRoot", "Wire", "read_root", "read_wire"]
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 _ID_BYTES = 32
@@ -83,7 +83,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
     return 0, len(data) + 1
 
 
-class Root(NamedTuple):
+class ChatRoot(NamedTuple):
     """What a conversation's root says."""
 
     ids: list[str]
@@ -96,12 +96,12 @@ class Root(NamedTuple):
     whole: bool
 
 
-def read_root(data: bytes) -> Root:
+def read_root(data: bytes) -> ChatRoot:
     """The root in a blob (FACTS.md «Four separate stores» 1)."""
     wire = read_wire(data)
     names = wire.all(MESSAGE_IDS)
     ids = [name.hex() for name in names if len(name) == _ID_BYTES]
-    return Root(
+    return ChatRoot(
         ids=ids,
         workspace=wire.text(WORKSPACE),
         source=wire.text(SOURCE),

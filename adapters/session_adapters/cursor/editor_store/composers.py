@@ -9,8 +9,8 @@ from typing import Any
 from zlib import crc32
 
 from session_adapters.cursor.editor_store.bubbles import bubble_of, messages_of_bubble, workspace_of
-from session_adapters.cursor.editor_store.state import State
-from session_adapters.cursor.facts import Facts, Reader, Unit, unique_ids
+from session_adapters.cursor.editor_store.state import EditorState
+from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit, unique_ids
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.places import uri_path
 from session_adapters.cursor.records import Bubble, Composer, dig, items, number, word
@@ -26,10 +26,10 @@ _PAGE = 200
 _LAST = 3
 
 
-class ComposerReader(Reader):
+class ComposerReader(CursorReader):
     """One conversation."""
 
-    def __init__(self, state: State, session_id: str, composer: Composer, directory: str | None = None) -> None:
+    def __init__(self, state: EditorState, session_id: str, composer: Composer, directory: str | None = None) -> None:
         super().__init__(_facts(session_id, composer, directory))
         self._state = state
         self._helpers = frozenset(filter(None, map(word, items(composer.sub_composer_ids))))
@@ -45,16 +45,16 @@ class ComposerReader(Reader):
         """Nothing was ever said in it: a draft."""
         return not self._headers
 
-    def listed(self) -> list[Unit]:
+    def listed(self) -> list[CursorUnit]:
         """The units, without stamps."""
         names = unique_ids(id_ for id_, _ in self._headers)
         return [
-            Unit(name, f"{_BUBBLES}{self.facts.id}:{id_}", (), str(role))
+            CursorUnit(name, f"{_BUBBLES}{self.facts.id}:{id_}", (), str(role))
             for name, (id_, role) in zip(names, self._headers, strict=True)
         ]
 
-    def units(self) -> list[Unit]:
-        """See `Reader.units`."""
+    def units(self) -> list[CursorUnit]:
+        """See `CursorReader.units`."""
         found = self.listed()
         sizes = self._state.sizes([unit.place for unit in found])
         newest = self._state.disk([unit.place for unit in found[-_NEWEST:]], lambda place, reason: None)
@@ -64,11 +64,11 @@ class ComposerReader(Reader):
             for unit in found
         ]
 
-    def _inline_stamp(self, unit: Unit) -> int:
+    def _inline_stamp(self, unit: CursorUnit) -> int:
         return len(str(self._inline.get(_own_id(unit), "")))
 
-    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
-        """See `Reader.contents`."""
+    def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
+        """See `CursorReader.contents`."""
         found: dict[str, list[Message]] = {}
         for at in range(0, len(units), _PAGE):
             page = units[at : at + _PAGE]
@@ -95,7 +95,7 @@ class ComposerReader(Reader):
             self.directory = uri_path(named) or (named if "://" not in named else None)
 
 
-def _own_id(unit: Unit) -> str:
+def _own_id(unit: CursorUnit) -> str:
     return str(unit.place).rpartition(":")[2]
 
 
@@ -120,7 +120,7 @@ def _inline(composer: Composer) -> dict[str, Any]:
     return found
 
 
-def _facts(session_id: str, composer: Composer, directory: str | None) -> Facts:
+def _facts(session_id: str, composer: Composer, directory: str | None) -> CursorFacts:
     status = word(composer.status)
     raw = {
         "status": status,
@@ -128,7 +128,7 @@ def _facts(session_id: str, composer: Composer, directory: str | None) -> Facts:
         "subagentType": word(dig(composer.subagent_info, "subagentType")),
         "subComposerIds": [id_ for one in items(composer.sub_composer_ids) if (id_ := word(one))],
     }
-    return Facts(
+    return CursorFacts(
         id=session_id,
         kind="composer",
         title=word(composer.name).strip(),

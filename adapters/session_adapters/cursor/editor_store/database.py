@@ -12,9 +12,9 @@ import msgspec
 from msgspec.structs import replace
 
 from session_adapters.cursor.editor_store.composers import ComposerReader, composer_directory, count_composer
-from session_adapters.cursor.editor_store.state import COMPOSERS, Note, Row, State
+from session_adapters.cursor.editor_store.state import COMPOSERS, EditorState, Note, StoredValue
 from session_adapters.cursor.editor_store.tabs import count_tab, tabs_of
-from session_adapters.cursor.facts import Reader, Shelf
+from session_adapters.cursor.facts import CursorReader, CursorStore
 from session_adapters.cursor.places import uri_path, workspace_databases
 from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
 from session_adapters.model import SessionSummary
@@ -38,7 +38,7 @@ _OF_WORKSPACE = "composer.composerData"
 # Conversations -----------------------------------------------------------------------------------------------
 
 
-def _composer(session_id: str, row: Row, note: Note) -> Composer | None:
+def _composer(session_id: str, row: StoredValue, note: Note) -> Composer | None:
     """The conversation in a row; None for the remains of one that was deleted, or a damaged one."""
     place = f"{COMPOSERS}{session_id}"
     if not row.data:
@@ -63,7 +63,7 @@ def editor_summaries(
         def keep(place: str, reason: str) -> None:
             lost.append(Lost(place, reason))
 
-        state = State(connection)
+        state = EditorState(connection)
         deadline = time.monotonic() + FULL_SECONDS
         full = exact or size <= FULL_SIZE
         found: list[SessionSummary] = []
@@ -119,7 +119,7 @@ def _placed(found: list[SessionSummary], user: str) -> list[SessionSummary]:
 # Workspaces --------------------------------------------------------------------------------------------------
 
 
-def _headers(state: State, note: Note) -> dict[str, str]:
+def _headers(state: EditorState, note: Note) -> dict[str, str]:
     """Directories by conversation, out of the list that newer editors keep of all of them."""
     return {
         id_: directory
@@ -138,7 +138,7 @@ def _workspaces(user: Path) -> dict[str, str]:
     """Directories by conversation, out of the databases of all workspaces."""
 
     def read(connection: apsw.Connection) -> bytes | None:
-        return State(connection).item(_OF_WORKSPACE, lambda place, reason: None)
+        return EditorState(connection).item(_OF_WORKSPACE, lambda place, reason: None)
 
     found: dict[str, str] = {}
     for path in workspace_databases(user, lambda path, error: None):
@@ -167,9 +167,9 @@ def folder_of(path: str) -> str | None:
 # One conversation --------------------------------------------------------------------------------------------
 
 
-def _reader(connection: apsw.Connection, path: str, session_id: str) -> Reader:
+def _reader(connection: apsw.Connection, path: str, session_id: str) -> CursorReader:
     """Raises `SessionGone`, and `ValueError` for a damaged conversation."""
-    state = State(connection)
+    state = EditorState(connection)
     lost: list[Lost] = []
 
     def keep(place: str, reason: str) -> None:
@@ -205,15 +205,15 @@ def has_session(path: str, session_id: str) -> bool:
         return False  # `summaries` reports it
 
 
-class EditorShelf(Shelf):
+class EditorShelf(CursorStore):
     """A `state.vscdb`."""
 
     def __init__(self, path: str, user: str) -> None:
         super().__init__(path)
         self._user = user
 
-    def visit(self, session_id: str, work: Callable[[Reader], T]) -> T:
-        """See `Shelf.visit`."""
+    def visit(self, session_id: str, work: Callable[[CursorReader], T]) -> T:
+        """See `CursorStore.visit`."""
         return read_database(self.path, lambda connection: work(_reader(connection, self.path, session_id)))
 
     def directory(self, session_id: str) -> str | None:

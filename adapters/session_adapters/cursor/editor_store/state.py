@@ -16,7 +16,7 @@ from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import as_text, columns
 
-__all__ = ["COMPOSERS", "Note", "Row", "State"]
+__all__ = ["COMPOSERS", "EditorState", "Note", "StoredValue"]
 
 COMPOSERS = "composerData:"
 _PAGE = 50
@@ -28,18 +28,18 @@ _VALUE = f"CASE WHEN octet_length(value) <= {CONTENT_LIMIT} THEN CAST(value AS B
 Note = Callable[[str, str], None]
 
 
-class Row(NamedTuple):
+class StoredValue(NamedTuple):
     """A value: None where there is none or it is too large."""
 
     data: bytes | None
     size: int
 
 
-def _row(data: Any, size: Any) -> Row:
-    return Row(data if isinstance(data, bytes) else None, size if isinstance(size, int) else 0)
+def _row(data: Any, size: Any) -> StoredValue:
+    return StoredValue(data if isinstance(data, bytes) else None, size if isinstance(size, int) else 0)
 
 
-class State:
+class EditorState:
     """An open `state.vscdb`."""
 
     def __init__(self, connection: apsw.Connection) -> None:
@@ -49,7 +49,7 @@ class State:
         if not self._disk and not self._items:
             raise DatabaseUnreadable("it has no table of keys and values: it is not the editor's")
 
-    def composers(self, note: Note) -> Iterator[tuple[str, Row]]:
+    def composers(self, note: Note) -> Iterator[tuple[str, StoredValue]]:
         """(id, row) of every conversation, a page at a time."""
         query = (
             f"SELECT CAST(key AS BLOB), {_VALUE}, octet_length(value) FROM cursorDiskKV"  # noqa: S608
@@ -68,7 +68,7 @@ class State:
                 return
             after = as_text(rows[-1][0]) or ""
 
-    def disk(self, keys: Sequence[str], note: Note) -> dict[str, Row]:
+    def disk(self, keys: Sequence[str], note: Note) -> dict[str, StoredValue]:
         """The values of these keys."""
         rows = self._each(keys, _VALUE, note)
         return {key: _row(data, size) for key, data, size in rows}

@@ -8,8 +8,8 @@ from typing import Any
 from zlib import crc32
 
 from session_adapters.cursor.editor_store.bubbles import bubble_of, messages_of_bubble
-from session_adapters.cursor.editor_store.state import Note, State
-from session_adapters.cursor.facts import Facts, Reader, Unit, unique_ids
+from session_adapters.cursor.editor_store.state import EditorState, Note
+from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit, unique_ids
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.records import TABS, as_json, dig, items, number, word
 from session_adapters.cursor.summary import CursorFold
@@ -20,7 +20,7 @@ __all__ = ["TabReader", "count_tab", "tabs_of"]
 _KEY = "workbench.panel.aichat.view.aichat.chatdata"
 
 
-def tabs_of(state: State, directory: str | None, note: Note) -> list[TabReader]:
+def tabs_of(state: EditorState, directory: str | None, note: Note) -> list[TabReader]:
     """Every tab in which something was said."""
     data = state.item(_KEY, note)
     if not data:
@@ -33,14 +33,14 @@ def tabs_of(state: State, directory: str | None, note: Note) -> list[TabReader]:
     return [TabReader(tab, directory) for tab in tabs if word(dig(tab, "tabId")) and items(dig(tab, "bubbles"))]
 
 
-class TabReader(Reader):
+class TabReader(CursorReader):
     """One tab."""
 
     def __init__(self, tab: Any, directory: str | None) -> None:
         self._bubbles = [one for one in items(dig(tab, "bubbles")) if isinstance(one, dict)]
         models = [name for one in self._bubbles if (name := real_model(one.get("modelType")))]
         super().__init__(
-            Facts(
+            CursorFacts(
                 id=word(dig(tab, "tabId")),
                 kind="tab",
                 title=word(dig(tab, "chatTitle")),
@@ -52,16 +52,16 @@ class TabReader(Reader):
             )
         )
 
-    def units(self) -> list[Unit]:
-        """See `Reader.units`."""
+    def units(self) -> list[CursorUnit]:
+        """See `CursorReader.units`."""
         names = unique_ids(word(one.get("id")) or f"@{place}" for place, one in enumerate(self._bubbles))
         return [
-            Unit(name, place, (crc32(as_json(one).encode()),))
+            CursorUnit(name, place, (crc32(as_json(one).encode()),))
             for place, (name, one) in enumerate(zip(names, self._bubbles, strict=True))
         ]
 
-    def contents(self, units: Sequence[Unit]) -> dict[str, list[Message]]:
-        """See `Reader.contents`."""
+    def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
+        """See `CursorReader.contents`."""
         found: dict[str, list[Message]] = {}
         for unit in units:
             one = self._bubbles[unit.place]

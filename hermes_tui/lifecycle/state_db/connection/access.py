@@ -12,7 +12,7 @@ import stat
 from pathlib import Path
 
 from hermes_tui.errors import StoreError
-from hermes_tui.lifecycle.state_db.connection.schema import Schema
+from hermes_tui.lifecycle.state_db.connection.schema import StoreSchema
 from hermes_tui.platform.paths import private_dir
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 
@@ -43,7 +43,7 @@ def create_file(path: Path) -> None:
         raise StoreError(f"The session store {path} cannot be made: {reason}; choose another place.") from error
 
 
-def examine(path: Path, *, writing: bool) -> Schema:
+def examine(path: Path, *, writing: bool) -> StoreSchema:
     """What is in the store, without touching it. Raises `StoreError` where it may not be used."""
     try:
         status = path.stat()
@@ -54,9 +54,9 @@ def examine(path: Path, *, writing: bool) -> Schema:
     if writing:
         _check_writable(path, status)
         if not status.st_size:
-            return Schema({}, frozenset(), None)
+            return StoreSchema({}, frozenset(), None)
     try:
-        schema = read_database(path, Schema.of)
+        schema = read_database(path, StoreSchema.of)
     except DatabaseUnreadable as error:
         advice = f"; nothing was changed, {advice_on(path)}" if writing else ""
         raise StoreError(f"The session store {path} cannot be read: {error}{advice}.") from error

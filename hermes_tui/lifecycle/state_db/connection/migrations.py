@@ -16,7 +16,7 @@ from hermes_tui.lifecycle.state_db.connection.schema import (
     TRIGGERS,
     UNIQUE_TITLES,
     VERSION,
-    Schema,
+    StoreSchema,
 )
 
 __all__ = ["bring_up", "needs_work"]
@@ -46,7 +46,7 @@ _ADDED: dict[int, tuple[tuple[str, str], ...]] = {
 """Columns by the version that brought them. Version 4 brought the unique index of titles."""
 
 
-def needs_work(schema: Schema) -> bool:
+def needs_work(schema: StoreSchema) -> bool:
     """Whether the store is one of ours that is not whole yet. A newer one never is."""
     return schema.is_empty or (schema.is_documented and not schema.is_current)
 
@@ -54,7 +54,7 @@ def needs_work(schema: Schema) -> bool:
 def bring_up(connection: apsw.Connection) -> None:
     """Make or complete the schema, within a transaction of the caller's. Looks again first: another process may
     have done it meanwhile. Raises `apsw.Error`."""
-    found = Schema.of(connection)
+    found = StoreSchema.of(connection)
     if not needs_work(found):
         return
     for table in ("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)", SESSIONS, MESSAGES):
@@ -72,7 +72,7 @@ def bring_up(connection: apsw.Connection) -> None:
 
 
 def _add_columns(connection: apsw.Connection) -> None:
-    found = Schema.of(connection)
+    found = StoreSchema.of(connection)
     for columns in _ADDED.values():
         for table, declared in columns:
             if not found.has(table, declared.split()[0]):
@@ -88,7 +88,7 @@ def _make_titles_unique(connection: apsw.Connection) -> None:
     connection.execute(UNIQUE_TITLES)
 
 
-def _make_searchable(connection: apsw.Connection, found: Schema) -> None:
+def _make_searchable(connection: apsw.Connection, found: StoreSchema) -> None:
     """The full-text index and its triggers. While one of them was missing, the index was not kept up to date: it
     is then made anew from the messages."""
     connection.execute(FTS)

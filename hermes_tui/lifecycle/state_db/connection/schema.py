@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import apsw
 
-__all__ = ["FTS", "INDEXES", "MESSAGES", "SESSIONS", "TRIGGERS", "UNIQUE_TITLES", "VERSION", "Schema"]
+__all__ = ["FTS", "INDEXES", "MESSAGES", "SESSIONS", "TRIGGERS", "UNIQUE_TITLES", "VERSION", "StoreSchema"]
 
 VERSION = 6
 """The newest version of our own stores."""
@@ -97,7 +97,7 @@ _DOCUMENTED = frozenset({"schema_version", "sessions", "messages", "messages_fts
 _SHADOWS = tuple(f"messages_fts_{part}" for part in ("data", "idx", "docsize", "config", "content"))
 
 
-class Schema(NamedTuple):
+class StoreSchema(NamedTuple):
     """The tables, columns and triggers that a store really has."""
 
     tables: dict[str, frozenset[str]]
@@ -107,7 +107,7 @@ class Schema(NamedTuple):
     """What the store says of itself; None when it says nothing."""
 
     @classmethod
-    def of(cls, connection: apsw.Connection) -> Schema:
+    def of(cls, connection: apsw.Connection) -> StoreSchema:
         """Raises `apsw.Error` for what is no database."""
         columns: dict[str, set[str]] = {}
         for table, column in connection.execute(

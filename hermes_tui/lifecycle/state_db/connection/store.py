@@ -31,7 +31,7 @@ from hermes_tui.lifecycle.state_db.connection.failures import told
 from hermes_tui.lifecycle.state_db.connection.holders import holder
 from hermes_tui.lifecycle.state_db.connection.migrations import bring_up, needs_work
 from hermes_tui.lifecycle.state_db.connection.rows import Row, clean, fetch
-from hermes_tui.lifecycle.state_db.connection.schema import Schema
+from hermes_tui.lifecycle.state_db.connection.schema import StoreSchema
 from session_adapters.reading.sqlite import DatabaseUnreadable, hold_locks, read_database
 
 __all__ = ["Store"]
@@ -118,7 +118,7 @@ class Store:
     # Reading -------------------------------------------------------------------------------------------------
 
     @property
-    def schema(self) -> Schema:
+    def schema(self) -> StoreSchema:
         """What the store has now: another process may have brought it further since it was opened."""
         if self._connection is not None:
             with self._lock, told(self.path, "read"):
@@ -128,7 +128,7 @@ class Store:
     def _look_again(self, connection: apsw.Connection) -> None:
         cookie = patiently(lambda: connection.execute("PRAGMA schema_version").fetchall(), self._wait)[0][0]
         if self._cookie != cookie:
-            self._schema = patiently(lambda: Schema.of(connection), self._wait)
+            self._schema = patiently(lambda: StoreSchema.of(connection), self._wait)
             self._cookie = cookie
 
     def rows(self, query: str, values: Sequence[object] = ()) -> list[Row]:

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from hermes_tui.sessions.index.source_state import Level, key_of
 from session_adapters.base import Source
 
-__all__ = ["Coverage", "Field", "Figures", "Hit", "Key", "Known"]
+__all__ = ["Field", "Figures", "Hit", "IndexCoverage", "Key", "Known"]
 
 Field = Literal["prose", "tool"]
 Key = tuple[str, str, str]
@@ -47,7 +47,7 @@ class Figures(NamedTuple):
     messages: int
 
 
-class Coverage(NamedTuple):
+class IndexCoverage(NamedTuple):
     """How much of some sources the index answers for, as they are now."""
 
     generation: str

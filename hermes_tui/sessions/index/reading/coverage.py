@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 
 import apsw
 
-from hermes_tui.sessions.index.reading.answers import Coverage, Key, Known
+from hermes_tui.sessions.index.reading.answers import IndexCoverage, Key, Known
 from hermes_tui.sessions.index.schema import IndexUnusable
 from hermes_tui.sessions.index.source_state import Level, key_of
 from session_adapters.base import Source
@@ -39,9 +39,9 @@ class Stock:
         self._sources: dict[Key, Source] = {}
         self._open: dict[Key, Source] = {}
         """Those of them that are not at `Level.ALL` as they are now."""
-        self._coverage = Coverage(generation, {}, {})
+        self._coverage = IndexCoverage(generation, {}, {})
 
-    def coverage(self, connection: apsw.Connection, sources: Iterable[Source]) -> Coverage:
+    def coverage(self, connection: apsw.Connection, sources: Iterable[Source]) -> IndexCoverage:
         """How much of `sources` there is; the same object again while nothing is different. Raises `apsw.Error` and
         `IndexUnusable`."""
         with self._lock:
@@ -108,7 +108,7 @@ class Stock:
             else:
                 self._open[key] = source
         whole = bool(levels) and levels.keys().isdisjoint(self._open)
-        self._coverage = Coverage(self._coverage.generation, levels, numbers, whole)
+        self._coverage = IndexCoverage(self._coverage.generation, levels, numbers, whole)
 
 
 def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[Sequence[Source], Sequence[Source]]:

@@ -9,7 +9,7 @@ from itertools import islice
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.reading.names import Names
+from hermes_tui.sessions.index.reading.names import IndexNames
 from hermes_tui.sessions.index.reading.postings import Stream, kept
 from hermes_tui.sessions.index.reading.questions import Name
 
@@ -32,7 +32,7 @@ Units = tuple[int, ...]
 class Named:
     """Answers for one search; of what is gathered, the same for all its pages."""
 
-    def __init__(self, names: Names, generation: str) -> None:
+    def __init__(self, names: IndexNames, generation: str) -> None:
         self._names = names
         self._generation = generation
         self._meant: dict[Name, list[int]] = {}

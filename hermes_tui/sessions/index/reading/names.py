@@ -12,10 +12,10 @@ import apsw
 from hermes_tui.sessions.index.reading.questions import Name
 from hermes_tui.sessions.index.schema import FILE, ROLE
 
-__all__ = ["Names"]
+__all__ = ["IndexNames"]
 
 
-class Names:
+class IndexNames:
     """The names of one index at a time. Any thread may ask.
 
     There are a few roles and tools, which the index is asked for. Paths of files are many, and a filter may mean any

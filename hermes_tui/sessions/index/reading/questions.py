@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from hermes_tui.sessions.index.reading.answers import Coverage, Field
+from hermes_tui.sessions.index.reading.answers import Field, IndexCoverage
 from hermes_tui.sessions.index.reading.dnf import Case, cases, is_short
 from hermes_tui.sessions.index.reading.expression import excluded, match_expression
 from hermes_tui.sessions.index.reading.prefixes import beginnings_of, is_sign, signs
@@ -75,7 +75,7 @@ class Question(NamedTuple):
         return Level.ALL if self.field == "tool" or self.names or self.nameless else Level.PROSE
 
 
-def questions(tree: Tree, fields: Iterable[Field], coverage: Coverage) -> list[Question] | None:
+def questions(tree: Tree, fields: Iterable[Field], coverage: IndexCoverage) -> list[Question] | None:
     """What to ask; None where the query cannot be asked of the index. What asks for no words is asked together with
     tool text, for all units."""
     every = cases(tree)
@@ -91,7 +91,7 @@ def questions(tree: Tree, fields: Iterable[Field], coverage: Coverage) -> list[Q
     return found
 
 
-def _asked(case: Case, field: Field, coverage: Coverage) -> list[Question] | None:
+def _asked(case: Case, field: Field, coverage: IndexCoverage) -> list[Question] | None:
     names, nameless = list[Name](), list[Name]()
     words: list[Tree] = []
     for one in case:
@@ -112,7 +112,7 @@ def _name(condition: MessageFilter) -> Name:
     return Name(KINDS.index(condition.field), condition.value)
 
 
-def _worded(words: list[Tree], field: Field, coverage: Coverage, *, alone: bool) -> Iterator[Question | None]:
+def _worded(words: list[Tree], field: Field, coverage: IndexCoverage, *, alone: bool) -> Iterator[Question | None]:
     """The questions for words; None among them where they cannot be asked, because nothing else is asked for."""
     begun = _begun(words, field, coverage)
     table = "short" if field == "prose" else "brief"
@@ -161,7 +161,7 @@ class _Begun(NamedTuple):
     """All else."""
 
 
-def _begun(words: list[Tree], field: Field, coverage: Coverage) -> _Begun:
+def _begun(words: list[Tree], field: Field, coverage: IndexCoverage) -> _Begun:
     """What is known at once, where all that was said is in such a table: FTS5 would look at every word that begins
     so."""
     if field == "prose" and not coverage.whole:

@@ -9,21 +9,21 @@ from pathlib import Path
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.reading.answers import Coverage, Field, Figures, Hit
+from hermes_tui.sessions.index.reading.answers import Field, Figures, Hit, IndexCoverage
 from hermes_tui.sessions.index.reading.coverage import Stock
 from hermes_tui.sessions.index.reading.facts import Facts, facts, held_by
 from hermes_tui.sessions.index.reading.named import Named
-from hermes_tui.sessions.index.reading.names import Names
+from hermes_tui.sessions.index.reading.names import IndexNames
 from hermes_tui.sessions.index.reading.pool import Pool, Stop
 from hermes_tui.sessions.index.reading.questions import Question, questions
-from hermes_tui.sessions.index.reading.rows import RUNS, Rows, Run
+from hermes_tui.sessions.index.reading.rows import RUNS, FoundRows, Run
 from hermes_tui.sessions.index.reading.session_query import Place, can_tell, holding, numbers_of
 from hermes_tui.sessions.index.schema import SECOND, TOOL, IndexUnusable
 from hermes_tui.sessions.index.source_state import VISIBILITY, Level, Report
 from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 
-__all__ = ["Coverage", "Field", "Figures", "Hit", "Index"]
+__all__ = ["Field", "Figures", "Hit", "IndexCoverage", "SearchIndex"]
 
 _FIRST = 24
 _FIRST_GROUPED = 512
@@ -35,7 +35,7 @@ _HIGHEST = 1 << 62
 _STATE = "SELECT (SELECT value FROM meta WHERE key='generation'), (SELECT value FROM meta WHERE key='commits')"
 
 
-class Index:
+class SearchIndex:
     """The index in one file. Opening it never fails; `coverage` is empty while there is none, and `problem` says
     why."""
 
@@ -43,7 +43,7 @@ class Index:
         self.path = path
         self._pool = Pool(path)
         self._ask = self._pool.ask
-        self._names = Names()
+        self._names = IndexNames()
         self._stock = Stock()
 
     @property
@@ -62,13 +62,13 @@ class Index:
 
     # What there is -----------------------------------------------------------------------------------------
 
-    def coverage(self, sources: Iterable[Source]) -> Coverage:
+    def coverage(self, sources: Iterable[Source]) -> IndexCoverage:
         """How much of `sources` is in the index as they are now, by their stamps. While nothing was written it is
         the same answer again: a search begins with this at every key."""
         try:
             return self._ask(lambda connection: self._stock.coverage(connection, sources))
         except IndexUnusable:
-            return Coverage("", {}, {})
+            return IndexCoverage("", {}, {})
 
     def lacking(self, sources: Iterable[Source], now: float) -> list[Source] | None:
         """Those with which an indexer would find something to do: not everything is there of them as they are now,
@@ -118,7 +118,7 @@ class Index:
     def search(
         self,
         tree: Tree,
-        coverage: Coverage,
+        coverage: IndexCoverage,
         *,
         fields: Iterable[Field] = ("prose", "tool"),
         since: float | None = None,
@@ -147,7 +147,7 @@ class Index:
         return self._pages(runs, coverage, low, high, stop, each=each)
 
     def holding(
-        self, tree: Tree, coverage: Coverage, *, rewound: bool = False, stop: Stop | None = None
+        self, tree: Tree, coverage: IndexCoverage, *, rewound: bool = False, stop: Stop | None = None
     ) -> Collection[Place] | None:
         """The sessions of covered sources in which some unit satisfies `tree`, of those that `search` would give:
         much sooner. None where the index cannot tell without a look at them. Raises `IndexUnusable`."""
@@ -170,7 +170,7 @@ class Index:
         self,
         among: Collection[Place],
         runs: Sequence[Run],
-        coverage: Coverage,
+        coverage: IndexCoverage,
         low: int,
         high: int,
         stop: Stop | None,
@@ -184,7 +184,7 @@ class Index:
         yield from _hits(found or (), [run[0] for run in runs], coverage, each=False)
 
     def _pages(
-        self, runs: Sequence[Run], coverage: Coverage, low: int, high: int, stop: Stop | None, *, each: bool
+        self, runs: Sequence[Run], coverage: IndexCoverage, low: int, high: int, stop: Stop | None, *, each: bool
     ) -> Iterator[Hit]:
         def read(connection: apsw.Connection) -> tuple[int, list[Facts]]:
             connection.execute("BEGIN")  # so that the numbers mean the messages that were found
@@ -194,7 +194,7 @@ class Index:
             finally:
                 connection.execute("COMMIT")
 
-        rows = Rows(Named(self._names, coverage.generation), runs, low, high, _FIRST if each else _FIRST_GROUPED)
+        rows = FoundRows(Named(self._names, coverage.generation), runs, low, high, _FIRST if each else _FIRST_GROUPED)
         kinds = [run[0] for run in runs]
         wordless = [number for number, kind in enumerate(kinds) if kind.wordless]
         size = _FIRST if each else _PAGE
@@ -238,7 +238,7 @@ def _doubt(kind: Question) -> tuple[bool, Level]:
     return not kind.exact, kind.level
 
 
-def _hits(found: Iterable[Facts], kinds: Sequence[Question], coverage: Coverage, *, each: bool) -> Iterator[Hit]:
+def _hits(found: Iterable[Facts], kinds: Sequence[Question], coverage: IndexCoverage, *, each: bool) -> Iterator[Hit]:
     for number, source, agent, path, native, session_id, key, at, role, visibility, said, units in found:
         row, kind = number // RUNS, _kind(number, kinds)
         if coverage.numbers.get(source, Level.NOTHING) >= kind.level:
@@ -254,7 +254,7 @@ def _hits(found: Iterable[Facts], kinds: Sequence[Question], coverage: Coverage,
                 yield Hit(*message, "prose" if said else "tool", row, kind.exact, units)
 
 
-def _commit(connection: apsw.Connection, coverage: Coverage) -> int:
+def _commit(connection: apsw.Connection, coverage: IndexCoverage) -> int:
     """The number of the last commit to the index; raises `IndexUnusable` where it is another than was looked at."""
     generation, commit = next(connection.execute(_STATE))
     if generation != coverage.generation:

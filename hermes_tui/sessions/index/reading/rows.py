@@ -13,7 +13,7 @@ from hermes_tui.sessions.index.reading.named import Named
 from hermes_tui.sessions.index.reading.postings import Stream, common
 from hermes_tui.sessions.index.reading.questions import Ask, Question
 
-__all__ = ["RUNS", "Rows", "Run", "every_row", "newest"]
+__all__ = ["RUNS", "FoundRows", "Run", "every_row", "newest"]
 
 RUNS = 16
 """Runs of a search, at most. A row's number, that many times over, and the place of the run from behind make one
@@ -35,7 +35,7 @@ Run = Sequence[Question]
 """Questions of which the answers are of one kind: a row counts once, however many of them it answers."""
 
 
-class Rows:
+class FoundRows:
     """The rows that answer the questions of any run, newest first. They are read some at a time, more each time than
     are asked for, which costs little: while nothing is written they hold."""
 

@@ -17,7 +17,7 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.index.source_state import Key, Level, Report, key_of
 from hermes_tui.sessions.index.writing.prefetch import Ahead, Untold, start
 from hermes_tui.sessions.index.writing.updater import Sink
-from hermes_tui.sessions.index.writing.writer import Writer
+from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
 from session_adapters.presence import may_have_sessions
@@ -72,7 +72,7 @@ class Indexer:
         beside: bool = False,
     ) -> None:
         """With `beside` a process of its own may read ahead: a copy of this one, which must have no threads."""
-        self._writer = Writer(connection, self._committed)
+        self._writer = IndexWriter(connection, self._committed)
         self._adapters = adapters
         self._pid = pid
         self._stop = stop

@@ -8,14 +8,14 @@ from hermes_tui.sessions.index.source_state import Key, Level, Standing, key_of
 from hermes_tui.sessions.index.writing.transactions import Transactions
 from session_adapters.base import Source
 
-__all__ = ["Ledger"]
+__all__ = ["SourceLedger"]
 
 _NAMES = 20_000
 """Numbers of names that are kept in mind."""
 _STRUCK = "UPDATE meta SET value=(SELECT value + 1 FROM meta WHERE key='commits') WHERE key='struck'"
 
 
-class Ledger:
+class SourceLedger:
     """Knows every source; looks up names and sessions."""
 
     def __init__(self, transactions: Transactions) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from hermes_tui.sessions.index.reading.prefixes import beginnings
 from hermes_tui.sessions.index.schema import FILE, LONG, ROLE, SECOND, TOOL
-from hermes_tui.sessions.index.source_state import Level, Row
+from hermes_tui.sessions.index.source_state import IndexedMessage, Level
 from hermes_tui.sessions.index.writing.documents import (
     NUMBERS,
     Said,
@@ -17,7 +17,7 @@ from hermes_tui.sessions.index.writing.documents import (
     unique_key,
     utf8,
 )
-from hermes_tui.sessions.index.writing.writer import Writer
+from hermes_tui.sessions.index.writing.writer import IndexWriter
 from hermes_tui.sessions.words import spaced_bytes
 from session_adapters.base import Source
 from session_adapters.reading.searchable import SessionTexts, Text
@@ -30,7 +30,7 @@ __all__ = ["Sink"]
 class Sink:
     """Takes in the texts of one source, in its order, and keeps what is known of it for what comes later."""
 
-    def __init__(self, writer: Writer, source: Source, *, prose_only: bool = False) -> None:
+    def __init__(self, writer: IndexWriter, source: Source, *, prose_only: bool = False) -> None:
         self._writer = writer
         self._source = source
         self.number, fresh = writer.source(source)
@@ -43,7 +43,7 @@ class Sink:
         self._native: str | None = None
         self._blank = False
         """There was nothing of this session."""
-        self._rows: dict[str, Row] = {}
+        self._rows: dict[str, IndexedMessage] = {}
         self._seen: set[str] = set()
         self._second = 0
         self.taken = 0
@@ -159,10 +159,12 @@ class Sink:
             if self._fill(row, prose, tool) or shown != visibility or before != row.names:
                 self._writer.change(row, before, unit)
         elif prose or tool or names:
-            row = self._rows[key] = Row(0, at, visibility, _mark(prose), None if self._prose_only else _mark(prose))
+            row = self._rows[key] = IndexedMessage(
+                0, at, visibility, _mark(prose), None if self._prose_only else _mark(prose)
+            )
             row.tool, row.names = _mark(tool), names
             self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
-            self._words(row, prose, tool, Row(row.id, at, visibility))
+            self._words(row, prose, tool, IndexedMessage(row.id, at, visibility))
 
     def _names(self, text: Text) -> str:
         found = {(ROLE, text.role)}
@@ -170,9 +172,9 @@ class Sink:
         found.update((FILE, scrub(name.lower())) for name in text.names.files)
         return self._writer.names(found)
 
-    def _fill(self, row: Row, prose: bytes, tool: bytes) -> bool:
+    def _fill(self, row: IndexedMessage, prose: bytes, tool: bytes) -> bool:
         """Put other words in the place of those there are; whether there was anything to do."""
-        before = Row(row.id, row.at, row.visibility, row.prose, row.short, row.tool)
+        before = IndexedMessage(row.id, row.at, row.visibility, row.prose, row.short, row.tool)
         row.prose = _mark(prose)
         if self._prose_only:
             row.short = row.short if row.short == row.prose else None
@@ -180,7 +182,7 @@ class Sink:
             row.short, row.tool = row.prose, _mark(tool)
         return self._words(row, prose, tool, before)
 
-    def _words(self, row: Row, prose: bytes, tool: bytes, before: Row) -> bool:
+    def _words(self, row: IndexedMessage, prose: bytes, tool: bytes, before: IndexedMessage) -> bool:
         """Bring the tables in line with the marks of `row`."""
         changed = False
         put = self._writer.words

@@ -39,14 +39,14 @@ from hermes_tui.sessions.index.writing.ipc import Ear
 from hermes_tui.sessions.index.writing.optimize import tidy
 from session_adapters.base import Environment, Source
 
-__all__ = ["LITTER", "Outcome", "main", "work"]
+__all__ = ["LITTER", "WorkerExit", "main", "work"]
 
 _NICE = 10
 LITTER = 20_000
 """Objects that are made before the collector of garbage looks at them."""
 
 
-class Outcome(IntEnum):
+class WorkerExit(IntEnum):
     """How the process ended."""
 
     DONE = 0
@@ -58,26 +58,26 @@ class Outcome(IntEnum):
     """The cache directory cannot be written, or the disk is full."""
 
 
-def work(path: Path, *, follow: bool = False) -> Outcome:
+def work(path: Path, *, follow: bool = False) -> WorkerExit:
     """Bring the index in `path` up to date, and keep it so while asked to."""
     ear = Ear(sys.stdin.fileno() if follow else None)
     try:
         held = locks.take(path.with_suffix(".lock"))
     except OSError:
-        return Outcome.NO_PLACE
+        return WorkerExit.NO_PLACE
     if held is None:
-        return Outcome.BUSY
+        return WorkerExit.BUSY
     leave_word(held, "")
     try:
         return _index_anew_if_damaged(path, ear)
     except (OSError, apsw.Error) as error:
         leave_word(held, reason_of(error))
-        return Outcome.NO_PLACE
+        return WorkerExit.NO_PLACE
     finally:
         os.close(held)
 
 
-def _index_anew_if_damaged(path: Path, ear: Ear) -> Outcome:
+def _index_anew_if_damaged(path: Path, ear: Ear) -> WorkerExit:
     try:
         return _index(path, ear)
     except (Damaged, apsw.Error) as error:
@@ -87,7 +87,7 @@ def _index_anew_if_damaged(path: Path, ear: Ear) -> Outcome:
     return _index(path, ear)
 
 
-def _index(path: Path, ear: Ear) -> Outcome:
+def _index(path: Path, ear: Ear) -> WorkerExit:
     program = fingerprint().decode("utf-8", "replace")
     _examine(path, program)
     adapters = Adapters(_environment)
@@ -105,7 +105,7 @@ def _index(path: Path, ear: Ear) -> Outcome:
     finally:
         connection.close()
     write_seal(path, program)
-    return Outcome.DONE
+    return WorkerExit.DONE
 
 
 @cache
@@ -152,7 +152,7 @@ def main() -> int:
         return work(Path(sys.argv[1]), follow="--follow" in sys.argv[2:])
     except Exception as error:
         write_failure(error)
-        return Outcome.FAILED
+        return WorkerExit.FAILED
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from typing import Any
 import apsw
 
 from hermes_tui.sessions.index.schema import TABLES
-from hermes_tui.sessions.index.source_state import Key, Row, Standing
+from hermes_tui.sessions.index.source_state import IndexedMessage, Key, Standing
 
 __all__ = ["Collected"]
 
@@ -71,7 +71,7 @@ class Collected:
         """Up to where a session is there."""
         self._remarked.append((mark, session))
 
-    def message(self, session: int, key: str, role: str, row: Row) -> None:
+    def message(self, session: int, key: str, role: str, row: IndexedMessage) -> None:
         """One that is new."""
         facts = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool, row.names)
         self._messages.append((row.id, *facts))
@@ -82,11 +82,11 @@ class Collected:
         self._words["prose"][message[0]] = words
         self.size += len(words)
 
-    def changed(self, row: Row) -> None:
+    def changed(self, row: IndexedMessage) -> None:
         """A message about which something is different now."""
         self._changed.append((row.visibility, row.prose, row.short, row.tool, row.names, row.id))
 
-    def call(self, row: Row, before: str | None, unit: int) -> None:
+    def call(self, row: IndexedMessage, before: str | None, unit: int) -> None:
         """The names of a message, which had others `before`, and was of that `unit`."""
         if (row.names, row.unit) == (before, unit):
             return

@@ -9,27 +9,27 @@ import apsw
 
 from hermes_tui.sessions.index.rowids import Numbers
 from hermes_tui.sessions.index.schema import TOOL_TABLES
-from hermes_tui.sessions.index.source_state import Key, Level, Row, Standing
+from hermes_tui.sessions.index.source_state import IndexedMessage, Key, Level, Standing
 from hermes_tui.sessions.index.writing.documents import Said
-from hermes_tui.sessions.index.writing.ledger import Ledger
+from hermes_tui.sessions.index.writing.ledger import SourceLedger
 from hermes_tui.sessions.index.writing.transactions import Transactions
 from session_adapters.base import Source
 
-__all__ = ["Writer"]
+__all__ = ["IndexWriter"]
 
 _FIRST_BATCH = 1 << 20
 _BATCH = 4 << 20
 """Bytes that are collected before they are written: sorted, they make one segment of each FTS5 table."""
 
 
-class Writer:
+class IndexWriter:
     """The one writer of an index. What is put in is there for readers after `commit`."""
 
     def __init__(self, connection: apsw.Connection, committed: Callable[[], None] = lambda: None) -> None:
         """`committed` is called after each commit."""
         self._transactions = Transactions(connection, committed)
         self._collected = self._transactions.collected
-        self._ledger = Ledger(self._transactions)
+        self._ledger = SourceLedger(self._transactions)
         self._numbers = Numbers(self._transactions.any)
         self._limit = _FIRST_BATCH
 
@@ -66,11 +66,11 @@ class Writer:
     # Sources -----------------------------------------------------------------------------------------------
 
     def sources(self) -> Mapping[Key, Standing]:
-        """See `Ledger.sources`."""
+        """See `SourceLedger.sources`."""
         return self._ledger.sources
 
     def source(self, source: Source) -> tuple[int, bool]:
-        """See `Ledger.source`."""
+        """See `SourceLedger.source`."""
         return self._ledger.source(source)
 
     def touch(self, source: int) -> None:
@@ -95,15 +95,15 @@ class Writer:
     # Sessions ----------------------------------------------------------------------------------------------
 
     def sessions(self, source: int) -> dict[str, int]:
-        """See `Ledger.sessions`."""
+        """See `SourceLedger.sessions`."""
         return self._ledger.sessions(source)
 
     def session(self, source: int, native: str) -> int:
-        """See `Ledger.session`."""
+        """See `SourceLedger.session`."""
         return self._ledger.session(source, native)
 
     def marks(self, source: int) -> dict[str, str]:
-        """See `Ledger.marks`."""
+        """See `SourceLedger.marks`."""
         return self._ledger.marks(source)
 
     def remark(self, session: int, mark: str) -> None:
@@ -118,15 +118,15 @@ class Writer:
 
     # Messages ----------------------------------------------------------------------------------------------
 
-    def rows(self, source: int, session: int) -> dict[str, Row]:
+    def rows(self, source: int, session: int) -> dict[str, IndexedMessage]:
         """What there is of a session that is to be written to, by the messages' keys."""
         sql = "SELECT key, id, at, visibility, prose, short, tool, names FROM message WHERE session=?"
         there = self._transactions.about(source).execute(sql, (session,))
-        found = {key: Row(*rest) for key, *rest in there}
+        found = {key: IndexedMessage(*rest) for key, *rest in there}
         self.touch(source)
         return found
 
-    def add(self, session: int, key: str, second: int, role: str, row: Row) -> None:
+    def add(self, session: int, key: str, second: int, role: str, row: IndexedMessage) -> None:
         """Put in a row, which gets its number here."""
         row.id = self._numbers.next(second)
         self._collected.message(session, key, role, row)
@@ -139,12 +139,12 @@ class Writer:
             row = self._numbers.next(second)
             self._collected.said((row, session, key, at, role, visibility, mark, None, None, None), words)
 
-    def change(self, row: Row, names: str | None, unit: int) -> None:
+    def change(self, row: IndexedMessage, names: str | None, unit: int) -> None:
         """Write down what became of a row, which had those names and was of that `unit` before."""
         self._collected.changed(row)
         self._collected.call(row, names, unit)
 
-    def remove(self, row: Row) -> None:
+    def remove(self, row: IndexedMessage) -> None:
         """Take a message out."""
         for table, mark in (
             ("prose", row.prose),
@@ -161,5 +161,5 @@ class Writer:
         self._collected.words(table, row, text, before)
 
     def names(self, wanted: Iterable[tuple[int, str]]) -> str:
-        """See `Ledger.names`."""
+        """See `SourceLedger.names`."""
         return self._ledger.names(wanted)

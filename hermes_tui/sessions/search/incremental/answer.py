@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query import Query
 from hermes_tui.sessions.query.subsumption import narrows
 from hermes_tui.sessions.search.discovery import RANKED
 from hermes_tui.sessions.search.engine import Hunt
-from hermes_tui.sessions.search.grouping import Conversation, Gathering
-from hermes_tui.sessions.search.incremental.snapshot import LiveSnapshot, Picture, live_result
-from hermes_tui.sessions.search.model import Coverage
+from hermes_tui.sessions.search.grouping import FoundConversation, Gathering
+from hermes_tui.sessions.search.incremental.snapshot import LiveSnapshot, SnapshotView, live_result
+from hermes_tui.sessions.search.model import SearchCoverage
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.model import Problem
 
-__all__ = ["Answer", "Known", "broken_off"]
+__all__ = ["Known", "LiveAnswer", "broken_off"]
 
 _EVERY = 0.05
 """Seconds between two snapshots at least, while more is found. The first comes after as many, or before anything is
@@ -39,19 +39,19 @@ class Known(NamedTuple):
     stores: CatalogueStores
     found: frozenset[str]
     """Unified ids of all sessions."""
-    coverage: Coverage
+    coverage: SearchCoverage
 
 
-class Answer:
+class LiveAnswer:
     """For the searching thread alone."""
 
     def __init__(
         self,
         query: Query,
         stores: CatalogueStores,
-        index: Index | None,
+        index: SearchIndex | None,
         superseded: Callable[[], bool],
-        publish: Callable[[Picture], None],
+        publish: Callable[[SnapshotView], None],
         before: Known | None = None,
     ) -> None:
         """`publish` is given what is known, from time to time and at the end, unless another question came. `before`
@@ -90,7 +90,7 @@ class Answer:
         return Known(self._query, self._stores, frozenset(self._found), self._coverage)
 
     @property
-    def _coverage(self) -> Coverage:
+    def _coverage(self) -> SearchCoverage:
         """Of all that was searched, now and for what is known from before."""
         return self._within.coverage if self._within is not None else self._hunt.coverage
 
@@ -105,7 +105,7 @@ class Answer:
         ended = time.monotonic()
         self._due = ended + max(_EVERY, _REST * (ended - began))
 
-    def _picture(self, *, done: bool) -> Picture:
+    def _picture(self, *, done: bool) -> SnapshotView:
         self._version += 1
         found, hunt = self._gathering.newest_first(), self._hunt
         ranked = done and hunt.complete and not hunt.more and len(found) <= RANKED and _have_places(found)
@@ -127,7 +127,7 @@ class Answer:
             problems=hunt.problems,
         )
         by_id = {part.summary.unified_id: one for one in chosen for part in one.parts.values()}
-        return Picture(snapshot, self._stores, by_id)
+        return SnapshotView(snapshot, self._stores, by_id)
 
 
 def _leads_to(before: Known, query: Query, stores: CatalogueStores) -> bool:
@@ -140,11 +140,11 @@ def broken_off(snapshot: LiveSnapshot, failure: str) -> LiveSnapshot:
     return replace(snapshot, done=True, problems=(*snapshot.problems, problem), failure=failure)
 
 
-def _have_places(conversations: Sequence[Conversation]) -> bool:
+def _have_places(conversations: Sequence[FoundConversation]) -> bool:
     """Something was looked for in texts: what a filter alone finds fits all the same."""
     return any(part.total for one in conversations for part in one.parts.values())
 
 
-def _is_scored(conversations: Sequence[Conversation]) -> bool:
+def _is_scored(conversations: Sequence[FoundConversation]) -> bool:
     """All of them were read, so their order is known without another look."""
     return all(not part.unscored for one in conversations for part in one.parts.values())

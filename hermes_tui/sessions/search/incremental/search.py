@@ -13,12 +13,18 @@ from typing import NamedTuple
 
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.log import write_failure
-from hermes_tui.sessions.index.reading.reader import Index
+from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query import Query, parse
 from hermes_tui.sessions.search.discovery import details, glimpse
-from hermes_tui.sessions.search.grouping import Conversation, Part
-from hermes_tui.sessions.search.incremental.answer import Answer, Known, broken_off
-from hermes_tui.sessions.search.incremental.snapshot import LivePart, LiveResult, LiveSnapshot, Picture, live_part
+from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
+from hermes_tui.sessions.search.incremental.answer import Known, LiveAnswer, broken_off
+from hermes_tui.sessions.search.incremental.snapshot import (
+    LivePart,
+    LiveResult,
+    LiveSnapshot,
+    SnapshotView,
+    live_part,
+)
 from hermes_tui.sessions.search.model import Result
 from hermes_tui.sessions.search.stores import CatalogueStores
 
@@ -30,14 +36,14 @@ class _Found(NamedTuple):
 
     stores: CatalogueStores
     query: Query
-    conversation: Conversation
-    part: Part
+    conversation: FoundConversation
+    part: FoundPart
 
 
 class LiveSearch:
     """Ask as often as you like; look at `snapshot` when `changed` is called."""
 
-    def __init__(self, stores: Callable[[Query], CatalogueStores], index: Callable[[], Index | None]) -> None:
+    def __init__(self, stores: Callable[[Query], CatalogueStores], index: Callable[[], SearchIndex | None]) -> None:
         """`stores` gives the sessions as they are known at a question."""
         self._stores = stores
         self._index = index
@@ -49,7 +55,7 @@ class LiveSearch:
         self._thread: threading.Thread | None = None
         self._known: Known | None = None
         """The last complete answer; for the searching thread alone."""
-        self._picture = Picture(LiveSnapshot(query=parse(""), done=True))
+        self._picture = SnapshotView(LiveSnapshot(query=parse(""), done=True))
         self.changed: Callable[[], None] = lambda: None
         """Called from the searching thread after each new snapshot."""
 
@@ -138,16 +144,16 @@ class LiveSearch:
         def superseded() -> bool:
             return self._number != number
 
-        def publish(picture: Picture) -> None:
+        def publish(picture: SnapshotView) -> None:
             self._publish(picture, number)
 
-        answer: Answer | None = None
+        answer: LiveAnswer | None = None
         try:
             if query.empty:
-                publish(Picture(LiveSnapshot(query=query, done=True)))
+                publish(SnapshotView(LiveSnapshot(query=query, done=True)))
                 self._get_ready(query)
                 return
-            answer = Answer(query, self._stores(query), self._index(), superseded, publish, self._known)
+            answer = LiveAnswer(query, self._stores(query), self._index(), superseded, publish, self._known)
             answer.run()
             self._known = answer.known or self._known
         except Exception as error:  # a bug must not end the search for the rest of the run
@@ -155,7 +161,7 @@ class LiveSearch:
             if answer is not None:
                 answer.break_off(failure)
             else:
-                publish(Picture(broken_off(LiveSnapshot(query=query), failure)))
+                publish(SnapshotView(broken_off(LiveSnapshot(query=query), failure)))
 
     def _get_ready(self, query: Query) -> None:
         """Who empties the box, or has gone to it, may type next: do now what the first question has to wait for."""
@@ -164,7 +170,7 @@ class LiveSearch:
         if index is not None:
             index.coverage(stores.sources)
 
-    def _publish(self, picture: Picture, number: int) -> None:
+    def _publish(self, picture: SnapshotView, number: int) -> None:
         with self._condition:
             if number != self._number:
                 return

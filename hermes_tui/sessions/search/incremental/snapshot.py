@@ -8,12 +8,12 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from hermes_tui.sessions.query import Query
-from hermes_tui.sessions.search.grouping import Conversation, Part
-from hermes_tui.sessions.search.model import Coverage, Match
+from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart
+from hermes_tui.sessions.search.model import Match, SearchCoverage
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.model import Problem, SessionSummary
 
-__all__ = ["LivePart", "LiveResult", "LiveSnapshot", "Picture", "live_part", "live_result"]
+__all__ = ["LivePart", "LiveResult", "LiveSnapshot", "SnapshotView", "live_part", "live_result"]
 
 
 class LiveResult(Struct, frozen=True):
@@ -56,29 +56,29 @@ class LiveSnapshot(Struct, frozen=True, kw_only=True):
     ranked: bool = False
     done: bool = False
     """There will be no more."""
-    coverage: Coverage = Coverage()
+    coverage: SearchCoverage = SearchCoverage()
     problems: tuple[Problem, ...] = ()
     failure: str = ""
     """Why it broke off, in one sentence that is among the problems too; empty where it did not."""
 
 
-class Picture(NamedTuple):
+class SnapshotView(NamedTuple):
     """A snapshot, and what it was made of: to be looked at closer as long as it is the latest."""
 
     snapshot: LiveSnapshot
     stores: CatalogueStores | None = None
     """None where nothing is known."""
-    conversations: Mapping[str, Conversation] = {}
+    conversations: Mapping[str, FoundConversation] = {}
     """Unified id of each session that was found, of those that are shown."""
 
 
-def live_result(conversation: Conversation) -> LiveResult:
+def live_result(conversation: FoundConversation) -> LiveResult:
     """A conversation as it is known now."""
     part = conversation.best
     return LiveResult(part.summary, part.anchor, conversation.total, conversation.score)
 
 
-def live_part(part: Part) -> LivePart:
+def live_part(part: FoundPart) -> LivePart:
     """A session as it is known now."""
     places = [one for one in part.places if one.field != "title"]
     ids = frozenset(one.message_id for one in places)

@@ -18,7 +18,7 @@ from textual.screen import ScreenResultType
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.line import Line
-from hermes_tui.tui.widgets.page import Block, Page
+from hermes_tui.tui.widgets.page import Page, Paragraph
 
 __all__ = ["AgreementScreen"]
 
@@ -53,7 +53,7 @@ class AgreementScreen(Dialog[ScreenResultType | None]):
     def _title(self, text: str, style: str) -> None:
         self.query_one("#dialog-title", Line).show([(f" {text}", style)], [("esc leaves ", "faint")])
 
-    def ask(self, heading: str, blocks: Sequence[Block], *words: str, refused: bool = False) -> None:
+    def ask(self, heading: str, blocks: Sequence[Paragraph], *words: str, refused: bool = False) -> None:
         """Show this, with buttons beside the one that says no; the time for which it is seen begins anew."""
         self._shown = float("inf")
         self._title(heading, "error" if refused else "bright")

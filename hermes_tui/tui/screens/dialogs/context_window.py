@@ -7,7 +7,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical
 from textual.widgets import Input
 
-from hermes_tui.config import Window
+from hermes_tui.config import ContextWindow
 from hermes_tui.display import safe
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.context import parse_window
@@ -21,7 +21,7 @@ _LONGEST = 60
 _HELP = "buffer_window:N messages, token_window:N tokens, summary_buffer:N tokens"
 
 
-class WindowScreen(Dialog[Window | None]):
+class WindowScreen(Dialog[ContextWindow | None]):
     """Gives the window that was typed; None when it was left."""
 
     AUTO_FOCUS = "Input"

@@ -17,14 +17,14 @@ from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.export.plain import plain
 from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.screens.dialogs.menu import Choice, MenuScreen
+from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.widgets.hints import Hints, hints_of
 from session_adapters.model import Message, SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.native import Verb
 
-__all__ = ["CopyMenu", "Copyable", "NativeCommand", "copyables", "native_commands"]
+__all__ = ["CopiedCommand", "CopyMenu", "Copyable", "copyables", "native_commands"]
 
 _MOST_BLOCKS = 9
 _COMMANDS = ("command", "cmd", "script")
@@ -33,7 +33,7 @@ _COMMANDS = ("command", "cmd", "script")
 class Copyable(NamedTuple):
     """Something to copy."""
 
-    choice: Choice
+    choice: MenuChoice
     text: str
     """Without control characters: it may be pasted into a shell."""
 
@@ -59,18 +59,18 @@ def copyables(session: SessionSummary, message: Message | None, home: Path | Non
     return found
 
 
-class NativeCommand(NamedTuple):
+class CopiedCommand(NamedTuple):
     """A command of the agent's own, which is worked out only when it is chosen."""
 
-    choice: Choice
+    choice: MenuChoice
     verb: Verb
 
 
-def native_commands(agent: str) -> dict[str, NativeCommand]:
+def native_commands(agent: str) -> dict[str, CopiedCommand]:
     """Key → the agent's own commands for a session; `agent` as it is shown."""
     return {
-        "r": NativeCommand(Choice("r", "resume command", f"with which {agent} goes on with it"), "resume"),
-        "f": NativeCommand(Choice("f", "fork command", f"with which {agent} begins anew from it"), "fork"),
+        "r": CopiedCommand(MenuChoice("r", "resume command", f"with which {agent} goes on with it"), "resume"),
+        "f": CopiedCommand(MenuChoice("f", "fork command", f"with which {agent} begins anew from it"), "fork"),
     }
 
 
@@ -78,7 +78,7 @@ def _copyable(key: str, label: str, text: str) -> Copyable:
     text = plain(text)
     lines = count_lines(text)
     detail = compact(text, 60) if lines < 2 else f"{compact(text, 46)} … {lines:,} lines"
-    return Copyable(Choice(key, label, detail), text)
+    return Copyable(MenuChoice(key, label, detail), text)
 
 
 def _code(message: Message) -> Iterator[tuple[str, str]]:
@@ -109,7 +109,7 @@ class CopyMenu(MenuScreen):
     BINDINGS = bindings("copying")
     contexts = ("copying", "menu")
 
-    def __init__(self, offered: Sequence[Copyable], commands: Sequence[NativeCommand]) -> None:
+    def __init__(self, offered: Sequence[Copyable], commands: Sequence[CopiedCommand]) -> None:
         self._offered = offered
         self.masks = False
         choices = [*(one.choice for one in offered), *(one.choice for one in commands)]

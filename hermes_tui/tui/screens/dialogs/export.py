@@ -26,7 +26,7 @@ from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.line import Line
 from session_adapters.model import SessionSummary
 
-__all__ = ["ExportScreen", "Wish"]
+__all__ = ["ExportChoice", "ExportScreen"]
 
 _FORMS = ("markdown", "html", "json", "jsonl")
 _ARMED_AFTER = 0.4
@@ -34,7 +34,7 @@ _ARMED_AFTER = 0.4
 _LABEL = 11
 
 
-class Wish(NamedTuple):
+class ExportChoice(NamedTuple):
     """What was chosen."""
 
     form: str
@@ -127,8 +127,8 @@ class _Fields(Widget, can_focus=True, inherit_bindings=False):
         self.refresh()
 
 
-class ExportScreen(Dialog[Wish]):
-    """Gives a `Wish`; None when it was left."""
+class ExportScreen(Dialog[ExportChoice]):
+    """Gives a `ExportChoice`; None when it was left."""
 
     AUTO_FOCUS = "_Fields"
     BINDINGS = [one for one in bindings("export") if isinstance(one, Binding) and one.id == "export.leave"]  # noqa: RUF012
@@ -163,11 +163,11 @@ class ExportScreen(Dialog[Wish]):
         self._show_command()
 
     @property
-    def wish(self) -> Wish:
+    def wish(self) -> ExportChoice:
         """What is chosen now."""
         form, redact, lineage, replace = self.query_one(_Fields).chosen
         path = Path(self.query_one("#file", Input).value.strip())
-        return Wish(_FORMS[form], path, bool(redact), bool(lineage), bool(replace))
+        return ExportChoice(_FORMS[form], path, bool(redact), bool(lineage), bool(replace))
 
     @on(_Fields.Changed)
     def _changed(self) -> None:

@@ -18,14 +18,14 @@ from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.line import Line
 
-__all__ = ["Choice", "MenuScreen"]
+__all__ = ["MenuChoice", "MenuScreen"]
 
 _LEAVE = "esc leaves "
 _AROUND = 5
 """Lines of a dialog that are no choices, and of the screen around it."""
 
 
-class Choice(NamedTuple):
+class MenuChoice(NamedTuple):
     """One line. Texts must be safe for a terminal already."""
 
     key: str
@@ -40,7 +40,7 @@ class _Choices(Widget, can_focus=True, inherit_bindings=False):
     COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--key", "choices--faint", "choices--cursor"}
     BINDINGS = bindings("menu")
 
-    def __init__(self, choices: Sequence[Choice], width: int, at: int) -> None:
+    def __init__(self, choices: Sequence[MenuChoice], width: int, at: int) -> None:
         """`width`: columns that are wanted in any case. `at`: the line that the cursor is on."""
         super().__init__()
         self._choices = list(choices)
@@ -89,7 +89,7 @@ class _Choices(Widget, can_focus=True, inherit_bindings=False):
         self._top = min(last, max(min(self._top, self.cursor), self.cursor - height + 1))
         self.refresh()
 
-    def change_line(self, at: int, choice: Choice) -> None:
+    def change_line(self, at: int, choice: MenuChoice) -> None:
         """Show another one in the place of a line."""
         self._choices[at] = choice
         self.refresh()
@@ -100,7 +100,7 @@ class MenuScreen(Dialog[str]):
 
     AUTO_FOCUS = "_Choices"
 
-    def __init__(self, heading: str, choices: Sequence[Choice], *, note: str = "", at: int = 0) -> None:
+    def __init__(self, heading: str, choices: Sequence[MenuChoice], *, note: str = "", at: int = 0) -> None:
         """`note`: what is to be known of the lines. `at`: the one that the cursor is on at first."""
         super().__init__()
         self._heading = heading
@@ -127,7 +127,7 @@ class MenuScreen(Dialog[str]):
         yield Line(id="dialog-title")
         yield self._list
 
-    def change_line(self, at: int, choice: Choice) -> None:
+    def change_line(self, at: int, choice: MenuChoice) -> None:
         """Show another one in the place of a line, with the same key and no longer."""
         self._list.change_line(at, choice)
 

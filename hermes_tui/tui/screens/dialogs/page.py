@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
 from hermes_tui.tui.widgets.hints import Hints, hints_of
 from hermes_tui.tui.widgets.line import Line
-from hermes_tui.tui.widgets.page import Block, Page
+from hermes_tui.tui.widgets.page import Page, Paragraph
 
 __all__ = ["PageScreen"]
 
@@ -19,7 +19,7 @@ class PageScreen(DismissOnce[None]):
 
     AUTO_FOCUS = "Page"
 
-    def __init__(self, heading: str, blocks: Sequence[Block]) -> None:
+    def __init__(self, heading: str, blocks: Sequence[Paragraph]) -> None:
         super().__init__()
         self._heading = heading
         self._blocks = blocks

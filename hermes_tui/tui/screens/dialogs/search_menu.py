@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 from hermes_tui.display import safe
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.saved_searches import Saved
-from hermes_tui.tui.screens.dialogs.menu import Choice, MenuScreen
+from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.widgets.hints import Hints, hints_of
 
 __all__ = ["Offers", "SearchMenu"]
@@ -119,8 +119,8 @@ class SearchMenu(MenuScreen):
     def _say(self, text: str, *, severe: bool = False) -> None:
         self.notify(text, severity="warning" if severe else "information", markup=False)
 
-    def _choice(self, one: _Offer) -> Choice:
+    def _choice(self, one: _Offer) -> MenuChoice:
         if one.name:
-            return Choice(one.key, f"{_SAVED} {safe(one.name)}", f"settings: {safe(one.query)}")
+            return MenuChoice(one.key, f"{_SAVED} {safe(one.name)}", f"settings: {safe(one.query)}")
         sign = _SAVED if one.query in self._saved else _TYPED if one.query == self._typed else " "
-        return Choice(one.key, f"{sign} {safe(one.query)}")
+        return MenuChoice(one.key, f"{sign} {safe(one.query)}")

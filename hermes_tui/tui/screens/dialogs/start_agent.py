@@ -18,7 +18,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.line import Line
-from hermes_tui.tui.widgets.page import Block, Page
+from hermes_tui.tui.widgets.page import Page, Paragraph
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.native import Start
@@ -74,7 +74,7 @@ class StartScreen(AgreementScreen[Agreed]):
         field.cursor_blink = False
         field.display = False
         self.query_one(Page).show(
-            [Block("Looking at the program, the directory and running agents …", style="faint")]
+            [Paragraph("Looking at the program, the directory and running agents …", style="faint")]
         )
         self._look(None)
 
@@ -92,7 +92,7 @@ class StartScreen(AgreementScreen[Agreed]):
 
     def _failed(self, reason: str) -> None:
         heading = f"Cannot {self._heading.lower()}"
-        self.ask(heading, [Block(f"{safe(reason)}.", style="warning")], refused=True)
+        self.ask(heading, [Paragraph(f"{safe(reason)}.", style="warning")], refused=True)
 
     def _take(self, start: Start) -> None:
         self.start = start
@@ -157,27 +157,27 @@ class StartScreen(AgreementScreen[Agreed]):
         self.set_focus(self.query_one(Page))
 
 
-def start_blocks(start: Start, home: Path | None = None) -> Iterator[Block]:
+def start_blocks(start: Start, home: Path | None = None) -> Iterator[Paragraph]:
     """What is started and where, what keeps it from starting, and what may go wrong. `home`: as in `own_command`."""
-    yield Block(safe(start.title or start.session_id), style="accent")
-    yield Block()
-    yield Block(safe(" ".join(start.argv)), label="starts", column=_COLUMN)
-    yield Block(safe(start.cwd), label="in", column=_COLUMN)
+    yield Paragraph(safe(start.title or start.session_id), style="accent")
+    yield Paragraph()
+    yield Paragraph(safe(" ".join(start.argv)), label="starts", column=_COLUMN)
+    yield Paragraph(safe(start.cwd), label="in", column=_COLUMN)
     for name, value in start.env.items():
-        yield Block(safe(f"{name}={value}"), label="with", column=_COLUMN)
+        yield Paragraph(safe(f"{name}={value}"), label="with", column=_COLUMN)
     for name in start.unset:
-        yield Block(safe(name), label="without", column=_COLUMN)
+        yield Paragraph(safe(name), label="without", column=_COLUMN)
     if start.obstacles or start.warnings:
-        yield Block()
+        yield Paragraph()
     for obstacle in start.obstacles:
         # A program's name stays as it is typed.
         text = obstacle.text if obstacle.kind == "program" else f"{obstacle.text[:1].upper()}{obstacle.text[1:]}"
-        yield Block(f"{safe(text)}.", style="warning", label="✗", column=2)
+        yield Paragraph(f"{safe(text)}.", style="warning", label="✗", column=2)
     for warning in start.warnings:
-        yield Block(f"{safe(warning)}.", style="warning", label="!", column=2)
-    yield Block()
+        yield Paragraph(f"{safe(warning)}.", style="warning", label="!", column=2)
+    yield Paragraph()
     if any(one.kind == "directory" for one in start.obstacles):
-        yield Block("d runs it in another directory.", style="accent")
-        yield Block()
-    yield Block("Same as:", style="faint")
-    yield Block(own_command(start.ours, home), style="accent", indent=1)
+        yield Paragraph("d runs it in another directory.", style="accent")
+        yield Paragraph()
+    yield Paragraph("Same as:", style="faint")
+    yield Paragraph(own_command(start.ours, home), style="accent", indent=1)

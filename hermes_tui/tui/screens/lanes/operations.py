@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import aside
-from hermes_tui.tui.screens.dialogs.menu import Choice, MenuScreen
+from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.lanes.plan import PlanScreen
 from session_adapters.model import SessionSummary
 
@@ -148,7 +148,7 @@ class LaneOperations:
         if profile is None:
             self._nothing_here()
             return
-        choices = [Choice(str(at), f"{days} days") for at, days in enumerate(_DAYS, 1)]
+        choices = [MenuChoice(str(at), f"{days} days") for at, days in enumerate(_DAYS, 1)]
 
         def chosen(key: str | None) -> None:
             if key is not None:

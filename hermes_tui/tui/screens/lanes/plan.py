@@ -13,7 +13,7 @@ from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
 from hermes_tui.tui.widgets.buttons import Buttons
-from hermes_tui.tui.widgets.page import Block, Page
+from hermes_tui.tui.widgets.page import Page, Paragraph
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Plan
@@ -52,7 +52,7 @@ class PlanScreen(AgreementScreen["Plan"]):
     def on_mount(self) -> None:
         """Have it made."""
         super().on_mount()
-        self.query_one(Page).show([Block("Making the plan …", style="faint")])
+        self.query_one(Page).show([Paragraph("Making the plan …", style="faint")])
         self.run_worker(self._begin(), exit_on_error=True)
 
     async def _begin(self) -> None:
@@ -81,7 +81,7 @@ class PlanScreen(AgreementScreen["Plan"]):
             )
 
     def _failed(self, reason: str) -> None:
-        self.query_one(Page).show([Block("It cannot be planned:", style="warning"), Block(safe(reason))])
+        self.query_one(Page).show([Paragraph("It cannot be planned:", style="warning"), Paragraph(safe(reason))])
 
     # Actions -----------------------------------------------------------------------------------------------
 
@@ -104,21 +104,21 @@ class PlanScreen(AgreementScreen["Plan"]):
             self._take(plan)
 
 
-def plan_blocks(plan: Plan, home: Path | None = None, *, forcible: bool = False) -> Iterator[Block]:
+def plan_blocks(plan: Plan, home: Path | None = None, *, forcible: bool = False) -> Iterator[Paragraph]:
     """What was read, will be written and happens then; or why it cannot be done. `home`: as in `own_command`;
     `forcible`: it could be by force."""
     request = plan.request
     lanes = (request.key,) if request.key else plan.keys
     for key in lanes[:8]:
-        yield Block(safe(key), style="accent")
+        yield Paragraph(safe(key), style="accent")
     if len(lanes) > 8:
-        yield Block(f"and {len(lanes) - 8} more", style="faint")
+        yield Paragraph(f"and {len(lanes) - 8} more", style="faint")
     if plan.refusal:
-        yield Block()
-        yield Block(f"It cannot be done now: {safe(plan.refusal)}.", style="warning")
+        yield Paragraph()
+        yield Paragraph(f"It cannot be done now: {safe(plan.refusal)}.", style="warning")
         if forcible:
-            yield Block("f plans it all the same.", style="accent")
-    yield Block()
+            yield Paragraph("f plans it all the same.", style="accent")
+    yield Paragraph()
     yield from _listed("read", plan.read)
     if not plan.refusal:
         yield from _listed("writes", plan.writes or ("nothing",))
@@ -127,11 +127,11 @@ def plan_blocks(plan: Plan, home: Path | None = None, *, forcible: bool = False)
         if plan.expects == "pending":
             yield from _listed("when", ("at the lane's next message; until then it is pending",))
     yield from _listed("note", plan.notes)
-    yield Block()
-    yield Block("Same as:", style="faint")
-    yield Block(own_command(request.words, home), style="accent", indent=1)
+    yield Paragraph()
+    yield Paragraph("Same as:", style="faint")
+    yield Paragraph(own_command(request.words, home), style="accent", indent=1)
 
 
-def _listed(name: str, words: tuple[str, ...]) -> Iterator[Block]:
+def _listed(name: str, words: tuple[str, ...]) -> Iterator[Paragraph]:
     for at, word in enumerate(words):
-        yield Block(f"• {safe(word)}", label="" if at else name, column=_COLUMN)
+        yield Paragraph(f"• {safe(word)}", label="" if at else name, column=_COLUMN)

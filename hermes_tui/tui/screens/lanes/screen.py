@@ -18,7 +18,7 @@ from hermes_tui.tui.widgets.lanes.facts import lane_blocks, lane_row
 from hermes_tui.tui.widgets.lanes.table import LaneTable
 from hermes_tui.tui.widgets.lanes.title import title_parts
 from hermes_tui.tui.widgets.line import Line
-from hermes_tui.tui.widgets.page import Block, Page
+from hermes_tui.tui.widgets.page import Page, Paragraph
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.lanes import Lane, Profile
@@ -159,7 +159,7 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
         if news is None:
             return
         if lane is None:
-            page.show([Block(safe(news.board.no_home), style="faint")] if news.board.no_home else [])
+            page.show([Paragraph(safe(news.board.no_home), style="faint")] if news.board.no_home else [])
             return
         now = self._clock.now()
         doing = self._doing.get((lane.profile, lane.key))
@@ -203,8 +203,8 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
         if not found and not notes:
             self.notify("No problems: all that is known of lanes could be read.", markup=False)
             return
-        blocks = [Block(safe(text), style="warning", label=safe(name), column=12) for name, text in found]
-        blocks += [Block(safe(text), label=safe(name), column=12) for name, text in notes]
+        blocks = [Paragraph(safe(text), style="warning", label=safe(name), column=12) for name, text in found]
+        blocks += [Paragraph(safe(text), label=safe(name), column=12) for name, text in notes]
         self.app.push_screen(PageScreen("Problems with lanes", blocks))
 
     @on(LaneTable.Opened)

@@ -15,9 +15,9 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
 from hermes_tui.tui.widgets.hints import OF_SEARCHES, Hints, hints_of
 from hermes_tui.tui.widgets.line import Line
-from hermes_tui.tui.widgets.session_list.rows import Part
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
-from hermes_tui.tui.workers.session_reader import Opened, Reader
+from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
 from hermes_tui.tui.workers.session_watch import Slot
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
@@ -37,7 +37,7 @@ class LaneTranscript(DismissOnce[None]):
         title: str,
         sessions: Sequence[tuple[str, str]],
         summary_of: Callable[[str], SessionSummary],
-        part_of: Callable[[str], Part | None],
+        part_of: Callable[[str], ListedPart | None],
         open_session: Callable[[str, str], Transcript],
         schedule: Callable[[Callable[[], None]], object],
     ) -> None:
@@ -53,9 +53,9 @@ class LaneTranscript(DismissOnce[None]):
         self._at = 0
         self._transcript: Transcript | None = None
         self._asking = False
-        opens: Slot[Opened] = Slot(schedule, self._opened)
+        opens: Slot[OpenedSession] = Slot(schedule, self._opened)
         growths: Slot[Transcript] = Slot(schedule, self._grown)
-        self._reader = Reader(open_session, opens.put, growths.put)
+        self._reader = SessionReader(open_session, opens.put, growths.put)
 
     def compose(self) -> ComposeResult:
         """Title, transcript, hints."""
@@ -104,7 +104,7 @@ class LaneTranscript(DismissOnce[None]):
             return
         self._reader.request(summary)
 
-    def _opened(self, opened: Opened) -> None:
+    def _opened(self, opened: OpenedSession) -> None:
         if self.is_left or opened.summary.session_id != self.session_id:
             return
         if self._transcript is not None and not (opened.transcript and self.pane.following):

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import aside
-from hermes_tui.tui.screens.dialogs.menu import Choice as Line
+from hermes_tui.tui.screens.dialogs.menu import MenuChoice as Line
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 
 if TYPE_CHECKING:
-    from hermes_tui.config import Window
+    from hermes_tui.config import ContextWindow
     from hermes_tui.tui.app import HermesApp
     from hermes_tui.tui.widgets.transcript.context_view import SeeingPane
 
@@ -77,7 +77,7 @@ class ContextActions:
     def _type_window(self) -> None:
         from hermes_tui.tui.screens.dialogs.context_window import WindowScreen
 
-        def typed(window: Window | None) -> None:
+        def typed(window: ContextWindow | None) -> None:
             if window is not None:
                 self._see(window)
 
@@ -86,13 +86,13 @@ class ContextActions:
     def _nothing_open(self) -> None:
         self.notify("Open a session first: then this dims what its agent no longer sees.", markup=False)
 
-    def _see(self, window: Window | None) -> None:
+    def _see(self, window: ContextWindow | None) -> None:
         if self.pane.summary is None or not self.pane.display:
             self._nothing_open()
         else:
             self.run_worker(self._find_window(window), group="context", exclusive=True, exit_on_error=True)
 
-    async def _find_window(self, window: Window | None) -> None:
+    async def _find_window(self, window: ContextWindow | None) -> None:
         """Reading the agent's configuration may take a moment."""
         summary = self.pane.summary
         if summary is None:

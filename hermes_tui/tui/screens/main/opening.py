@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from textual.screen import Screen
 
 from hermes_tui.tui.widgets.session_list.rows import Conversation
-from hermes_tui.tui.workers.session_reader import Opened, Reader
+from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
@@ -34,7 +34,7 @@ class Opening(Screen[None]):
             """The transcript."""
             raise NotImplementedError
 
-    def _begin_opening(self, reader: Reader) -> None:
+    def _begin_opening(self, reader: SessionReader) -> None:
         """Called when the screen is made."""
         self._reader = reader
         self._wanted = ""
@@ -52,7 +52,7 @@ class Opening(Screen[None]):
         if part is not None:
             self.pane.show_part(part)
 
-    def opened(self, opened: Opened) -> None:
+    def opened(self, opened: OpenedSession) -> None:
         """A session was opened, or could not be."""
         if opened.summary.unified_id != self._wanted:
             return

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, cast
 from textual.screen import Screen
 
 from hermes_tui.tui.widgets.session_list.result_rows import finder, snippet_of
-from hermes_tui.tui.widgets.session_list.rows import Part, Snippet
-from hermes_tui.tui.workers.previewer import Seen, Wish
+from hermes_tui.tui.widgets.session_list.rows import ListedPart, Snippet
+from hermes_tui.tui.workers.previewer import PreviewWish, Seen
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query
@@ -61,13 +61,13 @@ class Looking(Screen[None]):
         top = round(sessions.scroll_y)
         here = [sessions.highlighted] if sessions.highlighted is not None else []
         near = [row.conversation for row in sessions.rows[top : top + sessions.size.height]]
-        wishes: dict[str, Wish] = {}
+        wishes: dict[str, PreviewWish] = {}
         for conversation in [*here, *near]:
             if conversation is not None:
                 result = self._main._found.get(conversation.key)
                 summary = result.summary if result is not None else conversation.tip
                 if result is not None or not wishes:
-                    wishes.setdefault(summary.unified_id, Wish(summary.unified_id, summary.path, not wishes))
+                    wishes.setdefault(summary.unified_id, PreviewWish(summary.unified_id, summary.path, not wishes))
         self._main._previewer.want(query.text, list(wishes.values()))
 
     def was_seen(self) -> None:
@@ -96,7 +96,9 @@ class Looking(Screen[None]):
         seen = self.seen_of(query, summary.unified_id)
         if seen is not None and not seen.whole:
             seen = None
-        part = main.sessions.forest.part(summary.unified_id) or Part(summary)  # with its cost as the list has it
+        part = main.sessions.forest.part(summary.unified_id) or ListedPart(
+            summary
+        )  # with its cost as the list has it
         shown = main.preview.summary
         if seen is None and shown is not None and shown.unified_id == summary.unified_id:
             return  # until it was looked at for this question, what is there will do

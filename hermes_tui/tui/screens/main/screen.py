@@ -30,13 +30,13 @@ from hermes_tui.tui.widgets.header import Header
 from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.match_preview import MatchPreview
-from hermes_tui.tui.widgets.page import Block, Page
+from hermes_tui.tui.widgets.page import Page, Paragraph
 from hermes_tui.tui.widgets.search_box import SearchBox
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.transcript.context_view import SeeingPane
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
-from hermes_tui.tui.workers.session_reader import Reader
+from hermes_tui.tui.workers.session_reader import SessionReader
 
 if TYPE_CHECKING:
     from hermes_tui.tui.app import HermesApp
@@ -70,7 +70,7 @@ class MainScreen(
             super().__init__()
             self.frame = frame
 
-    def __init__(self, clock: Clock, badges: Mapping[str, str], reader: Reader, home: str, size: Size) -> None:
+    def __init__(self, clock: Clock, badges: Mapping[str, str], reader: SessionReader, home: str, size: Size) -> None:
         """`size` is that of the first frame: its classes are known before it is composed, so that it is styled and
         laid out once."""
         wide = "-wide" if size.width >= _WIDE else "-narrow"
@@ -109,7 +109,7 @@ class MainScreen(
 
     def on_mount(self) -> None:
         """Let ages grow; under a fixed clock they do not."""
-        self.empty.show([Block(), Block("Reading the stores …", style="faint")])
+        self.empty.show([Paragraph(), Paragraph("Reading the stores …", style="faint")])
         self.sessions.state_words = not self.is_wide
         if self.snapshot.sessions:
             self.apply(self.snapshot, self._first)

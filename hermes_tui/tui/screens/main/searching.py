@@ -21,8 +21,8 @@ from hermes_tui.tui.screens.main.preview import Looking
 from hermes_tui.tui.screens.main.result_actions import Aim, FoundActions, Walk
 from hermes_tui.tui.widgets.header import SEARCHING
 from hermes_tui.tui.widgets.session_list.result_rows import (
+    ConversationNames,
     Listed,
-    Names,
     answer_of,
     broken_rows,
     left,
@@ -90,7 +90,7 @@ class Searching(FoundActions, Looking, Offering):
         """A text in the box that stands for these very sessions."""
         self._way_back: Callable[[], None] = lambda: None
         """To where that was chosen."""
-        self._names = Names(Forest())
+        self._names = ConversationNames(Forest())
         self._named: tuple[str, Sequence[Conversation]] = ("", ())
         """A query, and what fits it by name."""
         self._typing: Timer | None = None
@@ -303,10 +303,10 @@ class Searching(FoundActions, Looking, Offering):
             self._named = (query.text, names.fitting(query))
         return self._named[1]
 
-    def _all_names(self) -> Names:
+    def _all_names(self) -> ConversationNames:
         forest = self._main.sessions.forest
         if self._names.forest is not forest:
-            self._names, self._named = Names(forest, self._names), ("", ())
+            self._names, self._named = ConversationNames(forest, self._names), ("", ())
         return self._names
 
     def _stays_at_top(self) -> bool:

@@ -15,7 +15,7 @@ from textual.screen import Screen
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import aside
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Part
+from hermes_tui.tui.widgets.session_list.rows import Conversation, ListedPart
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import SessionSummary, unified_id
@@ -23,7 +23,7 @@ from session_adapters.model import SessionSummary, unified_id
 if TYPE_CHECKING:
     from hermes_tui.sessions.native import Verb
     from hermes_tui.tui.app import HermesApp
-    from hermes_tui.tui.screens.dialogs.export import Wish
+    from hermes_tui.tui.screens.dialogs.export import ExportChoice
 
 __all__ = ["SessionActions"]
 
@@ -65,7 +65,7 @@ class SessionActions(Screen[None]):
 
     # Compare -----------------------------------------------------------------------------------------------
 
-    def _pair(self) -> tuple[Part, Part] | None:
+    def _pair(self) -> tuple[ListedPart, ListedPart] | None:
         """The two marked ones; one marked and this one; a fork and what it came from."""
         part = self.sessions.forest.part
         marked = [part(conversation.tip.unified_id) for conversation in self.sessions.marked]
@@ -75,7 +75,7 @@ class SessionActions(Screen[None]):
             found = [one for one in found if one.summary.unified_id != subject.unified_id]
             if not found and subject.kind == "fork" and subject.parent_id:
                 found = [one for one in [part(unified_id(subject.agent, subject.parent_id))] if one is not None]
-            found.append(part(subject.unified_id) or Part(subject))
+            found.append(part(subject.unified_id) or ListedPart(subject))
         return (found[0], found[1]) if len(found) == 2 else None
 
     def action_diff(self) -> None:
@@ -102,13 +102,13 @@ class SessionActions(Screen[None]):
         home: Conversation | None = self.sessions.forest.by_session.get(subject.unified_id)
         parts: Sequence[SessionSummary] = home.parts if home is not None else (subject,)
 
-        def wished(wish: Wish | None) -> None:
+        def wished(wish: ExportChoice | None) -> None:
             if wish is not None:
                 self.run_worker(self._export(subject, parts, wish), group="session", exit_on_error=True)
 
         self.app.push_screen(ExportScreen(subject, len(parts), Path("~"), self._program.named_home), wished)
 
-    async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: Wish) -> None:
+    async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: ExportChoice) -> None:
         from hermes_tui.tui.screens.main.session_work import beside, write_export
 
         try:

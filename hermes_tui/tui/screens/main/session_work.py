@@ -16,7 +16,7 @@ from hermes_tui.platform.daemon_call import aside
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
-    from hermes_tui.tui.screens.dialogs.export import Wish
+    from hermes_tui.tui.screens.dialogs.export import ExportChoice
     from session_adapters.model import SessionSummary
 
 __all__ = ["beside", "write_export", "write_for_reading"]
@@ -35,7 +35,7 @@ async def beside(work: Callable[[Event], T]) -> T:
 
 
 def write_export(
-    manager: SessionManager, subject: SessionSummary, parts: Sequence[SessionSummary], wish: Wish, over: Event
+    manager: SessionManager, subject: SessionSummary, parts: Sequence[SessionSummary], wish: ExportChoice, over: Event
 ) -> str:
     """Write `subject`, or all `parts` of its conversation, as it was wished; what is to be said of it. Raises
     `HermesTuiError`."""

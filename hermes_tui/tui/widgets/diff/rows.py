@@ -11,13 +11,13 @@ from hermes_tui.sessions.diff.text import compared_texts, note_of
 from hermes_tui.tui.widgets.cells import fit
 from hermes_tui.tui.widgets.diff.texts import Piece, Texts
 
-__all__ = ["AnyRow", "Block", "Row", "TextRow", "blocks_of", "lay_out", "use_rows"]
+__all__ = ["AnyRow", "DiffBlock", "DiffRow", "TextRow", "blocks_of", "lay_out", "use_rows"]
 
 _NARROW = 60
 """Columns below which the sides stand one below the other."""
 
 
-class Block(NamedTuple):
+class DiffBlock(NamedTuple):
     """What one key acts on: a run of equal messages, or one operation."""
 
     operations: tuple[DiffOperation, ...]
@@ -29,7 +29,7 @@ class Block(NamedTuple):
         return first.type == "unchanged" and not first.other_calls
 
 
-class Row(NamedTuple):
+class DiffRow(NamedTuple):
     """One line of the screen that says something about messages, or a tool call, or a file."""
 
     block: int
@@ -61,17 +61,17 @@ class TextRow(NamedTuple):
 
     @property
     def kind(self) -> str:
-        """As of `Row`."""
+        """As of `DiffRow`."""
         return "text"
 
     @property
     def left(self) -> Sequence[Piece]:
-        """As of `Row`; where it has not been asked for yet, the words are compared."""
+        """As of `DiffRow`; where it has not been asked for yet, the words are compared."""
         return self.texts.row(self.side or 0, self.at)
 
     @property
     def right(self) -> Sequence[Piece] | None:
-        """As of `Row`."""
+        """As of `DiffRow`."""
         return self.texts.row(1, self.at) if self.side is None else None
 
     @property
@@ -80,27 +80,27 @@ class TextRow(NamedTuple):
         return self.texts.whole
 
 
-AnyRow = Row | TextRow
+AnyRow = DiffRow | TextRow
 
 
-def blocks_of(diff: SessionDiff) -> list[Block]:
+def blocks_of(diff: SessionDiff) -> list[DiffBlock]:
     """Operations in order, neighbours that are equal as one block."""
-    blocks: list[Block] = []
+    blocks: list[DiffBlock] = []
     run: list[DiffOperation] = []
     for operation in diff.operations:
         if operation.type == "unchanged" and not operation.other_calls:
             run.append(operation)
             continue
         if run:
-            blocks.append(Block(tuple(run)))
+            blocks.append(DiffBlock(tuple(run)))
             run = []
-        blocks.append(Block((operation,)))
+        blocks.append(DiffBlock((operation,)))
     if run:
-        blocks.append(Block(tuple(run)))
+        blocks.append(DiffBlock(tuple(run)))
     return blocks
 
 
-def lay_out(blocks: Sequence[Block], width: int, opened: Collection[int]) -> list[AnyRow]:
+def lay_out(blocks: Sequence[DiffBlock], width: int, opened: Collection[int]) -> list[AnyRow]:
     """All rows. `opened` are the blocks that are shown in full: equal runs unfolded, long messages uncut."""
     rows: list[AnyRow] = []
     for index, block in enumerate(blocks):
@@ -108,7 +108,7 @@ def lay_out(blocks: Sequence[Block], width: int, opened: Collection[int]) -> lis
         if block.is_equal:
             number = len(block.operations)
             mark = "▾" if is_open else "⋯"
-            rows.append(Row(index, "fold", [(f"{mark} {number:,} equal", False)], None))
+            rows.append(DiffRow(index, "fold", [(f"{mark} {number:,} equal", False)], None))
             if not is_open:
                 continue
         for operation in block.operations:
@@ -127,30 +127,30 @@ def _operation_rows(index: int, operation: DiffOperation, width: int, *, everyth
         yield from _one_below_the_other(index, operation, Texts(a, b, width - 2, everything=everything), mark)
     else:
         yield from _side_by_side(index, operation, Texts(a, b, (width - 5) // 2, everything=everything), mark)
-    yield Row(index, "gap", (), None)
+    yield DiffRow(index, "gap", (), None)
 
 
 def _side_by_side(index: int, operation: DiffOperation, texts: Texts, mark: str) -> Iterator[AnyRow]:
     note = _note(operation)
     a, b = (f"{head}{note}" if head else "" for head in _heads(operation))
-    yield Row(index, "head", [(a, False)], [(b, False)], mark)
+    yield DiffRow(index, "head", [(a, False)], [(b, False)], mark)
     height = max(len(side.rows) for side in texts.sides if side is not None)
     yield from (TextRow(index, texts, at, mark) for at in range(height))
     more = [_more(side.left_out) if side is not None else "" for side in texts.sides]
     if any(more):
-        yield Row(index, "more", [(more[0], False)], [(more[1], False)], mark)
+        yield DiffRow(index, "more", [(more[0], False)], [(more[1], False)], mark)
 
 
 def _one_below_the_other(index: int, operation: DiffOperation, texts: Texts, mark: str) -> Iterator[AnyRow]:
     heads = " → ".join(dict.fromkeys(filter(None, _heads(operation))))
-    yield Row(index, "head", [(f"{heads}{_note(operation)}", False)], None, mark)
+    yield DiffRow(index, "head", [(f"{heads}{_note(operation)}", False)], None, mark)
     for number, (side, sign) in enumerate(zip(texts.sides, "-+", strict=True)):
         if side is None or (mark == " " and number):  # what is the same is shown once
             continue
         sign = sign if mark != " " else mark
         yield from (TextRow(index, texts, at, sign, number) for at in range(len(side.rows)))
         if side.left_out:
-            yield Row(index, "more", [(_more(side.left_out), False)], None, sign)
+            yield DiffRow(index, "more", [(_more(side.left_out), False)], None, sign)
 
 
 def _more(left_out: int) -> str:
@@ -170,22 +170,22 @@ def _note(operation: DiffOperation) -> str:
     return f" · {note_of(operation)}" if operation.other_calls else ""
 
 
-def use_rows(tools: Sequence[ToolUse], files: Sequence[FileUse], width: int) -> list[Row]:
+def use_rows(tools: Sequence[ToolUse], files: Sequence[FileUse], width: int) -> list[DiffRow]:
     """Tool calls and files of both sides, as rows of two columns."""
     column = max(4, (width - 5) // 2)
-    rows = [Row(-1, "title", [("Tool calls, by name and target", False)], None)]
+    rows = [DiffRow(-1, "title", [("Tool calls, by name and target", False)], None)]
     for use in tools:
         text: list[Piece] = [(fit(f"{compact(use.name, 40)}  {use.target}", column), False)]
         mark = " " if use.in_a and use.in_b else "-" if use.in_a else "+"
-        rows.append(Row(-1, "text", text if use.in_a else (), text if use.in_b else (), mark))
+        rows.append(DiffRow(-1, "text", text if use.in_a else (), text if use.in_b else (), mark))
     if not tools:
-        rows.append(Row(-1, "gap", [("none", False)], None))
-    rows += [Row(-1, "gap", (), None), Row(-1, "title", [("Files that they named", False)], None)]
+        rows.append(DiffRow(-1, "gap", [("none", False)], None))
+    rows += [DiffRow(-1, "gap", (), None), DiffRow(-1, "title", [("Files that they named", False)], None)]
     for file in files:
         left: list[Piece] = [(fit(f"{file.a}  {safe(file.path)}", column), False)]
         right: list[Piece] = [(fit(f"{file.b}  {safe(file.path)}", column), False)]
         mark = "-" if file.b is None else "+" if file.a is None else " " if file.a == file.b else "~"
-        rows.append(Row(-1, "text", left if file.a else (), right if file.b else (), mark))
+        rows.append(DiffRow(-1, "text", left if file.a else (), right if file.b else (), mark))
     if not files:
-        rows.append(Row(-1, "gap", [("none", False)], None))
+        rows.append(DiffRow(-1, "gap", [("none", False)], None))
     return rows

@@ -12,10 +12,10 @@ from functools import cached_property
 from typing import Literal
 
 from hermes_tui.display import count_lines, safe
-from hermes_tui.sessions.diff.wording import Span, changed, wording
+from hermes_tui.sessions.diff.wording import ChangedSpan, changed, wording
 from hermes_tui.tui.widgets.transcript.layout.text import fold
 
-__all__ = ["MOST_LINES", "Piece", "Side", "Texts"]
+__all__ = ["MOST_LINES", "FoldedText", "Piece", "Texts"]
 
 MOST_LINES = 30
 """Rows of one message that are shown until all of it is asked for."""
@@ -25,7 +25,7 @@ Piece = tuple[str, bool]
 """A text, and whether it is one of the words that changed."""
 
 
-class Side:
+class FoldedText:
     """One text, folded."""
 
     def __init__(self, text: str, width: int, *, everything: bool) -> None:
@@ -78,11 +78,11 @@ class Texts:
         """None for a message that is not there; at least one is."""
         self._a, self._b = (None if text is None else safe(text, keep_newlines=True) for text in (a, b))
         self.sides = tuple(
-            None if text is None else Side(text, width, everything=everything) for text in (self._a, self._b)
+            None if text is None else FoldedText(text, width, everything=everything) for text in (self._a, self._b)
         )
 
     @cached_property
-    def _spans(self) -> Sequence[Span]:
+    def _spans(self) -> Sequence[ChangedSpan]:
         return wording(self._a, self._b) if self._a is not None and self._b is not None else ()
 
     @cached_property

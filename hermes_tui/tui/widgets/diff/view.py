@@ -16,7 +16,7 @@ from textual.strip import Strip
 from hermes_tui.sessions.diff import SessionDiff
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.diff.rows import AnyRow, Block, blocks_of, lay_out, use_rows
+from hermes_tui.tui.widgets.diff.rows import AnyRow, DiffBlock, blocks_of, lay_out, use_rows
 from hermes_tui.tui.widgets.diff.texts import Piece
 
 __all__ = ["DiffView"]
@@ -53,7 +53,7 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._diff: SessionDiff | None = None
-        self._blocks: list[Block] = []
+        self._blocks: list[DiffBlock] = []
         self._opened: set[int] = set()
         self._rows: list[AnyRow] = []
         self._cursor = 0

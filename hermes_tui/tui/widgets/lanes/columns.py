@@ -8,12 +8,12 @@ from typing import NamedTuple
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.states import State
 
-__all__ = ["COLUMNS", "GAP", "RESETS", "SESSION", "STATE", "Column", "LaneRow", "column_widths", "shorter"]
+__all__ = ["COLUMNS", "GAP", "RESETS", "SESSION", "STATE", "LaneColumn", "LaneRow", "column_widths", "shorter"]
 
 GAP = 2
 
 
-class Column(NamedTuple):
+class LaneColumn(NamedTuple):
     """A column: its head, the width it needs at most, and how much it matters (the least goes first)."""
 
     head: str
@@ -24,14 +24,14 @@ class Column(NamedTuple):
 
 
 COLUMNS = (
-    Column("platform", 12, 8, 7),
-    Column("chat", 30, 12, 10),
-    Column("who", 16, 6, 5),
-    Column("session", 30, 15, 2),
-    Column("last", 4, 4, 9, right=True),
-    Column("tokens", 9, 7, 3, right=True),
-    Column("state", 24, 14, 8),
-    Column("resets", 44, 27, 6),
+    LaneColumn("platform", 12, 8, 7),
+    LaneColumn("chat", 30, 12, 10),
+    LaneColumn("who", 16, 6, 5),
+    LaneColumn("session", 30, 15, 2),
+    LaneColumn("last", 4, 4, 9, right=True),
+    LaneColumn("tokens", 9, 7, 3, right=True),
+    LaneColumn("state", 24, 14, 8),
+    LaneColumn("resets", 44, 27, 6),
 )
 SESSION = 3
 STATE = 6

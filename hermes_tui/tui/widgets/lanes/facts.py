@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hermes_tui.display import age, count, counted, safe
 from hermes_tui.tui.widgets.lanes.columns import LaneRow
 from hermes_tui.tui.widgets.lanes.states import lane_state, state_with
-from hermes_tui.tui.widgets.page import Block
+from hermes_tui.tui.widgets.page import Paragraph
 from hermes_tui.tui.widgets.states import State
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def _chat(lane: Lane) -> str:
 
 def lane_blocks(
     lane: Lane, now: datetime, local: Callable[[datetime], datetime], notice: Notice | None, waits: str = ""
-) -> list[Block]:
+) -> list[Paragraph]:
     """Everything about one lane, the most telling first. `waits`: for whom what is being done to it has to wait."""
 
     def moment(one: datetime | None) -> str:
@@ -76,11 +76,11 @@ def lane_blocks(
         "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
     }
     warned = {"waits", "not readable", "disagreement", "restarts"}
-    blocks = [Block(safe(lane.key), style="heading")]
+    blocks = [Paragraph(safe(lane.key), style="heading")]
     for name, value in facts.items():
         if value:
             style = "warning" if name in warned else ""
-            blocks.append(Block(safe(value), style=style, label=name, column=_COLUMN))
+            blocks.append(Paragraph(safe(value), style=style, label=name, column=_COLUMN))
     return blocks
 
 

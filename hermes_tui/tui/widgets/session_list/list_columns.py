@@ -10,10 +10,10 @@ from typing import NamedTuple
 from hermes_tui.display import age, safe
 from hermes_tui.tui.agent_colours import agent_colour
 from hermes_tui.tui.widgets.cells import fit, pad, width_of
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Row, Snippet, project_of
+from hermes_tui.tui.widgets.session_list.rows import Conversation, ListRow, Snippet, project_of
 from hermes_tui.tui.widgets.states import State, narrow_money, state_of
 
-__all__ = ["Columns", "Writer", "columns_for", "containing", "lit_parts", "merged"]
+__all__ = ["Columns", "RowTexts", "columns_for", "containing", "lit_parts", "merged"]
 
 _AGE = 3
 _TURNS = 5
@@ -61,7 +61,7 @@ def _in_words(state: State, width: int) -> str:
     return said
 
 
-class Writer(NamedTuple):
+class RowTexts(NamedTuple):
     """Everything that the text of a row depends on besides the row itself."""
 
     width: int
@@ -76,7 +76,7 @@ class Writer(NamedTuple):
     marked: Collection[str] = ()
     """Keys of the conversations that are marked."""
 
-    def parts(self, row: Row, *, on_cursor: bool = False) -> list[tuple[str, str]]:
+    def parts(self, row: ListRow, *, on_cursor: bool = False) -> list[tuple[str, str]]:
         """Texts and their purposes, at most `width` columns in all; what is faint elsewhere is read where the cursor
         is."""
         if row.conversation is not None:
@@ -89,7 +89,7 @@ class Writer(NamedTuple):
             return [(text, "" if purpose in ("faint", "title", "rule") else purpose) for text, purpose in parts]
         return parts
 
-    def _heading(self, row: Row) -> str:
+    def _heading(self, row: ListRow) -> str:
         """A day, and where it is to name the columns, each name over its column."""
         if not row.names:
             return f" {row.heading}"
@@ -103,7 +103,7 @@ class Writer(NamedTuple):
         room = self.width - columns.after_title - 1
         return pad(f" {row.heading}", max(0, room)) + names
 
-    def _parts(self, row: Row, conversation: Conversation) -> list[tuple[str, str]]:
+    def _parts(self, row: ListRow, conversation: Conversation) -> list[tuple[str, str]]:
         tip = conversation.tip
         columns = self.columns
         lead = self._lead(row, conversation)
@@ -130,7 +130,7 @@ class Writer(NamedTuple):
             parts.append((" " + pad(shown, columns.state), state.style if state else ""))
         return parts
 
-    def _lead(self, row: Row, conversation: Conversation) -> list[tuple[str, str]]:
+    def _lead(self, row: ListRow, conversation: Conversation) -> list[tuple[str, str]]:
         """What stands before the title: fold mark, then the agent's badge, or the branch that it hangs on."""
         mark = "" if row.unfolded is None else "▾ " if row.unfolded else "▸ "
         tip = conversation.tip

@@ -9,7 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
-from hermes_tui.tui.widgets.session_list.list_columns import Writer
+from hermes_tui.tui.widgets.session_list.list_columns import RowTexts
 
 __all__ = ["Painter", "Parts"]
 
@@ -20,13 +20,13 @@ Parts = Sequence[tuple[str, str]]
 class Painter(NamedTuple):
     """Everything that a row's looks depend on besides the row itself."""
 
-    writer: Writer
+    writer: RowTexts
     base: Style
     style: Callable[[str], Style]
     """Purpose → style to lay over the base."""
 
     def strip(self, parts: Parts, cursor: Style | None) -> Strip:
-        """The parts of a row, as `Writer.parts` gives them, as a line; `cursor` is laid under everything where the
+        """The parts of a row, as `RowTexts.parts` gives them, as a line; `cursor` is laid under everything where the
         cursor is."""
         segments = [Segment(text, self.style_of(purpose, cursor)) for text, purpose in parts if text]
         return Strip(segments).adjust_cell_length(self.writer.width, self.style_of("", cursor)).simplify()

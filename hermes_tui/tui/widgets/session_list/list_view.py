@@ -13,12 +13,12 @@ from textual.strip import Strip
 from textual.widget import Widget
 
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.session_list.list_columns import Writer, columns_for, containing
+from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
 from hermes_tui.tui.widgets.session_list.list_style import Painter, Parts
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Row
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow
 from hermes_tui.tui.widgets.states import State
 
-__all__ = ["Answer", "SessionLines"]
+__all__ = ["SessionLines", "ShownAnswer"]
 
 
 _Look = tuple[Parts, Style | None]
@@ -26,10 +26,10 @@ _Look = tuple[Parts, Style | None]
 _NOTHING: _Look = ((), None)
 
 
-class Answer(NamedTuple):
+class ShownAnswer(NamedTuple):
     """What a search has found, to be shown in the place of all conversations."""
 
-    rows: Sequence[Row]
+    rows: Sequence[ListRow]
     find: Callable[[str], Sequence[tuple[int, int]]]
     """The characters of a title that are to be lit."""
 
@@ -75,11 +75,11 @@ class SessionLines(ScrollView):
         self._unfolded: set[str] = set()
         self._only: frozenset[str] | None = None
         """Unified ids of the sessions that the filter leaves; None without a filter."""
-        self._answer: Answer | None = None
+        self._answer: ShownAnswer | None = None
         self._marked: list[str] = []
         """Keys of conversations, the one that was marked first at first."""
         self._lane_states: Mapping[str, State] = {}
-        self._rows: list[Row] = []
+        self._rows: list[ListRow] = []
         self._cursor = -1
         self._day = clock.local(clock.now()).date()
         self._styles: dict[str, Style] = {}
@@ -100,7 +100,7 @@ class SessionLines(ScrollView):
     # What is shown -----------------------------------------------------------------------------------------
 
     @property
-    def rows(self) -> Sequence[Row]:
+    def rows(self) -> Sequence[ListRow]:
         """The lines, headings included."""
         return self._rows
 
@@ -159,7 +159,7 @@ class SessionLines(ScrollView):
         return None if self._only is None else sum(one in self._forest.by_session for one in self._only)
 
     @property
-    def answer(self) -> Answer | None:
+    def answer(self) -> ShownAnswer | None:
         """What a search has found, while that is shown."""
         return self._answer
 
@@ -181,7 +181,7 @@ class SessionLines(ScrollView):
         else:
             self._lay(highlighted.key if highlighted else "", self._cursor)
 
-    def set_answer(self, answer: Answer, *, top: bool) -> None:
+    def set_answer(self, answer: ShownAnswer, *, top: bool) -> None:
         """Show what a search has found; with `top` from its beginning, else where the cursor is."""
         self._remember()
         highlighted = self.highlighted
@@ -294,7 +294,7 @@ class SessionLines(ScrollView):
             self._base = self.rich_style  # asks all ancestors
         now, base = self._clock.now(), self._base
         find = self._answer.find if self._answer is not None else containing(())
-        writer = Writer(width, columns, now, self._badges, find, self.lane_state, self._marked)
+        writer = RowTexts(width, columns, now, self._badges, find, self.lane_state, self._marked)
         return Painter(writer, base, self._purpose)
 
     def looks(self, *, on_cursor: bool) -> Mapping[str, Style]:

@@ -16,18 +16,28 @@ from typing import TYPE_CHECKING, NamedTuple
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.tui.widgets.session_list.list_columns import containing, merged
-from hermes_tui.tui.widgets.session_list.list_view import Answer
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Headings, Row, Snippet, project_of
+from hermes_tui.tui.widgets.session_list.list_view import ShownAnswer
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Headings, ListRow, Snippet, project_of
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query, Search
-    from hermes_tui.sessions.query.tree import Tree, Unit, Word
+    from hermes_tui.sessions.query.tree import TextUnit, Tree, Word
     from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
     from hermes_tui.sessions.search.model import Result
     from hermes_tui.sessions.search.titles import Titles
 
-__all__ = ["Listed", "Names", "answer_of", "broken_rows", "finder", "left", "listed", "nothing_rows", "snippet_of"]
+__all__ = [
+    "ConversationNames",
+    "Listed",
+    "answer_of",
+    "broken_rows",
+    "finder",
+    "left",
+    "listed",
+    "nothing_rows",
+    "snippet_of",
+]
 
 
 _MOST = 200
@@ -48,10 +58,10 @@ class Listed(NamedTuple):
     """Not all of them are here."""
 
 
-class Names:
+class ConversationNames:
     """What the conversations of a forest are called: titles, projects, agents, ids."""
 
-    def __init__(self, forest: Forest, before: Names | None = None) -> None:
+    def __init__(self, forest: Forest, before: ConversationNames | None = None) -> None:
         """`before` are those of a moment ago."""
         self.forest = forest
         self._before = before.__dict__.get("_texts") if before is not None else None
@@ -87,16 +97,16 @@ def _name(part: SessionSummary) -> str:
     return "\n".join((part.title, project_of(part), part.agent, part.session_id))
 
 
-def _fits(search: Callable[[SessionSummary], Search], conversation: Conversation, name: Unit) -> bool:
+def _fits(search: Callable[[SessionSummary], Search], conversation: Conversation, name: TextUnit) -> bool:
     """`name` is that of all parts together."""
-    from hermes_tui.sessions.query.tree import Unit
+    from hermes_tui.sessions.query.tree import TextUnit
 
     parts = conversation.parts
     for part in parts:
         wanted = search(part)
         if wanted.forbids or wanted.decided is not None:
             continue
-        if wanted.matches(name if len(parts) == 1 else Unit(_name(part))):
+        if wanted.matches(name if len(parts) == 1 else TextUnit(_name(part))):
             return True
     return False
 
@@ -141,34 +151,34 @@ def left(sessions: Iterable[str], forest: Forest) -> Listed:
 
 def finder(query: Query) -> Callable[[str], Sequence[tuple[int, int]]]:
     """What of a title or a project's name is to be lit."""
-    from hermes_tui.sessions.query.tree import Unit, spans
+    from hermes_tui.sessions.query.tree import TextUnit, spans
 
     words = containing(query.text.lower().split()) if _plain(query.tree) is not None else lambda text: ()
 
     def find(text: str) -> Sequence[tuple[int, int]]:
-        return merged([*spans(query.tree, Unit(text)), *words(text)])
+        return merged([*spans(query.tree, TextUnit(text)), *words(text)])
 
     return find
 
 
 def answer_of(
     shown: Listed, query: Query, clock: Clock, snippets: Mapping[str, Snippet], *, two_lines: bool
-) -> Answer:
+) -> ShownAnswer:
     """The rows: newest first under headings for days. `snippets` by unified id of the session that was found."""
-    rows: list[Row] = []
+    rows: list[ListRow] = []
     heading = ""
     headings = Headings(clock)
     for conversation, result in shown.conversations:
         label = "best match first" if shown.ranked else headings.of(conversation.tip.updated_at)
         if label != heading:
             heading = label
-            rows.append(Row(label, names=not rows))
-        rows.append(Row(conversation=conversation, result=True))
+            rows.append(ListRow(label, names=not rows))
+        rows.append(ListRow(conversation=conversation, result=True))
         if two_lines:
-            rows.append(Row(snippet=_snippet(conversation, result, snippets)))
+            rows.append(ListRow(snippet=_snippet(conversation, result, snippets)))
     if shown.more:
-        rows.append(Row("there are more: another word tells them apart"))
-    return Answer(rows, finder(query))
+        rows.append(ListRow("there are more: another word tells them apart"))
+    return ShownAnswer(rows, finder(query))
 
 
 def _snippet(conversation: Conversation, result: LiveResult | None, snippets: Mapping[str, Snippet]) -> Snippet:
@@ -192,7 +202,7 @@ def snippet_of(result: Result) -> Snippet:
     return Snippet(text, result.marks if same else ())
 
 
-def nothing_rows(query: Query, searched: str, width: int, instead: str = "") -> Answer:
+def nothing_rows(query: Query, searched: str, width: int, instead: str = "") -> ShownAnswer:
     """What stands in the place of results where there are none: what was searched, and what to try. `instead` is a
     query that may have been meant."""
     said = [f"Nothing found for {safe(query.text.strip())}", ""]
@@ -203,15 +213,15 @@ def nothing_rows(query: Query, searched: str, width: int, instead: str = "") -> 
     return _text_rows(said, width)
 
 
-def broken_rows(query: Query, failure: str, width: int) -> Answer:
+def broken_rows(query: Query, failure: str, width: int) -> ShownAnswer:
     """What stands in the place of results where an error ended the search before there was one."""
     said = [f"The search for {safe(query.text.strip())} broke off", "", f"{safe(failure)}.", ""]
     return _text_rows([*said, "Another question is searched for as ever."], width)
 
 
-def _text_rows(said: Sequence[str], width: int) -> Answer:
+def _text_rows(said: Sequence[str], width: int) -> ShownAnswer:
     lines = [line for text in said for line in (wrap(text, max(10, width - 2)) or [""])]
-    return Answer([Row(line or " ") for line in lines], lambda text: ())
+    return ShownAnswer([ListRow(line or " ") for line in lines], lambda text: ())
 
 
 def _advice(query: Query) -> list[str]:

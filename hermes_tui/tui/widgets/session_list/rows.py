@@ -15,7 +15,7 @@ from typing import NamedTuple
 from hermes_tui.clock import Clock
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
 
-__all__ = ["Conversation", "Forest", "Headings", "Part", "Row", "Snippet", "day_heading", "project_of"]
+__all__ = ["Conversation", "Forest", "Headings", "ListRow", "ListedPart", "Snippet", "day_heading", "project_of"]
 
 
 class Conversation:
@@ -82,7 +82,7 @@ class Conversation:
         self._haystack = "\n".join(text for part in self.parts for text in _searched(part)).lower()
 
 
-class Part(NamedTuple):
+class ListedPart(NamedTuple):
     """A session as a part of its conversation, which the list shows as a whole."""
 
     summary: SessionSummary
@@ -106,7 +106,7 @@ class Snippet(NamedTuple):
     """What stands before it."""
 
 
-class Row(NamedTuple):
+class ListRow(NamedTuple):
     """One line of the list: a heading (without conversation), a conversation, or the snippet below one."""
 
     heading: str = ""
@@ -150,13 +150,13 @@ class Forest:
     def __len__(self) -> int:
         return len(self.by_session)
 
-    def part(self, unified: str) -> Part | None:
+    def part(self, unified: str) -> ListedPart | None:
         """The session of this unified id, if there is one."""
         home = self.by_session.get(unified)
         if home is None:
             return None
         at, summary = next((at, one) for at, one in enumerate(home.parts, 1) if one.unified_id == unified)
-        return Part(summary, at, len(home.parts), home.cost)
+        return ListedPart(summary, at, len(home.parts), home.cost)
 
     def prepare(self) -> Forest:
         """Work out what a search looks in: in the thread that reads, not at the search's first key. Itself."""
@@ -188,9 +188,11 @@ class Forest:
                 one = self.above.get(one.key)
         return frozenset(found)
 
-    def rows(self, clock: Clock, unfolded: Collection[str] = (), only: Collection[str] | None = None) -> list[Row]:
+    def rows(
+        self, clock: Clock, unfolded: Collection[str] = (), only: Collection[str] | None = None
+    ) -> list[ListRow]:
         """The lines to show, of the conversations with these keys alone where `only` is given."""
-        rows: list[Row] = []
+        rows: list[ListRow] = []
         heading = ""
         headings = Headings(clock)
         for root in self.roots:
@@ -199,11 +201,11 @@ class Forest:
             label = headings.of(root.activity)
             if label != heading:
                 heading = label
-                rows.append(Row(label, names=not rows))
+                rows.append(ListRow(label, names=not rows))
             if root.children:
                 _lay_out(rows, root, unfolded, only)
             else:
-                rows.append(Row("", root))
+                rows.append(ListRow("", root))
         return rows
 
 
@@ -320,7 +322,9 @@ def _newest_first(conversation: Conversation) -> tuple[datetime, str]:
     return conversation.activity, conversation.key
 
 
-def _lay_out(rows: list[Row], root: Conversation, unfolded: Collection[str], only: Collection[str] | None) -> None:
+def _lay_out(
+    rows: list[ListRow], root: Conversation, unfolded: Collection[str], only: Collection[str] | None
+) -> None:
     """Append `root` and what is unfolded below it. A stack, not recursion: forks of forks may go deep."""
     stack: list[tuple[Conversation, str, str]] = [(root, "", "")]
     while stack:
@@ -329,7 +333,7 @@ def _lay_out(rows: list[Row], root: Conversation, unfolded: Collection[str], onl
         if only is not None:
             children = [child for child in children if child.key in only]
         opened = conversation.key in unfolded
-        rows.append(Row(conversation=conversation, guide=own, unfolded=opened if children else None))
+        rows.append(ListRow(conversation=conversation, guide=own, unfolded=opened if children else None))
         last = len(children) - 1
         for index in range(last, -1, -1) if opened else ():
             end = index == last

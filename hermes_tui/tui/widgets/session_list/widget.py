@@ -10,7 +10,7 @@ from textual.message import Message
 
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.session_list.list_view import SessionLines
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Row
+from hermes_tui.tui.widgets.session_list.rows import Conversation, ListRow
 
 __all__ = ["SessionList"]
 
@@ -163,7 +163,7 @@ class SessionList(SessionLines, can_focus=True):
 
     def action_fold(self) -> None:
         """Fold; where nothing is unfolded, go to where this came from."""
-        here = self._rows[self._cursor] if self.highlighted is not None else Row()
+        here = self._rows[self._cursor] if self.highlighted is not None else ListRow()
         if here.unfolded:
             self.action_toggle_fold()
         elif here.guide:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from hermes_tui.display import priced, safe
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.session_list.rows import Part
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.states import state_of
 
 __all__ = ["subtitle", "title"]
 
 
-def title(part: Part, room: int, *, gone: bool) -> str:
+def title(part: ListedPart, room: int, *, gone: bool) -> str:
     """The title to the left, what fits of project, branch, model, turns, part, cost and state to the right.
 
     `room` is in cells, and exactly filled."""
@@ -23,7 +23,7 @@ def title(part: Part, room: int, *, gone: bool) -> str:
     return left + " " * (room - width_of(left) - width_of(right)) + right
 
 
-def _facts(part: Part, *, gone: bool) -> list[str]:
+def _facts(part: ListedPart, *, gone: bool) -> list[str]:
     if gone:
         return ["∅ gone: the store no longer has it"]
     session = part.summary
@@ -40,7 +40,7 @@ def _facts(part: Part, *, gone: bool) -> list[str]:
     ]
 
 
-def _price(part: Part) -> str:
+def _price(part: ListedPart) -> str:
     """`$0.12 of $0.40`: of this part and of all parts, the sum that the list shows."""
     own, whole = priced(part.summary.cost), priced(part.whole)
     return own if part.of == 1 or not whole else f"{own} of {whole}" if own else f"{whole} in all"

@@ -14,7 +14,7 @@ from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.context import Choice, ContextView
+    from hermes_tui.sessions.context import ContextView, WindowChoice
 
 __all__ = ["SeeingPane"]
 
@@ -22,7 +22,7 @@ __all__ = ["SeeingPane"]
 class SeeingPane(TranscriptPane):
     """A transcript that can show what the agent still sees of it."""
 
-    choice: Choice | None = None
+    choice: WindowChoice | None = None
     """The window that is shown; None where nothing is dimmed."""
     seen: ContextView | None = None
     """What came of it."""
@@ -35,7 +35,7 @@ class SeeingPane(TranscriptPane):
             self._forget_context()
         super().show(summary, transcript)
 
-    def see(self, choice: Choice | None) -> None:
+    def see(self, choice: WindowChoice | None) -> None:
         """Dim what the agent of the session that is shown no longer sees through this window; None: nothing."""
         self._forget_context()
         self.choice = choice
@@ -73,7 +73,7 @@ class SeeingPane(TranscriptPane):
                 exclusive=True,
             )
 
-    async def _work_out(self, agent: str, messages: Sequence[Message], choice: Choice, complete: bool) -> None:
+    async def _work_out(self, agent: str, messages: Sequence[Message], choice: WindowChoice, complete: bool) -> None:
         from hermes_tui.sessions.context import context_view
 
         view = await aside(context_view, agent, messages, choice, complete=complete)

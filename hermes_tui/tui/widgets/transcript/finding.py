@@ -21,7 +21,7 @@ from hermes_tui.tui.widgets.transcript.branches import branches_of
 from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN
 from hermes_tui.tui.widgets.transcript.layout.segments import Rendered
 from hermes_tui.tui.widgets.transcript.loading import TranscriptLoading, may_part
-from hermes_tui.tui.widgets.transcript.view import Row
+from hermes_tui.tui.widgets.transcript.view import VisibleRow
 from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
 
     # Drawing -----------------------------------------------------------------------------------------------
 
-    def _draw(self, rows: list[Row], width: int) -> list[Strip]:
+    def _draw(self, rows: list[VisibleRow], width: int) -> list[Strip]:
         strips = super()._draw(rows, width)
         if self._within is None or not self._within.has_places:
             return strips

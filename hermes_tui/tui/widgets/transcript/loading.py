@@ -13,7 +13,7 @@ from textual.content import Content
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.platform.daemon_call import aside
-from hermes_tui.tui.widgets.session_list.rows import Part
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.border import subtitle, title
 from hermes_tui.tui.widgets.transcript.branches import branches_of, partings, place, switch, switch_to
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
@@ -100,7 +100,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(clock, id=id)
-        self._shown: Part | None = None
+        self._shown: ListedPart | None = None
         self._transcript: Transcript | None = None
         self._reading = asyncio.Lock()
         self._loading = False
@@ -155,12 +155,12 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         One that is shown already stays as it is. Of a session that was opened again, what is open stays open.
         """
         if transcript is self._transcript:
-            self.show_part(Part(summary))
+            self.show_part(ListedPart(summary))
             return
         before = self.summary
         opened = self._levels() if before and before.unified_id == summary.unified_id else {}
         self._behind, self._weight = False, 0
-        self._shown, self._transcript = Part(summary), transcript
+        self._shown, self._transcript = ListedPart(summary), transcript
         self._reading = asyncio.Lock()
         self._loading = self._stuck = False
         self._gone = summary.gone
@@ -218,7 +218,7 @@ class TranscriptLoading(TranscriptCanvas, inherit_bindings=False):
         self._view.load([], complete=True)
         self._laid_for = None
 
-    def show_part(self, part: Part) -> None:
+    def show_part(self, part: ListedPart) -> None:
         """Show the session's changed facts in the border, and which part of its conversation it is; also that the
         store no longer has it: its messages stay."""
         self._shown = part

@@ -16,11 +16,11 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.tui.themes import agent_colour
 from hermes_tui.tui.widgets.cells import fit
-from hermes_tui.tui.widgets.transcript.layout.blocks import Layout
+from hermes_tui.tui.widgets.transcript.layout.blocks import MessageLayout
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
-from hermes_tui.tui.widgets.transcript.layout.segments import Palette
+from hermes_tui.tui.widgets.transcript.layout.segments import TranscriptStyles
 from hermes_tui.tui.widgets.transcript.layout.style import COMPONENTS, LazyMarkdown, markdown_for, palette_for
-from hermes_tui.tui.widgets.transcript.view import Row, View
+from hermes_tui.tui.widgets.transcript.view import View, VisibleRow
 
 __all__ = ["TranscriptCanvas"]
 
@@ -44,8 +44,8 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         self._raw = False
         self._strips: list[Strip] = []
         self._was_drawn = False
-        self._look: tuple[Palette, LazyMarkdown] | None = None
-        self._laid_for: tuple[int, bool, Palette, str] | None = None
+        self._look: tuple[TranscriptStyles, LazyMarkdown] | None = None
+        self._laid_for: tuple[int, bool, TranscriptStyles, str] | None = None
 
     @property
     def view(self) -> View:
@@ -77,7 +77,7 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
             self._look = palette, markdown_for(self._style, dark=theme.dark, ansi=theme.ansi)
         wanted = (width, self._raw, palette, agent)
         if self._laid_for != wanted or self._view.height != height or self._view.layout is None:
-            layout = Layout(palette, self._look[1], self._clock, agent, width - 1, self._raw)
+            layout = MessageLayout(palette, self._look[1], self._clock, agent, width - 1, self._raw)
             anew = self._laid_for != wanted
             self._laid_for = wanted
             self._view.resize(height, layout, anew=anew)
@@ -103,7 +103,7 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         self._place_scrollbar()
         self._settled()
 
-    def _draw(self, rows: list[Row], width: int) -> list[Strip]:
+    def _draw(self, rows: list[VisibleRow], width: int) -> list[Strip]:
         base = self.rich_style
         strips: list[Strip] = []
         if not rows:

@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN, SHUT, Layout
-from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position, Sheet, is_tool
-from hermes_tui.tui.widgets.transcript.layout.segments import MORE, NOTE, Piece, Place, Rendered
+from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN, SHUT, MessageLayout
+from hermes_tui.tui.widgets.transcript.layout.layout_cache import LayoutCache, Position, is_tool
+from hermes_tui.tui.widgets.transcript.layout.segments import MORE, NOTE, Piece, Rendered, RowPlace
 from session_adapters.model import Message
 
-__all__ = ["Row", "View"]
+__all__ = ["View", "VisibleRow"]
 
 
-class Row(NamedTuple):
+class VisibleRow(NamedTuple):
     """A row in view."""
 
     position: Position
@@ -26,11 +26,11 @@ class Row(NamedTuple):
 
 class _Held(NamedTuple):
     entry: int
-    place: Place
+    place: RowPlace
     screen: int
 
 
-class View(Sheet):
+class View(LayoutCache):
     """A window of `height` rows on the column of messages, with a cursor on one of them."""
 
     def __init__(self) -> None:
@@ -43,7 +43,7 @@ class View(Sheet):
 
     # Moving
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[VisibleRow]:
         """The rows in view. Moves the top up where the view would reach below the end."""
         if not self.is_ready:
             return []
@@ -54,14 +54,14 @@ class View(Sheet):
             found = self._rows_from(self.top)
         return found
 
-    def _rows_from(self, position: Position) -> list[Row]:
-        found: list[Row] = []
+    def _rows_from(self, position: Position) -> list[VisibleRow]:
+        found: list[VisibleRow] = []
         index: int | None = position.entry
         line = position.line
         while index is not None and len(found) < self.height:
             rendered = self.rendered(index)
             stop = min(rendered.height, line + self.height - len(found))
-            found.extend(Row(Position(index, row), rendered) for row in range(line, stop))
+            found.extend(VisibleRow(Position(index, row), rendered) for row in range(line, stop))
             index, line = self.column.shown(index + 1, 1), 0
         return found
 
@@ -212,7 +212,7 @@ class View(Sheet):
                 self._drop(self.column.entries[index])
         self.restore(held)
 
-    def resize(self, height: int, layout: Layout, *, anew: bool) -> None:
+    def resize(self, height: int, layout: MessageLayout, *, anew: bool) -> None:
         """Show it in another size, or (`anew`) laid out otherwise."""
         held = self.hold(by_cursor=False) if self.is_ready else (None, None)
         self.height = max(height, 1)

@@ -13,7 +13,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import count, priced, safe, size
 from hermes_tui.sessions.calls import arguments, edits, facts, output_text, target
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.transcript.layout.segments import MORE, NOTE, Palette, Piece, Rendered
+from hermes_tui.tui.widgets.transcript.layout.segments import MORE, NOTE, Piece, Rendered, TranscriptStyles
 from hermes_tui.tui.widgets.transcript.layout.text import CUT_LINES, compact, excerpt, fold, whole
 from session_adapters.model import Message, ToolCall
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from hermes_tui.tui.widgets.transcript.layout.markdown import MarkdownRows
     from hermes_tui.tui.widgets.transcript.layout.style import LazyMarkdown
 
-__all__ = ["ALL", "OPEN", "SHUT", "Context", "Layout", "is_hidden"]
+__all__ = ["ALL", "OPEN", "SHUT", "MessageContext", "MessageLayout", "is_hidden"]
 
 SHUT, OPEN, ALL = 0, 1, 2
 """How much of a block is shown: its one line; its beginning; everything."""
@@ -32,7 +32,7 @@ _DATED = re.compile(r"-20\d{6}$")
 _BODY = 4
 
 
-class Context(NamedTuple):
+class MessageContext(NamedTuple):
     """What of a message's looks depends on the messages around it."""
 
     first: bool = False
@@ -59,11 +59,17 @@ def is_hidden(message: Message) -> bool:
     return message.role == "tool" and result is not None and result.linked and not message.attachments
 
 
-class Layout:
+class MessageLayout:
     """Lays messages out for one width, palette and agent. `level` is asked how much of a block is to be shown."""
 
     def __init__(
-        self, palette: Palette, markdown: MarkdownRows | LazyMarkdown, clock: Clock, agent: str, width: int, raw: bool
+        self,
+        palette: TranscriptStyles,
+        markdown: MarkdownRows | LazyMarkdown,
+        clock: Clock,
+        agent: str,
+        width: int,
+        raw: bool,
     ) -> None:
         self.palette = palette
         self.markdown = markdown
@@ -72,7 +78,7 @@ class Layout:
         self.width = max(width, _NARROWEST)
         self.raw = raw
 
-    def render(self, message: Message, context: Context, level: Callable[[str], int]) -> Rendered:
+    def render(self, message: Message, context: MessageContext, level: Callable[[str], int]) -> Rendered:
         """The rows of a message; none at all where it is hidden."""
         if is_hidden(message):
             return Rendered([], muted=False, folds=set(), cuts=set())
@@ -85,7 +91,9 @@ class Layout:
 class _Work:
     """One message being laid out."""
 
-    def __init__(self, layout: Layout, message: Message, context: Context, level: Callable[[str], int]) -> None:
+    def __init__(
+        self, layout: MessageLayout, message: Message, context: MessageContext, level: Callable[[str], int]
+    ) -> None:
         self.layout = layout
         self.palette = layout.palette
         self.width = layout.width

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.transcript.layout.blocks import Context
-from hermes_tui.tui.widgets.transcript.layout.heights import Column
+from hermes_tui.tui.widgets.transcript.layout.blocks import MessageContext
+from hermes_tui.tui.widgets.transcript.layout.heights import MessageColumn
 from session_adapters.model import Message
 
 __all__ = ["context_of"]
@@ -13,14 +13,16 @@ _LOOK_BACK = 60
 """Messages above that are asked for the model; beyond them it is worth saying again."""
 
 
-def context_of(column: Column, index: int, clock: Clock, *, complete: bool, branches: int = 0) -> Context:
+def context_of(
+    column: MessageColumn, index: int, clock: Clock, *, complete: bool, branches: int = 0
+) -> MessageContext:
     """The context of entry `index`; `complete` says that nothing is above the first entry, `branches` how many other
     branches of the conversation part before it."""
     entries = column.entries
     message = entries[index].message
     found = column.shown(index - 1, -1)
     above = None if found is None else entries[found].message
-    return Context(
+    return MessageContext(
         first=above is None,
         unread=above is None and not complete,
         continues=above is not None and _goes_on(above, message),
@@ -32,7 +34,7 @@ def context_of(column: Column, index: int, clock: Clock, *, complete: bool, bran
     )
 
 
-def _model_above(column: Column, index: int) -> str | None:
+def _model_above(column: MessageColumn, index: int) -> str | None:
     recent = reversed(column.entries[max(0, index - _LOOK_BACK) : index])
     return next((entry.message.model for entry in recent if entry.message.model), None)
 

@@ -9,7 +9,7 @@ from itertools import accumulate
 from hermes_tui.tui.widgets.transcript.layout.blocks import is_hidden
 from session_adapters.model import Message
 
-__all__ = ["Column", "Entry", "estimate"]
+__all__ = ["MessageColumn", "MessageHeight", "estimate"]
 
 _TALLEST = 200
 
@@ -27,7 +27,7 @@ def estimate(message: Message, width: int) -> int:
     return 3 + min(length * 5 // (4 * width), _TALLEST) + calls
 
 
-class Entry:
+class MessageHeight:
     """A message, its height in rows and what the user opened in it."""
 
     __slots__ = ("height", "levels", "message")
@@ -39,11 +39,11 @@ class Entry:
         """Block → how much of it is shown, where it is not what its kind is by default."""
 
 
-class Column:
+class MessageColumn:
     """Entries from top to bottom. `tops` is worked out when asked for, after any number of changes."""
 
     def __init__(self) -> None:
-        self.entries: list[Entry] = []
+        self.entries: list[MessageHeight] = []
         self.width = 80
         self._tops: list[int] | None = None
 
@@ -90,16 +90,16 @@ class Column:
     def prepend(self, messages: Sequence[Message]) -> None:
         """Put earlier messages in front."""
         width = self.width
-        self.entries[:0] = [Entry(message, estimate(message, width)) for message in messages]
+        self.entries[:0] = [MessageHeight(message, estimate(message, width)) for message in messages]
         self._tops = None
 
     def replace_from(self, first: int, messages: Sequence[Message]) -> None:
         """Let `messages` be what stands at `first` and below. A message that is still there keeps what is open."""
         width = self.width
         old = self.entries[first:]
-        new: list[Entry] = []
+        new: list[MessageHeight] = []
         for offset, message in enumerate(messages):
-            entry = Entry(message, estimate(message, width))
+            entry = MessageHeight(message, estimate(message, width))
             if offset < len(old) and old[offset].message.id == message.id:
                 entry.levels = old[offset].levels
                 entry.height = entry.height and old[offset].height

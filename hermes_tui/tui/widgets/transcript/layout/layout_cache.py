@@ -10,12 +10,12 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hermes_tui.tui.widgets.transcript.layout.blocks import OPEN, SHUT, Layout
+from hermes_tui.tui.widgets.transcript.layout.blocks import OPEN, SHUT, MessageLayout
 from hermes_tui.tui.widgets.transcript.layout.context import context_of
-from hermes_tui.tui.widgets.transcript.layout.heights import Column, Entry
+from hermes_tui.tui.widgets.transcript.layout.heights import MessageColumn, MessageHeight
 from hermes_tui.tui.widgets.transcript.layout.segments import Rendered
 
-__all__ = ["Position", "Sheet", "is_tool"]
+__all__ = ["LayoutCache", "Position", "is_tool"]
 
 _KEPT_ROWS = 20_000
 
@@ -27,16 +27,16 @@ class Position(NamedTuple):
     line: int
 
 
-class Sheet:
+class LayoutCache:
     """The column of messages, and those of its rows that were needed lately."""
 
     def __init__(self) -> None:
-        self.column = Column()
+        self.column = MessageColumn()
         self.complete = True
         self.tools = SHUT
         self.thinking = SHUT
-        self.layout: Layout | None = None
-        self._cache: OrderedDict[Entry, Rendered] = OrderedDict()
+        self.layout: MessageLayout | None = None
+        self._cache: OrderedDict[MessageHeight, Rendered] = OrderedDict()
         self._cached_rows = 0
         self._partings: dict[int, int] = {}
 
@@ -56,7 +56,7 @@ class Sheet:
         for entry in self.column.entries[first:]:
             self._drop(entry)
 
-    def _drop(self, entry: Entry) -> None:
+    def _drop(self, entry: MessageHeight) -> None:
         rendered = self._cache.pop(entry, None)
         if rendered is not None:
             self._cached_rows -= rendered.height
@@ -80,7 +80,7 @@ class Sheet:
             self._cached_rows -= self._cache.popitem(last=False)[1].height
         return found
 
-    def level(self, entry: Entry, block: str) -> int:
+    def level(self, entry: MessageHeight, block: str) -> int:
         """How much of a block is shown."""
         if entry.levels and block in entry.levels:
             return entry.levels[block]

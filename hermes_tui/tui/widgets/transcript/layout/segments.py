@@ -12,7 +12,7 @@ from rich.style import Style
 
 from hermes_tui.tui.widgets.transcript.layout.text import CUT_LINES
 
-__all__ = ["MORE", "NOTE", "Palette", "Piece", "Place", "Rendered"]
+__all__ = ["MORE", "NOTE", "Piece", "Rendered", "RowPlace", "TranscriptStyles"]
 
 NOTE = "note"
 """The name of the piece that says that earlier messages are not loaded; it never serves as an anchor."""
@@ -22,7 +22,7 @@ MORE = "more"
 """How the name of the piece ends that says what was cut of another one, after the name of that."""
 
 
-class Palette(NamedTuple):
+class TranscriptStyles(NamedTuple):
     """The styles of a transcript, each for one purpose; from the component classes of the pane."""
 
     user: Style
@@ -75,7 +75,7 @@ class Piece:
         return [Segment(" " * self.indent), *made] if self.indent else made
 
 
-class Place(NamedTuple):
+class RowPlace(NamedTuple):
     """A row of a message, told so that it is found again after the message was rendered anew."""
 
     name: str
@@ -111,14 +111,14 @@ class Rendered:
         index = bisect_right(self.starts, line) - 1
         return self.pieces[index], line - self.starts[index]
 
-    def place(self, line: int) -> Place:
+    def place(self, line: int) -> RowPlace:
         """Where row `line` is, for `find` in another rendering."""
         piece, row = self.at(line)
         number = bisect_right(piece.lines, row) - 1
         part = row - piece.lines[number] if number >= 0 else 0
-        return Place(piece.name, row, len(piece.rows), number, part)
+        return RowPlace(piece.name, row, len(piece.rows), number, part)
 
-    def find(self, place: Place) -> int:
+    def find(self, place: RowPlace) -> int:
         """The row that shows what `place` showed; the nearest one where that is gone."""
         names = {piece.name for piece in self.pieces}
         for piece, start in zip(self.pieces, self.starts, strict=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.segment import Segment
 from rich.style import Style
 
-from hermes_tui.tui.widgets.transcript.layout.segments import Palette
+from hermes_tui.tui.widgets.transcript.layout.segments import TranscriptStyles
 
 if TYPE_CHECKING:
     from hermes_tui.tui.widgets.transcript.layout.markdown import MarkdownRows
@@ -28,11 +28,11 @@ COMPONENTS = frozenset(
 """Component classes; each is a purpose that `styles/transcript.tcss` gives a look."""
 
 
-def palette_for(style: Callable[[str], Style], agent_colour: int) -> Palette:
+def palette_for(style: Callable[[str], Style], agent_colour: int) -> TranscriptStyles:
     """The palette; `style` gives the style of a component by the last part of its name."""
-    named = {name: style(name) for name in Palette._fields}
+    named = {name: style(name) for name in TranscriptStyles._fields}
     named["agent"] = style("agent") + style(f"agent-{agent_colour}")
-    return Palette(**named)
+    return TranscriptStyles(**named)
 
 
 class LazyMarkdown:

@@ -1,0 +1,67 @@
+"""OpenCode's database as a store of sessions: opened for each visit, and closed behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import apsw
+
+from session_adapters.model import Message
+from session_adapters.opencode.schema import sessions_of
+from session_adapters.opencode.tables import OpenCodeRows
+from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, OpenCodeUnit, SessionGone
+from session_adapters.reading.sqlite import database_stamp, read_database
+
+__all__ = ["DatabaseReader", "OpenCodeDatabase"]
+
+T = TypeVar("T")
+
+
+class DatabaseReader(OpenCodeReader):
+    """One session of an open database."""
+
+    def __init__(self, rows: OpenCodeRows, facts: OpenCodeFacts) -> None:
+        super().__init__(facts)
+        self._rows = rows
+
+    def units(self) -> list[OpenCodeUnit]:
+        """See `OpenCodeReader.units`."""
+        found = self._rows.units([self.facts])[self.facts.id]
+        self._take_lost()
+        return found
+
+    def contents(self, units: Sequence[OpenCodeUnit]) -> dict[str, list[Message]]:
+        """See `OpenCodeReader.contents`."""
+        found = self._rows.contents(units, self.facts.id)
+        self._take_lost()
+        return found
+
+    def _take_lost(self) -> None:
+        self.lost += [lost for _, lost in self._rows.lost if lost not in self.lost]
+
+
+class OpenCodeDatabase(OpenCodeStore):
+    """A database of sessions."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def stamp(self) -> tuple[Any, ...]:
+        """See `OpenCodeStore.stamp`. Reading says why there is none."""
+        try:
+            return database_stamp(self.path)
+        except OSError:
+            return ()
+
+    def visit(self, session_id: str, work: Callable[[OpenCodeReader], T]) -> T:
+        """See `OpenCodeStore.visit`."""
+
+        def read(connection: apsw.Connection) -> T:
+            rows = OpenCodeRows(connection)
+            facts = next(sessions_of(connection, rows.schema, lambda lost: None, session_id), None)
+            if facts is None:
+                raise SessionGone(session_id)
+            return work(DatabaseReader(rows, facts))
+
+        return read_database(self.path, read)

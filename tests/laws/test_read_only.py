@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,24 @@ HOMES = sorted(
 )
 
 
-def run(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    """The program as its own process, so that nothing hangs on this one."""
-    command = [sys.executable, "-m", "hermes_tui", "--home", str(home), *arguments]
-    return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+Ask = Callable[..., subprocess.CompletedProcess[bytes]]
+FORMS = ("markdown", "json", "jsonl")
+
+
+def use_everything(home: Path, ask: Ask, sessions: int = 3, forms: Sequence[str] = FORMS) -> None:
+    """Every command that reads; so many sessions of each agent in these forms."""
+    listed = ask(home, "sessions", "list", "--json", "--sort", "turns")
+    assert listed.returncode == 0, listed.stderr
+    rows = json.loads(listed.stdout)
+    assert rows
+    for agent in sorted({row["agent"] for row in rows}):
+        for row in [row for row in rows if row["agent"] == agent][:sessions]:
+            for form in forms:
+                shown = ask(home, "sessions", "show", agent, row["sessionId"], "--format", form)
+                assert shown.returncode == 0, shown.stderr
+    for arguments in ("doctor --json", "lanes list", "cost report --json", "index rebuild", "sessions search the"):
+        ran = ask(home, *arguments.split())
+        assert ran.returncode == 0, ran.stderr
 
 
 def test_there_are_stores_to_read() -> None:
@@ -33,22 +48,25 @@ def test_there_are_stores_to_read() -> None:
 
 
 @pytest.mark.parametrize("relative", HOMES, ids=str)
-def test_nothing_of_a_store_changes(relative: Path, store: Callable[..., Path]) -> None:
+def test_nothing_of_a_store_changes(relative: Path, store: Callable[..., Path], ask: Ask) -> None:
     home = store(*relative.parts)
     before = tree_hash(home)
-    listed = run(home, "sessions", "list", "--json", "--sort", "turns")
-    assert listed.returncode == 0, listed.stderr
-    rows = json.loads(listed.stdout)
-    assert rows
-    for row in rows[:3]:
-        for form in ("markdown", "json", "jsonl"):
-            shown = run(home, "sessions", "show", row["agent"], row["sessionId"], "--format", form)
-            assert shown.returncode == 0, shown.stderr
-    assert run(home, "doctor", "--json").returncode == 0
-    assert run(home, "lanes", "list").returncode == 0
-    assert run(home, "cost", "report", "--json").returncode == 0
-    assert run(home, "index", "rebuild").returncode == 0
-    assert run(home, "sessions", "search", "the").returncode == 0
+    use_everything(home, ask)
+    assert tree_hash(home) == before
+
+
+def test_real_programs_change_nothing_of_all_stores_in_one_home(store: Callable[..., Path], tmp_path: Path) -> None:
+    """What a process does when it begins and when it ends is part of it."""
+
+    def start(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+        command = [sys.executable, "-m", "hermes_tui", "--home", str(home), *arguments]
+        return subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=120, check=False)
+
+    home = tmp_path / "home"
+    for agent in sorted(BUILT_IN):
+        shutil.copytree(store(agent, "home"), home, symlinks=True, dirs_exist_ok=True)
+    before = tree_hash(home)
+    use_everything(home, start, sessions=1, forms=FORMS[:1])
     assert tree_hash(home) == before
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, ToolResult
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import Line, is_whole, line_start, lines, open_file, read_at
 
 __all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "along", "first_difference"]
@@ -124,8 +125,8 @@ class Builder(ABC):
 
     def __init__(self) -> None:
         self.messages: list[Message] = []
-        self.damaged: list[tuple[int, str]] = []
-        """(offset of the line, reason)"""
+        self.damaged = Damage()
+        """By the offset of the line."""
         self._calls: dict[str, tuple[int, int]] = {}
         self._unanswered: dict[str, list[tuple[int, dict[str, object]]]] = {}
         self._facts: dict[str, dict[str, object]] = {}
@@ -137,7 +138,7 @@ class Builder(ABC):
 
     def skip(self, line: Line) -> None:
         """Take note of a line that is too long to be read."""
-        self.damaged.append((line.offset, line.excess))
+        self.damaged.skip(line)
 
     def give(self, line: Line) -> None:
         """Take in one line, or take note of one that is too long."""
@@ -209,7 +210,7 @@ class Builder(ABC):
         self._calls = {**front._calls, **self._calls}
         for key, results in front._unanswered.items():
             self._unanswered[key] = [*results, *self._unanswered.get(key, ())]
-        self.damaged[:0] = front.damaged
+        self.damaged.prepend(front.damaged)
         self.moved(shift)
 
     def moved(self, shift: int) -> None:  # noqa: B027
@@ -336,16 +337,7 @@ class JsonlTranscript(Transcript):
         self._note_damage()
 
     def _note_damage(self) -> None:
-        self.problems = [
-            Problem(
-                agent=self.agent,
-                path=self.path,
-                reason=reason,
-                place=f"byte {offset}",
-                session_id=self.session_id,
-            )
-            for offset, reason in self._builder.damaged
-        ]
+        self.problems = self._builder.damaged.problems(self.agent, self.path, self.session_id)
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""

@@ -60,7 +60,7 @@ class TinyBuilder(Builder):
         try:
             record = DECODER.one(line.data)
         except ValueError:
-            self.damaged.append((line.offset, "not JSON"))
+            self.damaged.add(line.offset, "not JSON")
             return
         if record.role in ("user", "assistant", "system"):
             self.add(

@@ -48,6 +48,7 @@ from session_adapters.claude.summary import ClaudeCounts
 from session_adapters.claude.texts import text_reader, texts
 from session_adapters.claude.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.files import Line, open_file
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.reading.searchable import Text, TextReader
@@ -56,8 +57,6 @@ from session_adapters.usage import Usage, session_usage
 
 __all__ = ["ClaudeAdapter"]
 
-_REPORTED = 10
-"""Damaged lines of one file that are reported one by one."""
 _PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
 """An id that cannot be taken for an option."""
 
@@ -103,7 +102,8 @@ class ClaudeAdapter(Adapter):
         except OSError as error:
             report(_problem(source, f"cannot be read: {error.strerror or error}"))
             return ()
-        _report_damage(source, counts, report)
+        for problem in counts.damaged.problems("claude", source.path, source.session_id, limit=REPORTED):
+            report(problem)
         if not counts.records:
             if not counts.damaged and size:
                 report(_problem(source, "holds no record"))
@@ -277,14 +277,6 @@ def _copies_of(source: Source, session_id: str) -> Copies:
         raise SessionMissing(f"claude session {session_id}: {source.path} is not there any more") from error
     except OSError as error:
         raise SessionUnreadable(f"cannot read {source.path}: {error.strerror or error}") from error
-
-
-def _report_damage(source: Source, counts: ClaudeCounts, report: Report) -> None:
-    for offset, reason in counts.damaged[:_REPORTED]:
-        report(_problem(source, reason, f"byte {offset}"))
-    more = len(counts.damaged) - _REPORTED
-    if more > 0:
-        report(_problem(source, f"{more} more damaged lines", f"after byte {counts.damaged[_REPORTED - 1][0]}"))
 
 
 def _problem(source: Source, reason: str, place: str = "") -> Problem:

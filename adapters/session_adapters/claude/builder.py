@@ -86,7 +86,7 @@ class ClaudeBuilder(Builder):
         """See `Builder.feed`."""
         records, lost = _DECODER.all(line.data)
         if lost and (reason := damage(line.data)):
-            self.damaged.append((line.offset, reason))
+            self.damaged.add(line.offset, reason)
         for number, record in enumerate(records):
             if not self._subagent:
                 chain = self._chains.chain(record) if record.is_sidechain else ""
@@ -101,7 +101,7 @@ class ClaudeBuilder(Builder):
                 self._seen.add(uuid)
             place = uuid or (f"@{line.offset}.{number}" if number else f"@{line.offset}")
             if reason := unknown(record):
-                self.damaged.append((line.offset, reason))
+                self.damaged.add(line.offset, reason)
             self._take(record, place)
 
     def _take(self, record: ClaudeRecord, place: str) -> None:

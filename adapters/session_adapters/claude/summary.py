@@ -29,6 +29,7 @@ from session_adapters.claude.records import (
 )
 from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Cost, SessionKind, SessionSummary, TokenUsage
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import Decoder, Line
 from session_adapters.text import TITLE_LENGTH, one_line
 from session_adapters.times import parse_time
@@ -51,7 +52,7 @@ class ClaudeCounts:
         """Those inside the file, by chain."""
         self._chains = Chains()
         self._copies = copies
-        self.damaged: list[tuple[int, str]] = []
+        self.damaged = Damage()
         self.records = 0
         self.custom_title = ""
         self.cwd: str | None = None
@@ -119,15 +120,15 @@ class ClaudeCounts:
     def feed(self, line: Line) -> None:
         """Take in one line."""
         if line.too_long:
-            self.damaged.append((line.offset, line.excess))
+            self.damaged.skip(line)
             return
         found, lost = _DECODER.all(line.data)
         if lost and (reason := damage(line.data)):
-            self.damaged.append((line.offset, reason))
+            self.damaged.add(line.offset, reason)
         for number, record in enumerate(found):
             self.records += 1
             if reason := unknown(record):
-                self.damaged.append((line.offset, reason))
+                self.damaged.add(line.offset, reason)
             self._take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")
 
     def _take(self, record: ClaudeBrief, place: str) -> None:

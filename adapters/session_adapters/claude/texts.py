@@ -22,6 +22,7 @@ from session_adapters.claude.records import (
 )
 from session_adapters.model import Problem
 from session_adapters.reading.batches import BatchDecoder
+from session_adapters.reading.damage import REPORTED, Damage
 from session_adapters.reading.files import Decoder, open_file
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.scanner import Seeker
@@ -33,9 +34,6 @@ __all__ = ["text_reader", "texts"]
 _SPOKEN = BatchDecoder(Spoken, Decoder(Spoken))
 _SIDE = Seeker(Spoken, re.compile(rb'"isSidechain"\s*:\s*true'))
 _SPEAKERS = ("user", "assistant")
-
-_REPORTED = 10
-"""Damaged lines of one file that are reported one by one."""
 
 
 class _Builder(ClaudeBuilder):
@@ -79,7 +77,7 @@ def texts(
     chain = chain_in(source.session_id, session_id) if session_id is not None else ""
     first = _reader(source, chain)
     chains = first.builder.chains
-    damaged: Sequence[tuple[int, str]] = ()
+    damaged = Damage()
     try:
         if prose_only and not chain:
             yield from _prose(source, chains)
@@ -92,8 +90,8 @@ def texts(
         return
     except OSError as error:
         report(_problem(source, f"cannot be read: {error.strerror or error}"))
-    for offset, reason in damaged[:_REPORTED]:
-        report(_problem(source, reason, f"byte {offset}"))
+    for problem in damaged.problems("claude", source.path, source.session_id, limit=REPORTED):
+        report(problem)
 
 
 class _Reader(LinesReader):

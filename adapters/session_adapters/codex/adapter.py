@@ -39,6 +39,7 @@ from session_adapters.codex.texts import prose, text_reader, texts
 from session_adapters.codex.usage import read_usage
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.files import lines, open_file
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.reading.searchable import Text, TextReader
@@ -48,8 +49,6 @@ from session_adapters.usage import Usage, session_usage
 
 __all__ = ["CodexAdapter"]
 
-_REPORTED = 10
-"""Damaged lines of one file that are reported one by one."""
 _PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
 """An id that cannot be taken for an option."""
 _DAEMON = "Codex starts a background app-server that keeps running after you leave it"
@@ -97,9 +96,11 @@ class CodexAdapter(Adapter):
         except (OSError, ValueError) as error:
             report(_problem(source, f"cannot be read: {getattr(error, 'strerror', None) or error}"))
             return ()
-        _report_damage(source, survey, report)
+        damaged = survey.damaged
+        for problem in damaged.problems("codex", source.path, source.session_id, limit=REPORTED):
+            report(problem)
         if survey.is_empty:
-            if not survey.damaged:
+            if not damaged:
                 report(_problem(source, "holds no session" if survey.size else "is empty"))
             return ()
         title = self._titles(report).get(survey.head.session_id, "")
@@ -346,14 +347,6 @@ def _fields_of(summary: SessionSummary) -> dict[str, Any]:
 
 def _says_nothing(messages: Iterable[Message]) -> bool:
     return all(message.id == "lost" for message in messages)
-
-
-def _report_damage(source: Source, survey: CodexSurvey, report: Report) -> None:
-    for offset, reason in survey.damaged[:_REPORTED]:
-        report(_problem(source, reason, f"byte {offset}"))
-    more = len(survey.damaged) - _REPORTED
-    if more > 0:
-        report(_problem(source, f"{more} more damaged lines", f"after byte {survey.damaged[_REPORTED - 1][0]}"))
 
 
 def _problem(source: Source, reason: str, place: str = "") -> Problem:

@@ -60,10 +60,7 @@ class CodexDocumentTranscript(Transcript):
         for line in document_lines(self.path):
             builder.feed(line)
         self._stamp, self.builder, self.messages = stamp, builder, builder.messages
-        self.problems = [
-            Problem(agent="codex", path=self.path, reason=reason, place=f"item {at}", session_id=self.session_id)
-            for at, reason in builder.damaged
-        ]
+        self.problems = builder.damaged.problems("codex", self.path, self.session_id, unit="item")
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""

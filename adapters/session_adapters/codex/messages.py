@@ -88,12 +88,12 @@ class CodexBuilder(TokenBuilder):
             self._fed, self.from_start = True, line.offset == 0
         records, lost = self.decoder.all(line.data)
         if lost:
-            self.damaged.append((line.offset, "a record that is no JSON or not of the expected form"))
+            self.damaged.add(line.offset, "a record that is no JSON or not of the expected form")
         self.inherited = self._all_inherited or line.offset < self._own_from
         for number, record in enumerate(records):
             self.at = f"{line.offset}.{number}" if number else str(line.offset)
             if is_stray(record):
-                self.damaged.append((line.offset, "a message of an unknown kind"))
+                self.damaged.add(line.offset, "a message of an unknown kind")
             self._take(record)
 
     def _take(self, record: Record) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from session_adapters.codex.messages import CodexBuilder
 from session_adapters.model import Message, Problem
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import lines, open_file
 from session_adapters.transcript import PAGE, Builder, JsonlTranscript
 
@@ -125,10 +126,6 @@ class CodexTranscript(JsonlTranscript):
         self._finish()
 
     def _note_base_damage(self, front: CodexBuilder, base: Base) -> None:
-        for offset, reason in front.damaged:
-            place = f"byte {offset}"
-            self._base_problems.append(
-                Problem(agent=self.agent, path=base.path, reason=reason, place=place, session_id=base.thread_id)
-            )
-        front.damaged = []
+        self._base_problems += front.damaged.problems(self.agent, base.path, base.thread_id)
+        front.damaged = Damage()
         self._note_damage()

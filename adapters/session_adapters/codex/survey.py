@@ -16,6 +16,7 @@ from session_adapters.codex.rollout import RolloutHead, identify, own_start
 from session_adapters.codex.summary import spent
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, ToolCall
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, is_whole, lines, open_file
 
@@ -57,9 +58,12 @@ class CodexSurvey:
         self._messages = False
 
     @property
-    def damaged(self) -> list[tuple[int, str]]:
-        """(offset, reason)"""
-        return [one for builder in self.builders for one in builder.damaged]
+    def damaged(self) -> Damage:
+        """By offset."""
+        found = Damage()
+        for builder in self.builders:
+            found.extend(builder.damaged)
+        return found
 
     @property
     def is_empty(self) -> bool:

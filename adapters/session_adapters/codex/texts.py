@@ -13,14 +13,13 @@ from session_adapters.codex.rollout import RolloutHead, identify
 from session_adapters.codex.speech import Speech, SpokenLine
 from session_adapters.model import Problem
 from session_adapters.reading.batches import Batch, BatchDecoder
+from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.files import Decoder, Line, lines, open_file
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.searchable import Text
 
 __all__ = ["prose", "text_reader", "texts"]
 
-_REPORTED = 10
-"""Damaged lines of one file that are reported one by one."""
 _BATCHES = BatchDecoder(SpokenLine, Decoder(SpokenLine))
 
 
@@ -50,9 +49,9 @@ def texts(reader: LinesReader, source: Source, report: Report) -> Iterator[Text]
         return
     except OSError as error:
         report(_unreadable(source, error))
-    for offset, reason in reader.builder.damaged[:_REPORTED]:
-        place = f"byte {offset}"
-        report(Problem(agent="codex", path=source.path, reason=reason, place=place, session_id=source.session_id))
+    damaged = reader.builder.damaged
+    for problem in damaged.problems("codex", source.path, source.session_id, limit=REPORTED):
+        report(problem)
 
 
 def _unreadable(source: Source, error: OSError) -> Problem:

@@ -39,12 +39,11 @@ from session_adapters.copilot.survey import CopilotSurvey, fork_time, survey_eve
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.reading.damage import REPORTED, Damage
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
 
 __all__ = ["CopilotAdapter"]
 
-_REPORTED = 10
-"""Damaged places of one file that are reported one by one."""
 _PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
 """An id that cannot be taken for an option."""
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -161,7 +160,7 @@ class CopilotAdapter(Adapter):
             reason = getattr(error, "strerror", None) or error
             raise SessionUnreadable(f"cannot read {source.path}: {reason}") from error
         if survey.is_empty:
-            reason = survey.damaged[0][1] if survey.damaged else "it holds no event of a session"
+            reason = survey.damaged.places()[0][1] if survey.damaged else "it holds no event of a session"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
         part = survey.parts.get(agent)
         if part is None or (agent and not part.builder.messages):
@@ -278,12 +277,9 @@ def _agent_of(source: Source, session_id: str) -> str:
     return agent
 
 
-def _report_damage(source: Source, damaged: Sequence[tuple[int, str]], report: Report, unit: str = "byte") -> None:
-    for place, reason in damaged[:_REPORTED]:
-        report(_problem(source, reason, f"{unit} {place}"))
-    more = len(damaged) - _REPORTED
-    if more > 0:
-        report(_problem(source, f"{more} more damaged places", f"after {unit} {damaged[_REPORTED - 1][0]}"))
+def _report_damage(source: Source, damaged: Damage, report: Report, unit: str = "byte") -> None:
+    for problem in damaged.problems("copilot", source.path, source.session_id, unit=unit, limit=REPORTED):
+        report(problem)
 
 
 def _problem(source: Source, reason: str, place: str = "") -> Problem:

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 from session_adapters.copilot.records import Count, whole
 from session_adapters.model import Attachment, Message, Role, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.bounds import DOCUMENT_LIMIT
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.document import WholeTranscript
 from session_adapters.reading.files import Decoder, Line, read_small
 from session_adapters.text import scrub_json
@@ -114,7 +115,7 @@ class DocumentBuilder(Builder):
         try:
             row = _ROW.one(line.data)
         except ValueError:
-            self.damaged.append((line.offset, "the message has another form than expected"))
+            self.damaged.add(line.offset, "the message has another form than expected")
             return
         role = _ROLES.get(row.role, "system")
         text, attached = _content(row.content)
@@ -149,7 +150,7 @@ class DocumentBuilder(Builder):
 class CopilotDocument:
     """What a document holds."""
 
-    def __init__(self, messages: list[Message], damaged: list[tuple[int, str]], whole: _Whole) -> None:
+    def __init__(self, messages: list[Message], damaged: Damage, whole: _Whole) -> None:
         self.messages = messages
         self.damaged = damaged
         self.created: datetime | None = parse_time(whole.created_at) or parse_time(whole.start_time)
@@ -252,4 +253,4 @@ class CopilotDocumentTranscript(WholeTranscript):
     def read(self) -> tuple[list[Message], Sequence[tuple[str, str]]]:
         """See `WholeTranscript.read`."""
         document = read_document(self.path)
-        return document.messages, [(f"message {at}", reason) for at, reason in document.damaged]
+        return document.messages, document.damaged.places(unit="message")

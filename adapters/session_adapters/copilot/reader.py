@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import msgspec
 
 from session_adapters.copilot.records import DATA, Event, HelperStarted
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import Decoder, Line, has_text_keys
 from session_adapters.times import parse_time
 
-__all__ = ["CopilotEvent", "EventReader", "is_prompt"]
+__all__ = ["TORN", "CopilotEvent", "EventReader", "is_prompt"]
 
 _DECODE = msgspec.json.Decoder(Event).decode
 _ANY: Decoder[dict[str, Any]] = Decoder(dict)
@@ -60,8 +61,7 @@ class EventReader:
     """Reads lines in file order."""
 
     def __init__(self) -> None:
-        self.damaged: list[tuple[int, str]] = []
-        """(offset, reason)"""
+        self.damaged = Damage()
         self.torn: _Torn | None = None
         self.orphans: list[Line] = []
         """Lines at the very beginning that may be the rest of a record above."""
@@ -76,7 +76,7 @@ class EventReader:
         if not lost:
             self._began, self.torn = True, None
             if not has_text_keys(line.data):
-                self.damaged.append((line.offset, OTHER_FORM))
+                self.damaged.add(line.offset, OTHER_FORM)
             return self._read(events, line.offset)
         if self.torn is not None and not events and not _BEGIN.search(line.data):
             return self._go_on(self.torn, line)
@@ -85,7 +85,7 @@ class EventReader:
             self._began = True
         else:
             self.orphans.append(line)
-        self.damaged.append((line.offset, TORN))
+        self.damaged.add(line.offset, TORN)
         start = max((match.start() for match in _BEGIN.finditer(line.data)), default=-1)
         if start >= 0 and _rescue(line.data[start:])[1]:
             self.torn = _Torn(line.data[start:], line.offset, line.offset + len(line.data) + 1)
@@ -99,7 +99,7 @@ class EventReader:
             return found
         for line in later.orphans if self.torn is not None else ():
             if self.torn is not None:
-                later.damaged.remove((line.offset, TORN))
+                later.damaged.discard(line.offset, TORN)
                 found += self.feed(line)
         later.orphans = self.orphans
         if not later._began:
@@ -124,8 +124,7 @@ class EventReader:
         self.torn = None
         if event is None:
             return []
-        if (torn.offset, TORN) in self.damaged[-8:]:
-            self.damaged.remove((torn.offset, TORN))
+        self.damaged.discard(torn.offset, TORN)
         return self._read([event], torn.offset)
 
     def _read(self, events: list[Event], offset: int) -> list[CopilotEvent]:
@@ -134,12 +133,12 @@ class EventReader:
             decoder = DATA.get(event.type)
             if decoder is None:
                 if _is_stray(event):
-                    self.damaged.append((offset, "a message in an event of an unknown type"))
+                    self.damaged.add(offset, "a message in an event of an unknown type")
                 continue
             try:
                 data = decoder.one(bytes(event.data))
             except ValueError:
-                self.damaged.append((offset, OTHER_FORM))
+                self.damaged.add(offset, OTHER_FORM)
                 continue
             place = f"@{offset}.{number}" if number else f"@{offset}"
             agent = event.agent_id or data.parent_tool_call_id or ""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from session_adapters.copilot.builder import CopilotBuilder
-from session_adapters.copilot.reader import CopilotEvent, EventReader
+from session_adapters.copilot.reader import TORN, CopilotEvent, EventReader
 from session_adapters.copilot.records import (
     HelperStarted,
     Noted,
@@ -21,6 +21,7 @@ from session_adapters.copilot.records import (
 )
 from session_adapters.copilot.usage import main_total
 from session_adapters.fold import SessionFold
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, is_whole, lines, open_file
 from session_adapters.times import parse_time
@@ -70,7 +71,7 @@ class CopilotSurvey:
         self.context = WorkContext()
         self.title = ""
         self.parts: dict[str, AgentPart] = {"": AgentPart(session_id, "", None)}
-        self.damaged: list[tuple[int, str]] = []
+        self.damaged = Damage()
         self.events = 0
         self._keep = keep
         self._reader = EventReader()
@@ -97,7 +98,7 @@ class CopilotSurvey:
         """Count the next lines."""
         for number, line in enumerate(run):
             if line.too_long:
-                self._reader.damaged.append((line.offset, line.excess))
+                self._reader.damaged.skip(line)
             elif line.complete or is_whole(line.data):
                 for found in self._reader.feed(line):
                     self._take(found)
@@ -124,8 +125,9 @@ class CopilotSurvey:
 
     def _end_run(self) -> None:
         # What a run of lines begins with may be the rest of a record that is whole.
-        orphans = {line.offset for line in self._reader.orphans} if self._cut else ()
-        self.damaged += [one for one in self._reader.damaged if one[0] not in orphans]
+        for line in self._reader.orphans if self._cut else ():
+            self._reader.damaged.discard(line.offset, TORN)
+        self.damaged.extend(self._reader.damaged)
 
     def finish(self) -> None:
         """Count what is left."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import asdict, replace
@@ -33,6 +33,7 @@ from session_adapters.cursor.relations import relate
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.cursor.tracking import with_tracking
 from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.reading.damage import REPORTED, Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.text import scrub
@@ -41,10 +42,7 @@ from session_adapters.transcript import JsonlTranscript, Transcript
 __all__ = ["CursorAdapter"]
 
 _PAGE = 200
-_REPORTED = 10
-"""Damaged records of one source that are reported one by one."""
 _UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
-Note = Callable[[Lost], None]
 
 
 class CursorAdapter(Adapter):
@@ -73,30 +71,31 @@ class CursorAdapter(Adapter):
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
 
-        lost: list[Lost] = []
+        lost = Damage()
         found: list[SessionSummary] = []
         try:
-            found = self._summaries(source, lost.append, exact)
+            found = self._summaries(source, lost, exact)
         except (DatabaseMissing, FileNotFoundError):
             pass
         except _UNREADABLE as error:
-            lost.append(Lost("", _reason(error)))
-        for one in lost[:_REPORTED]:
-            report(_problem(source, one.place, one.reason))
-        if len(lost) > _REPORTED:
-            report(_problem(source, "", f"{len(lost) - _REPORTED} more records are damaged"))
+            lost.add("", _reason(error))
+        for problem in lost.problems(self.name, source.path, source.session_id, limit=REPORTED):
+            report(problem)
         return found
 
-    def _summaries(self, source: Source, note: Note, exact: bool) -> list[SessionSummary]:
+    def _summaries(self, source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
+        def note(lost: Lost) -> None:
+            damaged.add(lost.place, lost.reason)
+
         if source.layout == places.EDITOR:
             return editor_summaries(source.path, source.root, source.size, note, exact=exact)
         if source.layout == places.DOCUMENT:
             return document_summaries(source.path, source.size, note, exact=exact)
         if source.layout == places.CHAT:
-            return self._chat_summary(source, note, exact)
-        return _transcript_summary(source, note, exact)
+            return self._chat_summary(source, damaged, exact)
+        return _transcript_summary(source, damaged, exact)
 
-    def _chat_summary(self, source: Source, note: Note, exact: bool) -> list[SessionSummary]:
+    def _chat_summary(self, source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
         """A chat; where nothing of it can be read what was said stands in its transcript."""
         lost: list[Lost] = []
         found: SessionSummary | None = None
@@ -116,9 +115,9 @@ class CursorAdapter(Adapter):
             lost = [Lost("", _reason(error))]
         else:
             beside = self._beside(source) if found is None or not found.message_count else None
-        for one in lost:
-            note(one)
-        return _transcript_summary(beside, note, exact) if beside else [found] if found else []
+        for place, reason in lost:
+            damaged.add(place, reason)
+        return _transcript_summary(beside, damaged, exact) if beside else [found] if found else []
 
     def _beside(self, chat: Source) -> Source | None:
         """The transcript of the same conversation."""
@@ -280,25 +279,27 @@ def _file_session(source: Source, session_id: str) -> Session:
     fold = CursorFold()
     fold.add(transcript.messages)
     fold.warnings = len(transcript.problems)
-    return _session(_file_summary(source, fold, lambda lost: None), transcript.messages)
+    return _session(_file_summary(source, fold, Damage()), transcript.messages)
 
 
-def _transcript_summary(source: Source, note: Note, exact: bool) -> list[SessionSummary]:
+def _transcript_summary(source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
     if source.layout == places.TEXT:
         messages, lost = PlainTranscript.parse(source.path)
         fold = CursorFold()
         fold.add(messages)
-        damaged = [Lost(*one) for one in lost]
+        fold.warnings = len(lost)
+        for place, reason in lost:
+            damaged.add(place, reason)
     else:
         fold, broken = count_lines(source, exact=exact)
-        damaged = [Lost(f"byte {at}", reason) for at, reason in broken]
-    for one in damaged:
-        note(one)
-    fold.warnings = len(damaged)
-    return [_file_summary(source, fold, note)] if fold.messages else []
+        damaged.extend(broken)
+    return [_file_summary(source, fold, damaged)] if fold.messages else []
 
 
-def _file_summary(source: Source, fold: CursorFold, note: Note) -> SessionSummary:
+def _file_summary(source: Source, fold: CursorFold, damaged: Damage) -> SessionSummary:
+    def note(lost: Lost) -> None:
+        damaged.add(lost.place, lost.reason)
+
     facts = with_tracking(transcript_facts(source, fold), source.root, note)
     return fold.summary(facts, source.path, size=source.size)
 

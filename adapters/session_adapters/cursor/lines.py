@@ -17,6 +17,7 @@ from session_adapters.cursor.prompts import asked
 from session_adapters.cursor.records import LINE, TranscriptLine, as_json, decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, MessageKind, Role, ToolCall
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.ends import marked_lines, read_ends
 from session_adapters.reading.files import Line, is_whole, lines, open_file
 from session_adapters.text import scrub
@@ -39,7 +40,7 @@ class LineBuilder(Builder):
         """See `Builder.feed`."""
         records, lost = LINE.all(line.data)
         if lost:
-            self.damaged.append((line.offset, "a part of the line is not valid JSON"))
+            self.damaged.add(line.offset, "a part of the line is not valid JSON")
         for place, record in enumerate(records):
             key = f"@{line.offset}.{place}" if place else f"@{line.offset}"
             for message in named(key, _messages(key, record)):
@@ -129,10 +130,10 @@ def transcript_facts(source: Source, fold: CursorFold) -> CursorFacts:
     )
 
 
-def count_lines(source: Source, *, exact: bool) -> tuple[CursorFold, list[tuple[int, str]]]:
+def count_lines(source: Source, *, exact: bool) -> tuple[CursorFold, Damage]:
     """The counts, and what is damaged; without `exact` from the ends of a long file. Raises `OSError`."""
     fold = CursorFold()
-    damaged: list[tuple[int, str]] = []
+    damaged = Damage()
     with open_file(source.path) as fd:
         size = os.fstat(fd).st_size
         if exact:
@@ -147,10 +148,10 @@ def count_lines(source: Source, *, exact: bool) -> tuple[CursorFold, list[tuple[
     return fold, damaged
 
 
-def _add(fold: CursorFold, line: Line, damaged: list[tuple[int, str]]) -> None:
+def _add(fold: CursorFold, line: Line, damaged: Damage) -> None:
     if not line.complete and not is_whole(line.data):
         return  # still being written
     builder = LineBuilder()
+    builder.damaged = damaged
     builder.give(line)
     fold.add(builder.messages)
-    damaged += builder.damaged

@@ -34,13 +34,12 @@ from session_adapters.gemini.places import (
 from session_adapters.gemini.survey import PROBE, GeminiSurvey, summary_of, survey
 from session_adapters.gemini.transcript import GeminiDocumentTranscript, LogTranscript
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.files import open_file, read_at
 from session_adapters.transcript import PAGE, Transcript
 
 __all__ = ["GeminiAdapter"]
 
-_REPORTED = 10
-"""Damaged records of one file that are reported one by one."""
 _PLAIN_ID = re.compile(r"(?!latest$)[0-9A-Za-z][0-9A-Za-z._-]*")
 """An id that cannot be taken for an option, nor for the word that stands for the newest session."""
 
@@ -84,11 +83,8 @@ class GeminiAdapter(Adapter):
             return ()
         summary = self._summary(source, found)
         damaged = found.builder.damaged
-        for offset, reason in damaged[:_REPORTED]:
-            report(_problem(source, reason, f"byte {offset}", summary.session_id))
-        if len(damaged) > _REPORTED:
-            reason = f"{len(damaged) - _REPORTED} more damaged records"
-            report(_problem(source, reason, f"after byte {damaged[_REPORTED - 1][0]}", summary.session_id))
+        for problem in damaged.problems(self.name, source.path, summary.session_id, limit=REPORTED):
+            report(problem)
         if not found.builder.facts.records:
             if not damaged:
                 report(_problem(source, "holds no session"))

@@ -85,7 +85,7 @@ class GeminiBuilder(Builder):
             return
         records, lost = DECODER.all(line.data)
         if lost:
-            self.damaged.append((line.offset, damage(line.data)))
+            self.damaged.add(line.offset, damage(line.data))
             self._replay.lost()
         for number, record in enumerate(records):
             self.take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")

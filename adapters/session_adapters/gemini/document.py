@@ -43,7 +43,7 @@ def is_document(head: bytes) -> bool:
 def feed_document(data: bytes, builder: GeminiBuilder) -> None:
     """Everything. What can be read of a damaged document is; the place of the damage is noted in bytes."""
     if is_crowded(data):
-        builder.damaged.append((0, CROWDED))
+        builder.damaged.add(0, CROWDED)
         return
     try:
         builder.take(DECODER.one(data), "@0")
@@ -54,7 +54,7 @@ def feed_document(data: bytes, builder: GeminiBuilder) -> None:
     at = _feed_header(text, builder)
     at = _feed_messages(text, at, builder)
     if not _feed_rest(text, at, builder):
-        builder.damaged.append((len(text[:at].encode()), _BROKEN))
+        builder.damaged.add(len(text[:at].encode()), _BROKEN)
         while (begin := _next(text, at)) is not None:  # go on with what is whole behind it
             at = _feed_messages(text, begin, builder)
         _feed_rest(text, at, builder)

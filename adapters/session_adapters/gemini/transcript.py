@@ -99,4 +99,4 @@ class GeminiDocumentTranscript(WholeTranscript):
         builder = GeminiBuilder()
         feed_document(data, builder)
         self.builder, self.size = builder, len(data)
-        return builder.messages, [(f"byte {offset}", reason) for offset, reason in builder.damaged]
+        return builder.messages, builder.damaged.places()

@@ -49,7 +49,7 @@ class HectorConversation(Builder):
             row = HectorMessageRow(line.data.decode("utf-8", "replace"), "", "", None)
             self.take(messages_of_row(row, f"byte-{line.offset}", None))
         except ValueError as error:
-            self.damaged.append((line.offset, str(error)))
+            self.damaged.add(line.offset, str(error))
 
     def take(self, messages: Sequence[Message]) -> None:
         """Append messages."""

@@ -80,7 +80,7 @@ class LeftoverBuilder(Builder):
         """See `Builder.feed`."""
         records, lost = _DECODER.all(line.data)
         if lost:
-            self.damaged.append((line.offset, "part of the line is not valid JSON"))
+            self.damaged.add(line.offset, "part of the line is not valid JSON")
         for record in records:
             if not record.role or record.role == "session_meta":
                 continue

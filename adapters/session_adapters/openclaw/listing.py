@@ -25,6 +25,7 @@ from session_adapters.openclaw.shelves import (
     unpacked_archive,
     unpacked_event,
 )
+from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.sqlite import read_database
 from session_adapters.reading.sqlite_limits import Stint
 from session_adapters.text import one_line
@@ -88,7 +89,7 @@ def database_sessions(
         for one, counted in zip(batch, read_database(source.path, _counting(batch, full=full)), strict=True):
             if counted.archive is not None and full:
                 counted = _unpack(one, counted, source.path, note)
-            for place, reason in counted.counts.damage:
+            for place, reason in counted.counts.damaged.places(limit=REPORTED):
                 note(f"session {one.id}, {place}", reason)
             yield _of_database(one, counted, source, state), counted.counts
 
@@ -120,7 +121,7 @@ def _count(connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, *, 
         try:
             archive = archive_of(connection, schema, one.session_id, data=full)
         except apsw.Error as error:
-            counts.lose("archive", f"a part of it is damaged ({error})")
+            counts.damaged.add("archive", f"a part of it is damaged ({error})")
             archive = None
         return _Counted(counts, archive is not None, archive)
     whole = full or one.events <= FIRST + LAST
@@ -135,7 +136,7 @@ def _count(connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, *, 
             last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)
             _feed(counts, (unpacked_event(*row) for row in (*first, *last)))
     except apsw.Error as error:  # a damaged page: what was read of this one stands, the others are not touched by it
-        counts.lose("events", f"a part of them is damaged ({error})")
+        counts.damaged.add("events", f"a part of them is damaged ({error})")
         whole = False
     return _Counted(counts, not whole, None)
 
@@ -160,11 +161,11 @@ def _unpack(one: ClawFacts, counted: _Counted, path: str, note: Note) -> _Counte
 def _feed(counts: ClawCounts, rows: Iterable[ClawEvent], what: str = "event") -> None:
     for row in rows:
         if row.reason:
-            counts.lose(f"{what} {row.number}", row.reason)
+            counts.damaged.add(f"{what} {row.number}", row.reason)
             continue
         entries, lost = ENTRIES.all(row.data)
         if lost:
-            counts.lose(f"{what} {row.number}", f"the {what} is damaged")
+            counts.damaged.add(f"{what} {row.number}", f"the {what} is damaged")
         for entry in entries:
             counts.take(entry)
 
@@ -236,8 +237,8 @@ def file_session(source: Source, state: StateDir, note: Note, *, exact: bool) ->
     else:
         _feed_shelf(counts, PackedShelf(source.path))
     if not counts.is_session:
-        raise NoSession("it holds no session that can be read" if counts.warnings else "it holds no session")
-    for place, reason in counts.damage:
+        raise NoSession("it holds no session that can be read" if counts.damaged else "it holds no session")
+    for place, reason in counts.damaged.places(limit=REPORTED):
         note(place, reason)
     name = FileName.of(Path(source.path).name)
     why = name.why if name is not None else ""
@@ -279,7 +280,7 @@ def _document(source: Source, state: StateDir, note: Note) -> tuple[SessionSumma
     document = shelf.document
     if document.messages is None:
         raise NoSession("it has no messages")
-    for place, reason in counts.damage:
+    for place, reason in counts.damaged.places(limit=REPORTED):
         note(place, reason)
     folder = Path(source.path).parent.name
     channel = document.channel if isinstance(document.channel, str) and document.channel else folder

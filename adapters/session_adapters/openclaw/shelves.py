@@ -99,6 +99,7 @@ class RowStore(ClawShape, TreeStore):
 
     def __init__(self, shelf: ClawStore) -> None:
         super().__init__([shelf.path])
+        self.unit = shelf.place
         self._shelf = shelf
         self._stamp: tuple[int, ...] = ()
         self._look: Look | None = None
@@ -126,17 +127,13 @@ class RowStore(ClawShape, TreeStore):
 
     def _feed(self, row: ClawEvent) -> None:
         if row.reason:
-            self.damaged[self.paths[0], row.number] = row.reason
+            self.damaged[0].add(row.number, row.reason)
             return
         records, lost = SHAPES.all(row.data)
         if lost:
-            self.damaged[self.paths[0], row.number] = f"the {self._shelf.place} is damaged"
+            self.damaged[0].add(row.number, f"the {self._shelf.place} is damaged")
         for nth, shape in enumerate(records):
             self.note(shape, Spot(0, row.number, len(row.data), nth))
-
-    def place(self, offset: int) -> str:
-        """See `TreeStore.place`."""
-        return f"{self._shelf.place} {offset}"
 
     def unchanged_so_far(self) -> bool:
         """See `TreeStore.unchanged_so_far`."""

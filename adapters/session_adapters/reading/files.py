@@ -301,7 +301,7 @@ class Decoder(Generic[T]):
             if has_text_keys(data):
                 return [record], False
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            if b"{" not in data:
+            if b"{" not in data or b'"' not in data or b"}" not in data:
                 return [], bool(data.strip(_JUNK))  # there may be millions of such lines
         values, lost = _take_apart(data)
         lost = lost or not has_text_keys(data)

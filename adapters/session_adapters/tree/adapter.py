@@ -15,6 +15,7 @@ from pathlib import Path
 
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
 from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.files import file_stamp
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE
@@ -199,10 +200,10 @@ class TreeAdapter(Adapter):
                 elif counts.is_session:
                     found.append((self._summary(source, path, counts, partial=not whole), counts))
                     session_id = found[-1][0].session_id
-                elif counts.warnings:
+                elif counts.damaged:
                     self._report(report, path, "holds no session that can be read")
                     continue
-                for place, reason in counts.damage:
+                for place, reason in counts.damaged.places(limit=REPORTED):
                     self._report(report, path, reason, place, session_id)
             except OSError as error:
                 self._report(report, path, f"cannot be read: {error.strerror or error}")

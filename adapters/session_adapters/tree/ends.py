@@ -53,13 +53,13 @@ def _has_message(found: Iterable[Line]) -> bool:
 def _feed(counts: TreeCounts, found: Iterable[Line]) -> None:
     for line in found:
         if line.too_long:
-            counts.lose(f"byte {line.offset}", line.excess)
+            counts.damaged.skip(line)
             continue
         if not is_record(line):
             continue
         entries, lost = ENTRIES.all(line.data)
         if lost:
-            counts.lose(f"byte {line.offset}", "the line is damaged")
+            counts.damaged.add(line.offset, "the line is damaged")
         for entry in entries:
             counts.take(entry)
 

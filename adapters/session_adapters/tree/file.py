@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple
 
 from session_adapters.model import Message
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import Line, lines, open_file, read_at
 from session_adapters.times import parse_seconds
 from session_adapters.tree.messages import messages_of
@@ -134,12 +135,15 @@ class TreeStore(TreeShape, ABC):
     def __init__(self, paths: Sequence[str]) -> None:
         super().__init__()
         self.paths = list(paths)
+        self.unit = "byte"
+        """What the offsets of damaged places count, for a `Problem`."""
         self.spots: list[Spot] = []
         """By index of the node."""
         self.shapes: dict[int, Shape] = {}
         """Index of the node → record, for compactions."""
-        self.damaged: dict[tuple[str, int], str] = {}
-        """(path, offset of the line) → reason"""
+        self.damaged = [Damage() for _ in self.paths]
+        """By offset, of each path."""
+        self._unshown: set[int] = set()
         self._prompts: set[int] = set()
 
     @abstractmethod
@@ -153,10 +157,6 @@ class TreeStore(TreeShape, ABC):
     @abstractmethod
     def reading(self) -> AbstractContextManager[Callable[[int], Shown]]:
         """Within it: from the index of a node to what it shows as. Raises `OSError`, and so may the function."""
-
-    def place(self, offset: int) -> str:
-        """An offset in words, for a `Problem`."""
-        return f"byte {offset}"
 
     def note(self, shape: Shape, spot: Spot) -> None:
         """Take in a record that stands at `spot`."""
@@ -174,8 +174,9 @@ class TreeStore(TreeShape, ABC):
         spot, node = self.spots[index], self.tree.nodes[index]
         named = [entry for entry in found if entry.id == node.id] or found[spot.nth :]
         if not named:
-            reason = "the record has fields of other types than expected"
-            self.damaged[self.paths[spot.file], spot.offset] = reason
+            if index not in self._unshown:
+                self._unshown.add(index)
+                self.damaged[spot.file].add(spot.offset, "the record has fields of other types than expected")
             return Shown()
         return self.show(named[0], node.id)
 
@@ -216,11 +217,11 @@ class TreeFile(TreeStore):
 
     def _feed(self, number: int, line: Line) -> None:
         if line.too_long:
-            self.damaged[self.paths[number], line.offset] = line.excess
+            self.damaged[number].skip(line)
             return
         records, lost = SHAPES.all(line.data)
         if lost:
-            self.damaged[self.paths[number], line.offset] = "the line is damaged"
+            self.damaged[number].add(line.offset, "the line is damaged")
         for nth, shape in enumerate(records):
             self.note(shape, Spot(number, line.offset, len(line.data), nth))
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from session_adapters.fold import SessionFold
 from session_adapters.model import EPOCH, Cost, SessionSummary
+from session_adapters.reading.damage import Damage
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.tree.brief import EntryBrief, brief_of
@@ -20,10 +21,6 @@ from session_adapters.tree.records import TreeEntry, TreeUsage
 from session_adapters.usage import Usage, call_of, summed
 
 __all__ = ["TreeCounts"]
-
-
-_REPORTED = 10
-"""Damaged places of one file that are reported one by one."""
 
 
 class TreeCounts(TreeShape):
@@ -45,8 +42,7 @@ class TreeCounts(TreeShape):
         """What was asked in this session and not in the one it was forked from, a line each."""
         self.first_root = ""
         self.task = ""
-        self.warnings = 0
-        self._damaged: list[tuple[str, str]] = []
+        self.damaged = Damage()
         self.exit_reason: str | None = None
         self.calls: dict[str, Usage] = {}
         """Every model call in the record, on whichever branch, by its key; whose it is is not filled in."""
@@ -70,19 +66,6 @@ class TreeCounts(TreeShape):
         return self.header is None and self._typed == 0 and bool(self._parts)
 
     _typed = 0
-
-    def lose(self, place: str, reason: str) -> None:
-        """Count what cannot be read."""
-        self.warnings += 1
-        if len(self._damaged) < _REPORTED:
-            self._damaged.append((place, reason))
-
-    @property
-    def damage(self) -> list[tuple[str, str]]:
-        """What could not be read, as place and reason; of very much of it the first."""
-        more = self.warnings - len(self._damaged)
-        said = [(f"after {self._damaged[-1][0]}", f"{more} more damaged places")] if more else []
-        return [*self._damaged, *said]
 
     def take(self, record: TreeEntry) -> int | None:
         """See `TreeShape.take`; takes whole entries."""
@@ -232,7 +215,7 @@ class TreeCounts(TreeShape):
             cwd=header.cwd if header is not None else None,
             error=fold.failed,
             end_reason=self.exit_reason,
-            warnings=self.warnings,
+            warnings=len(self.damaged),
             raw=raw,
             **more,
         )

@@ -45,7 +45,7 @@ class TreeBuilder(Builder):
         for entry in found:
             self.take(messages_of(entry, entry.id or f"byte-{line.offset}"))
         if lost:
-            self.damaged.append((line.offset, "the line is damaged"))
+            self.damaged.add(line.offset, "the line is damaged")
 
     def take(self, messages: Sequence[Message], facts: Mapping[str, Any] | None = None) -> None:
         """Append messages; a result is linked to its call, which gets the `facts` as further fields."""
@@ -138,10 +138,9 @@ class TreeTranscript(Transcript):
         self.messages = self._builder.messages
         self.complete = self._start == 0
         self.problems = [
-            Problem(
-                agent=self.agent, path=path, reason=reason, place=self.file.place(offset), session_id=self.session_id
-            )
-            for (path, offset), reason in self.file.damaged.items()
+            problem
+            for path, damaged in zip(self.file.paths, self.file.damaged, strict=True)
+            for problem in damaged.problems(self.agent, path, self.session_id, unit=self.file.unit)
         ]
 
     def _read(self, start: int, stop: int) -> tuple[TreeBuilder, list[int]]:

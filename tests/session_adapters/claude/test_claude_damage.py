@@ -258,7 +258,7 @@ def test_many_damaged_lines_are_counted_and_not_all_reported(home: Home) -> None
     assert summary.warnings == 300
     assert len(problems) == 11
     assert problems[0].place == f"byte {len(NEIGHBOUR)}"
-    assert problems[-1].reason == "290 more damaged lines"
+    assert problems[-1].reason == "290 more damaged places"
 
 
 def test_a_line_of_200_mb_in_bounded_memory(home: Home) -> None:

@@ -376,7 +376,7 @@ def test_many_damaged_lines_are_summed_up(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"{torn\n" * 50)
     problems: list[Problem] = []
     everything(adapter_for(tmp_path), problems=problems)
-    assert [problem.reason for problem in problems][-1] == "40 more records are damaged"
+    assert [problem.reason for problem in problems][-1] == "40 more damaged places"
     assert len(problems) == 11
 
 

@@ -356,7 +356,7 @@ def test_a_quick_list_of_the_editor_asks_for_a_few_bubbles_by_their_keys(
     exact = everything(made.adapter, problems=problems)
     assert {summary.warnings for _, summary in exact} == {2}
     assert (problems[0].place, problems[0].reason) == ("bubbleId:c000:b1", "it is not valid JSON")
-    assert (len(problems), problems[-1].reason) == (11, "230 more records are damaged")
+    assert (len(problems), problems[-1].reason) == (11, "230 more damaged places")
 
 
 def test_one_conversation_is_read_without_the_others(

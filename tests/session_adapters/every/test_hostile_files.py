@@ -17,6 +17,7 @@ from session_adapters.openclaw.events import Archive
 from session_adapters.openclaw.shelves import ARCHIVE_LIMIT, unpacked_archive, unpacked_event
 from session_adapters.openclaw.zstd import ZstdError, decompress
 from session_adapters.reading.bounds import VALUES_LIMIT, is_crowded
+from session_adapters.reading.damage import KEPT, REPORTED
 from session_adapters.reading.files import METER, Decoder, line_start, lines, open_file
 from session_adapters.reading.prefilter import may_hold
 from session_adapters.registry import adapter_class
@@ -104,6 +105,28 @@ def test_of_many_lines_without_a_record_few_are_noted(spoiled: tuple[Adapter, Pa
     assert time.thread_time() - began < 5
     assert 1 < len(transcript.problems) < 5000
     assert any("more lines without a record" in one.reason for one in transcript.problems)
+
+
+def test_damaged_lines_are_counted_and_the_first_are_kept(spoiled: tuple[Adapter, Path]) -> None:
+    adapter, path = spoiled
+    session_id, said = contents(adapter, source_of(adapter, path))
+    whole = path.read_bytes()
+    last = whole.splitlines(keepends=True)[-1]
+    path.write_bytes(whole.removesuffix(last) + b'{x}\n{"}\n' * 10_000 + last)
+    source = source_of(adapter, path)
+    problems: list[Problem] = []
+    (*_, summary) = adapter.summaries(source, problems.append, exact=True)
+    assert summary.warnings == 20_000
+    assert (len(problems), problems[-1].reason) == (REPORTED + 1, "19,990 more damaged places")
+    list(adapter.texts(source, problems.append))
+    assert len(problems) <= 2 * (REPORTED + 1)
+    transcript = adapter.open(source, session_id)
+    while not transcript.complete and transcript.earlier():
+        pass
+    assert [one.content for one in transcript.messages] == said
+    assert len(transcript.problems) == KEPT + 1
+    assert transcript.problems[-1].reason == f"{20_000 - KEPT:,} more damaged places"
+    assert transcript.problems[0].place == f"byte {len(whole) - len(last)}"
 
 
 def test_a_file_that_is_one_hole_hides_no_neighbour(spoiled: tuple[Adapter, Path]) -> None:

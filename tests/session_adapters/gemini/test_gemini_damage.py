@@ -331,7 +331,7 @@ def test_many_damaged_lines_are_counted_and_not_all_reported(home: Home) -> None
     assert summary.warnings == 300
     assert len(problems) == 11
     assert problems[0].place == f"byte {len(header() + line(**user('u', 'Q')))}"
-    assert problems[-1].reason == "290 more damaged records"
+    assert problems[-1].reason == "290 more damaged places"
     assert {problem.session_id for problem in problems} == {"11111111-aaaa"}
 
 

@@ -226,7 +226,7 @@ def test_a_line_of_the_protocol_can_be_fed_alone() -> None:
     conversation.feed(Line(0, b'{"role":"ROLE_USER","parts":[{"text":"hi"}]}'))
     conversation.feed(Line(50, b"{torn"))
     assert [message.content for message in conversation.messages] == ["hi"]
-    assert conversation.damaged == [(50, "the message is no JSON")]
+    assert list(conversation.damaged) == [(50, "the message is no JSON")]
 
 
 def test_what_was_never_created_has_the_times_of_its_messages(own: Store) -> None:

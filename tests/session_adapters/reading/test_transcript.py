@@ -38,7 +38,7 @@ class NoteBuilder(Builder):
     def feed(self, line: Line) -> None:
         records, lost = NOTES.all(line.data)
         if lost:
-            self.damaged.append((line.offset, "damaged"))
+            self.damaged.add(line.offset, "damaged")
         for record in records:
             self._take(record, str(line.offset))
 

@@ -1,0 +1,86 @@
+"""Damaged places of one source: each is counted, the first ones are kept, and of the others it is said how many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from session_adapters.model import Problem
+from session_adapters.reading.strays import STRAYS, Line
+
+__all__ = ["KEPT", "REPORTED", "Damage", "Place"]
+
+KEPT = STRAYS + 100
+"""Places that are kept with their reasons; a hostile file has tens of millions."""
+REPORTED = 10
+"""Places of a file that are reported one by one when it is listed or searched."""
+
+Place = int | str
+"""An offset or a number, of which `unit` says what it counts; or a place in words."""
+
+
+class Damage:
+    """Places with their reasons, in the order in which they were found."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[Place, str], None] = {}
+        self._more = 0
+
+    def __len__(self) -> int:
+        """How many there are, those that are not kept included."""
+        return len(self._kept) + self._more
+
+    def __iter__(self) -> Iterator[tuple[Place, str]]:
+        """Those that are kept."""
+        return iter(self._kept)
+
+    def add(self, place: Place, reason: str, count: int = 1) -> None:
+        """Take note of a place, or of one that stands for `count`."""
+        if len(self._kept) < KEPT:
+            self._kept[place, reason] = None
+        else:
+            self._more += count
+
+    def skip(self, line: Line) -> None:
+        """Take note of a line that is too long to be read, or stands for others."""
+        self.add(line.offset, line.excess, line.more or 1)
+
+    def discard(self, place: Place, reason: str) -> None:
+        """Take back what was noted of a place: it is whole after all."""
+        if (place, reason) in self._kept:
+            del self._kept[place, reason]
+        elif self._more:
+            self._more -= 1
+
+    def extend(self, later: Damage) -> None:
+        """Take in what was found behind this."""
+        for place, reason in later:
+            self.add(place, reason)
+        self._more += later._more
+
+    def prepend(self, front: Damage) -> None:
+        """Take in what was found in front of this."""
+        mine, self._kept = self._kept, {}
+        more, self._more = self._more + front._more, 0
+        for place, reason in (*front, *mine):
+            self.add(place, reason)
+        self._more += more
+
+    def places(self, *, unit: str = "byte", limit: int = KEPT) -> list[tuple[str, str]]:
+        """(place, reason) of the first `limit`, and behind them how many more there are."""
+        found = [(self._words(place, unit), reason) for place, reason in islice(self, limit)]
+        more = len(self) - len(found)
+        return [*found, (f"after {found[-1][0]}", f"{more:,} more damaged places")] if more else found
+
+    def problems(
+        self, agent: str, path: str, session_id: str, *, unit: str = "byte", limit: int = KEPT
+    ) -> list[Problem]:
+        """`places` as what a user is told of them."""
+        return [
+            Problem(agent=agent, path=path, reason=reason, place=place, session_id=session_id)
+            for place, reason in self.places(unit=unit, limit=limit)
+        ]
+
+    @staticmethod
+    def _words(place: Place, unit: str) -> str:
+        return place if isinstance(place, str) else f"{unit} {place}"

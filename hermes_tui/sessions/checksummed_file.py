@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -52,7 +52,7 @@ def _length(header: bytes) -> int:
     return int.from_bytes(header[_DIGEST:], "little")
 
 
-def write_parts(path: Path, magic: bytes, parts: Sequence[bytes]) -> None:
+def write_parts(path: Path, magic: bytes, parts: Iterable[bytes | bytearray]) -> None:
     """Replace the file. Raises `OSError`."""
     private_dir(path.parent)
     with replacing(path) as file:
@@ -60,6 +60,7 @@ def write_parts(path: Path, magic: bytes, parts: Sequence[bytes]) -> None:
         for part in parts:
             file.write(_digest(part) + len(part).to_bytes(_LENGTH, "little"))
             file.write(part)
+            del part  # before the next one is made
 
 
 def forget_others(path: Path, pattern: str) -> None:
@@ -72,7 +73,7 @@ def forget_others(path: Path, pattern: str) -> None:
                 other.unlink()
 
 
-def _digest(payload: bytes) -> bytes:
+def _digest(payload: bytes | bytearray) -> bytes:
     return hashlib.blake2b(payload, digest_size=_DIGEST, key=fingerprint()).digest()
 
 

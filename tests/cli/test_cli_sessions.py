@@ -50,6 +50,21 @@ def test_list_without_an_agent_merges_all(tiny_home: TinyHome, cli: Cli) -> None
     assert {row["unifiedId"] for row in rows} == {"tiny:one", "copy:one", "crashing:one"}
 
 
+@pytest.mark.parametrize("form", [(), ("--json",)], ids=["table", "json"])
+def test_a_list_says_what_it_had_no_time_for(
+    tiny_home: TinyHome, cli: Cli, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.cli.sessions.commands._READING", 0.0)
+    for name in "abc":
+        tiny_home.add(name)
+    said = "older files are not read yet and their sessions are missing here; the same command goes on"
+    for left in (2, 1):
+        assert f"{left} {said}" in cli("sessions", "list", "tiny", *form).err
+    ran = cli("sessions", "list", "tiny", *form)
+    assert "not read yet" not in ran.err
+    assert all(f"tiny:{name}" in ran.out or f" {name} " in ran.out for name in "abc")
+
+
 def test_the_agent_may_be_named_as_elsewhere(tiny_home: TinyHome, cli: Cli) -> None:
     tiny_home.add("one")
     for named in (("tiny",), ("--agent", "tiny"), ("tiny", "--agent", "tiny")):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import PurePath
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
@@ -59,6 +60,19 @@ def _is_left(source: Source) -> bool:
     return time.time() - source.modified > PATIENCE
 
 
+class _Looked(NamedTuple):
+    """What one look at an agent's places found."""
+
+    found: dict[Key, CachedSource | None]
+    """What is known of each source; None of one that is new."""
+    todo: list[tuple[Key, Source, bool]]
+    """What is to be read, and whether in full."""
+    gone: bool
+    """A source is not there any more."""
+    problems: tuple[Problem, ...]
+    place: AgentPlace | None
+
+
 class AgentSessions:
     """One agent's sources and sessions. Not thread-safe: the catalogue holds its lock around every call."""
 
@@ -66,8 +80,11 @@ class AgentSessions:
         self.agent = agent
         self.entries: dict[Key, CachedSource] = {}
         self.place: AgentPlace | None = None
-        """Where it was looked; None before the first `refresh`."""
+        """Where it was looked; None before the first `read_new`."""
         self.related: tuple[SessionSummary, ...] = ()
+        self.unread = 0
+        """Sources that the last `read_new` had no time for: they are not listed, or as they were."""
+        self._looked = _Looked({}, [], False, (), None)
         self._gone: dict[str, SessionSummary] = {}
         self._live: Mapping[str, Liveness] = {}
         self._listing: tuple[Problem, ...] = ()
@@ -115,50 +132,74 @@ class AgentSessions:
     def broken(self, reason: str) -> None:
         """The adapter cannot be used: say so, and list nothing of this agent."""
         self.place = AgentPlace(agent=self.agent, label=self.agent)
+        self.unread = 0
         self._listing = (Problem(agent=self.agent, path="", reason=reason),)
         self.entries.clear()
         self.related = ()
         self._news = True
 
-    def refresh(self, adapter: Adapter) -> bool:
-        """Stat all sources and read those that changed; whether anything was read or dropped."""
+    def look(self, adapter: Adapter) -> int:
+        """Stat all sources; how many are new or changed. `read_new` must follow."""
         problems: list[Problem] = []
-        found: dict[Key, CachedSource] = {}
-        changed = failed = False
+        found: dict[Key, CachedSource | None] = {}
+        todo: list[tuple[Key, Source, bool]] = []
+        failed = False
         try:
             roots = tuple(adapter.roots())
             for source in adapter.sources(problems.append):
                 key = (source.path, source.session_id)
                 known = self.entries.get(key)
                 if known is None or known.source.stamp != source.stamp:
-                    known = read(adapter, source)
-                    changed = True
+                    todo.append((key, source, False))
                 elif known.waits and _is_left(source):
-                    torn = _is_torn(source)
-                    known = read(adapter, source, exact=known.exact) if torn else replace(known, waits=False)
-                    changed = changed or torn
+                    if _is_torn(source):
+                        todo.append((key, source, known.exact))
+                    else:
+                        known = replace(known, waits=False)
                 elif known.source != source:
                     known = replace(known, source=source)
-                found[key] = known
+                found[key] = known  # in the order of the listing, also where it is read later
         except Exception as error:
             roots = self.place.roots if self.place else ()
             failed = True
             problems.append(_failure(self.agent, "", "listing its sessions", error))
+        hidden = {problem.path for problem in problems if problem.path}
+        gone = False
         for key in self.entries.keys() - found.keys():
             # Not seen because of an unreadable directory is not the same as gone.
-            if failed or _hidden(key[0], problems):
+            if failed or _is_hidden(key[0], hidden):
                 found[key] = self.entries[key]
             else:
-                changed = True
-        first = self.place is None
+                gone = True
         place = AgentPlace(agent=self.agent, label=adapter.label, roots=roots)
-        self.entries = found
+        self._looked = _Looked(found, todo, gone, tuple(problems), place)
+        return len(todo)
+
+    def read_new(self, adapter: Adapter, seconds: float | None = None) -> bool:
+        """Read what `look` found, the newest first where the time of the processor that it may take is given (one
+        source is always read); whether anything was read or dropped."""
+        looked, self._looked = self._looked, _Looked({}, [], False, (), None)
+        todo, until = looked.todo, None
+        if seconds is not None:
+            todo.sort(key=lambda one: -one[1].modified)
+            until = time.thread_time() + seconds
+        done = 0
+        for key, source, exact in todo:
+            if done and until is not None and time.thread_time() > until:
+                break
+            looked.found[key] = read(adapter, source, exact=exact)
+            done += 1
+        self.unread = len(todo) - done
+        changed = looked.gone or bool(done)
+        first = self.place is None
+        self.entries = {key: entry for key, entry in looked.found.items() if entry is not None}
         self._stale = self._stale or changed
         self.relate(adapter, notice_gone=not first)
+        problems = list(looked.problems)
         live = self._processes(adapter, problems)
         before = (self.place, self._listing, self._live)
-        self.place, self._listing, self._live = place, tuple(problems), live
-        self._news = self._news or before != (place, self._listing, live)
+        self.place, self._listing, self._live = looked.place, tuple(problems), live
+        self._news = self._news or before != (self.place, self._listing, live)
         return changed
 
     def refresh_processes(self, adapter: Adapter) -> None:
@@ -166,7 +207,7 @@ class AgentSessions:
         problems: list[Problem] = []
         live = self._processes(adapter, problems)
         if problems:
-            return  # the next `refresh` says so
+            return  # the next `look` says so
         self._news = self._news or live != self._live
         self._live = live
 
@@ -216,9 +257,8 @@ def _length(summary: SessionSummary) -> tuple[float, int, int]:
     return (summary.updated_at.timestamp(), summary.message_count, summary.size)
 
 
-def _hidden(path: str, problems: Sequence[Problem]) -> bool:
-    parents = {str(parent) for parent in PurePath(path).parents}
-    return any(problem.path == path or problem.path in parents for problem in problems if problem.path)
+def _is_hidden(path: str, unreadable: Collection[str]) -> bool:
+    return bool(unreadable) and (path in unreadable or any(str(one) in unreadable for one in PurePath(path).parents))
 
 
 def _failure(agent: str, path: str, doing: str, error: Exception) -> Problem:

@@ -8,8 +8,7 @@ the first picture.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,7 +18,7 @@ from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.registry import BUILT_IN
 
-__all__ = ["CachedSource", "FirstPicture", "cache_name", "load", "load_picture", "save"]
+__all__ = ["CachedSource", "FirstPicture", "cache_name", "load", "load_labels", "load_picture", "save"]
 
 _MAGIC = b"hermes-tui catalogue 4\n"
 
@@ -48,10 +47,15 @@ class FirstPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """Agent name → label and badge, of all agents there were."""
 
 
+class _Labels(msgspec.Struct):
+    labels: dict[str, tuple[str, str]] = {}
+
+
 _ENCODER = msgspec.msgpack.Encoder()
 _ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.msgpack.Decoder(CachedSource)
 _PICTURE = msgspec.msgpack.Decoder(FirstPicture)
+_LABELS = msgspec.msgpack.Decoder(_Labels)
 _NOTHING = FirstPicture()
 _SUFFIXES = ("_HOME", "_DIR")
 """How variables that move stores usually end."""
@@ -107,10 +111,25 @@ def load_picture(path: Path) -> FirstPicture | None:
         return None
 
 
+def load_labels(path: Path) -> FirstPicture:
+    """The picture in the file without its sessions, of which there may be very many; empty as `load_picture`."""
+    part = read_part(path, _MAGIC, 1)
+    try:
+        return _NOTHING if part is None else FirstPicture(labels=_LABELS.decode(part).labels)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return _NOTHING
+
+
 def save(path: Path, entries: Iterable[CachedSource], picture: FirstPicture = _NOTHING) -> None:
     """Replace the file. Raises `OSError`."""
-    write_parts(path, _MAGIC, (_ENCODER.encode(_encodable(entries)), _encoded_picture(picture)))
+    write_parts(path, _MAGIC, _parts(entries, picture))
     forget_others(path, "catalogue-*.msgpack")
+
+
+def _parts(entries: Iterable[CachedSource], picture: FirstPicture) -> Iterator[bytes | bytearray]:
+    """One after the other: of many sessions each is large."""
+    yield _encoded(entries)
+    yield _encoded_picture(picture)
 
 
 def _encoded_picture(picture: FirstPicture) -> bytes:
@@ -130,12 +149,17 @@ def _is_encodable(value: object) -> bool:
     return True
 
 
-def _encodable(entries: Iterable[CachedSource]) -> Sequence[msgspec.Raw]:
-    """Each entry encoded on its own: one with a number too large for MessagePack is read anew next time."""
-    encoded: list[msgspec.Raw] = []
+def _encoded(entries: Iterable[CachedSource]) -> bytearray:
+    """An array of the entries, each encoded on its own: one with a number too large for MessagePack is read anew next
+    time."""
+    count, found = 0, bytearray(5)
     for entry in entries:
-        if entry.failed:
-            continue
-        with suppress(OverflowError, TypeError, ValueError, RecursionError):
-            encoded.append(msgspec.Raw(_ENCODER.encode(entry)))
-    return encoded
+        end = len(found)
+        try:
+            if not entry.failed:
+                _ENCODER.encode_into(entry, found, -1)
+                count += 1
+        except (OverflowError, TypeError, ValueError, RecursionError):
+            del found[end:]
+    found[:5] = b"\xdd" + count.to_bytes(4, "big")  # MessagePack's array 32
+    return found

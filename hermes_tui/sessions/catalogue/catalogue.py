@@ -19,7 +19,7 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue import cache
 from hermes_tui.sessions.catalogue.agent import AgentSessions, Key, read
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
-from session_adapters.base import Source
+from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem, SessionSummary, unified_id
 
 __all__ = ["Catalogue"]
@@ -88,14 +88,17 @@ class Catalogue:
             self._unsaved = bool(newest)  # not before: half a list is not worth keeping
             return snapshot
 
-    def refresh(self, agents: Iterable[str] | None = None) -> Snapshot:
+    def refresh(self, agents: Iterable[str] | None = None, *, seconds: float | None = None) -> Snapshot:
         """Stat every source of `agents` (all if None) and read the ends of those that changed.
 
-        Raises `AgentNotFound`. Whatever else goes wrong is in the snapshot's `problems`.
+        With `seconds` of the processor's time for reading, the newest are read; the snapshot says how many are
+        `unread`, and the next refresh goes on. Raises `AgentNotFound`. Whatever else goes wrong is in the snapshot's
+        `problems`.
         """
         wanted = self._wanted(agents)
         with self._work:
             self._load()
+            looked: list[tuple[int, AgentSessions, Adapter]] = []
             for agent in wanted:
                 state = self._agents[agent]
                 try:
@@ -103,7 +106,12 @@ class Catalogue:
                 except AdapterBroken as error:
                     state.broken(str(error))
                     continue
-                self._unsaved = state.refresh(adapter) or self._unsaved
+                looked.append((state.look(adapter), state, adapter))
+            looked.sort(key=lambda one: one[0])  # what those that have little leave goes to the others
+            until = time.thread_time() + (seconds or 0.0)
+            for at, (_, state, adapter) in enumerate(looked):
+                share = None if seconds is None else (until - time.thread_time()) / (len(looked) - at)
+                self._unsaved = state.read_new(adapter, share) or self._unsaved
             return self._publish()
 
     def refresh_processes(self) -> Snapshot:
@@ -246,8 +254,10 @@ class Catalogue:
     def _forget_old(self) -> cache.FirstPicture:
         """Drop from the old picture what this process looked at itself, and agents that are not installed any more;
         what is left of it."""
-        old = self._old_picture()
         looked = {name for name, state in self._agents.items() if state.place is not None}
+        if self._picture is None and self._file and self._adapters.asked is None and len(looked) == len(self._agents):
+            self._picture = cache.load_labels(self._file)
+        old = self._old_picture()
         left = tuple(
             one
             for one in old.sessions
@@ -282,6 +292,7 @@ class Catalogue:
                 problems=(*problems, problem) if problem is not None else tuple(problems),
                 places=tuple(state.place for state in states if state.place is not None),
                 partial=sum(one.partial for one in sessions),
+                unread=sum(state.unread for state in states),
             )
         )
         return self._snapshot

@@ -30,6 +30,8 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     places: tuple[AgentPlace, ...] = ()
     partial: int = 0
     """How many of the sessions have only been read at their ends."""
+    unread: int = 0
+    """New or changed files that there was no time to read yet: their sessions are missing, or as they were."""
     version: int = 0
     """One more whenever anything in the snapshot differs from the one before."""
 

@@ -45,6 +45,28 @@ def test_only_what_changed_is_read_again(tiny_home: TinyHome, manager: SessionMa
     assert again.sessions != changed.sessions  # an old snapshot stays as it was
 
 
+def test_a_refresh_without_time_reads_the_newest_and_the_next_goes_on(
+    tiny_home: TinyHome, manager: SessionManager, tmp_path: Path
+) -> None:
+    for number in range(5):
+        path = tiny_home.add(f"s{number}", at=START + timedelta(hours=number))
+        os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
+    catalogue = tiny_home.manager(tmp_path / "kept").catalogue
+    seen = [catalogue.refresh(seconds=0.0) for _ in range(5)]
+    assert [[one.session_id for one in snapshot.sessions] for snapshot in seen] == [
+        ["s4", "s3", "s2", "s1", "s0"][: number + 1] for number in range(5)
+    ]
+    assert [snapshot.unread for snapshot in seen] == [4, 3, 2, 1, 0]
+    assert seen[-1].sessions == manager.catalogue.refresh().sessions
+    path = tiny_home.add("s4", turns=7)
+    os.utime(path, (1_600_000_000, 1_600_000_000))
+    path = tiny_home.add("s0", turns=7)
+    os.utime(path, (1_800_000_000, 1_800_000_000))
+    stale = catalogue.refresh(seconds=0.0)
+    assert (len(stale.sessions), stale.unread) == (5, 1), "what is not read anew stays as it was"
+    assert [one.turn_count for one in catalogue.refresh().sessions if one.session_id in ("s0", "s4")] == [7, 7]
+
+
 def test_a_glance_reads_what_changed_last_and_nothing_twice(tiny_home: TinyHome, tmp_path: Path) -> None:
     for number in range(100):
         path = tiny_home.add(f"s{number}", at=START + timedelta(hours=number))

@@ -26,6 +26,7 @@ from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app_actions import AppActions
+from hermes_tui.tui.drawing_caches import forget_drawn
 from hermes_tui.tui.keymap import bindings, validate_keymap
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from session_adapters.model import Problem
     from session_adapters.transcript import Transcript
 
-__all__ = ["HermesApp"]
+__all__ = ["HermesApp", "clear_up"]
 
 _PUT_UP = 2.0
 """Seconds after which a key no longer waits for a screen that is being put up."""
@@ -100,7 +101,7 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         self._opens: Slot[OpenedSession] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
         self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
         self.reader = SessionReader(manager.open, self._opens.put, self._growths.put, _get_ready)
-        self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed, give_back)
+        self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed, clear_up)
         self.bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
         self._indexing = indexing
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
@@ -314,6 +315,12 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         from hermes_tui.tui.palette import commands_of
 
         return commands_of(self, screen)
+
+
+def clear_up() -> None:
+    """Let go of what was drawn and what was read; called now and then after something has changed."""
+    forget_drawn()
+    give_back()
 
 
 def _get_ready() -> None:

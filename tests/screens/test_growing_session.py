@@ -6,9 +6,12 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
+from rich.cells import cached_cell_len
+from rich.segment import Segment
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
+from hermes_tui.tui.app import clear_up
 from hermes_tui.tui.widgets.transcript.layout.blocks import OPEN
 from pilots import main_of, screen_text, toasts, until
 
@@ -19,11 +22,18 @@ LONG = 60_000
 ROUNDS, EACH = 10, 10
 """Six megabytes in all."""
 BOUND = 4_000_000
+DRAWN = 1000
+"""Texts that may be remembered as they were drawn: two screens full."""
 
 
 def kept(pilot: Pilot[None]) -> int:
     """Characters of all messages that the transcript has."""
     return sum(len(one.content) for one in main_of(pilot).pane.messages)
+
+
+def remembered() -> int:
+    """Texts whose width, or whose two halves, Rich knows."""
+    return cached_cell_len.cache_info().currsize + Segment._split_cells.cache_info().currsize
 
 
 async def write(pilot: Pilot[None], home: ClaudeHome, path: Path, number: int) -> None:
@@ -82,6 +92,28 @@ async def test_what_was_opened_stays_open(program: Program, claude_home: ClaudeH
         main.pane.show(summary, main_of(pilot).app.manager.open("claude", path.stem))
         assert main.pane.view is not view
         assert main.pane.view.column.entries[1].levels == {"think": OPEN}
+
+
+async def test_what_was_drawn_of_lines_out_of_sight_is_let_go(program: Program, claude_home: ClaudeHome) -> None:
+    path = claude_home.session("First things first")
+    async with program(claude_home.home, size=WIDE) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
+        for number in range(ROUNDS):
+            for line in range(EACH * 4):
+                claude_home.say(path, "assistant", " ".join(f"word{number}-{line}-{word}" for word in range(100)))
+            claude_home.say(path, "user", f"Prompt number {number}")
+            assert main._transcript is not None
+            main.grown(main._transcript)
+            await until(pilot, lambda: f"Prompt number {number}" in screen_text(pilot))  # noqa: B023
+            for _ in range(4):
+                await pilot.press("pageup")
+            await pilot.press("G")
+        assert remembered() > DRAWN
+        clear_up()
+        assert remembered() < DRAWN
+        await pilot.press("g", "G")
+        await until(pilot, lambda: f"Prompt number {ROUNDS - 1}" in screen_text(pilot))
 
 
 async def test_keys_that_are_refused_leave_nothing_behind(program: Program, claude_home: ClaudeHome) -> None:

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Collection
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -160,9 +161,40 @@ def test_it_clears_up_once_after_each_snapshot(tmp_path: Path, monkeypatch: pyte
     finally:
         watch.stop()
         watch.join()
-    assert seen[:3] == ["1", "2", "rest"]
     assert seen[-2:] == ["7", "rest"]
+    assert ("rest", "rest") not in pairwise(seen)
     assert seen.count("7") == 1
+
+
+def test_it_clears_up_where_the_system_notifies_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 0.01)
+    monkeypatch.setattr(Watch, "_notifications", lambda self, places: None)
+    rested: list[int] = []
+    watch = Watch(Looked(tmp_path), lambda snapshot: None, nothing, lambda: rested.append(1))
+    watch.start()
+    try:
+        wait(lambda: bool(rested))
+    finally:
+        watch.stop()
+        watch.join()
+
+
+def test_nothing_waits_for_an_agent_to_stop_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 3.0)
+    looked = Looked(tmp_path)
+    rested: list[int] = []
+    watch = Watch(looked, lambda snapshot: None, nothing, lambda: rested.append(1))
+    watch.start()
+
+    def is_done() -> bool:
+        (tmp_path / "session.jsonl").write_text(f"{time.monotonic()}")
+        return bool(rested and looked.processes)
+
+    try:
+        wait(is_done, 30.0)
+    finally:
+        watch.stop()
+        watch.join()
 
 
 class Partial(Looked):

@@ -100,10 +100,13 @@ class Watch:
         self._over = threading.Event()
         self._wanted = threading.Event()
         self._version = self._rested = -1
+        self._cleared = time.monotonic()
         self._touched: set[str] = set()
         """Paths of which the system notified since the last look."""
         self._whole = 0.0
         """When every store was last looked at."""
+        self._looked = 0.0
+        """When every agent's processes were: where one writes all the time, no single wait is long enough."""
         self._thread: threading.Thread | None = None
         self._in_notify = False
         self.notified = False
@@ -138,7 +141,7 @@ class Watch:
             agents = self._concerned(snapshot)
             began, worked = time.monotonic(), time.thread_time()
             if agents is None:
-                self._whole = began
+                self._whole = self._looked = began
             try:
                 snapshot = self._catalogue.refresh(agents)
                 self._offer(snapshot)
@@ -206,8 +209,9 @@ class Watch:
     def _wait(self, watcher: Iterator[Collection[str]] | None, pause: float, unfinished: bool) -> bool:
         """Until it is time for the next look, which is soon where reading is `unfinished`; False when the watcher
         can notify no more."""
-        began = looked = time.monotonic()
+        began = time.monotonic()
         if watcher is None:
+            self._clear_up()
             self._wanted.wait(max(pause, 2 * _SHORTEST))
             return True
         while not self._over.is_set() and not self._wanted.is_set():
@@ -215,12 +219,10 @@ class Watch:
             late = now - self._whole >= _WITH_NOTIFICATION
             if now - began >= pause and (self._touched or unfinished or late):
                 return True
-            if now - looked >= _PROCESSES:
-                looked = now
+            if now - self._looked >= _PROCESSES:
+                self._looked = now
                 self._look_for_processes()
-                if self._rested != self._version:
-                    self._rested = self._version
-                    self._rest()
+            self._clear_up()
             self._in_notify = True
             try:
                 self._touched.update(next(watcher))
@@ -232,6 +234,13 @@ class Watch:
             self.notified = True
             self._wanted.wait(_STEP)
         return True
+
+    def _clear_up(self) -> None:
+        """Once after something was published, and not too often."""
+        now = time.monotonic()
+        if self._rested != self._version and now - self._cleared >= _PROCESSES:
+            self._rested, self._cleared = self._version, now
+            self._rest()
 
     def _look_for_processes(self) -> None:
         try:

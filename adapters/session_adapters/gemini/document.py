@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.records import DECODER
-from session_adapters.reading.bounds import CROWDED, is_crowded
+from session_adapters.reading.bounds import CROWDED
 from session_adapters.reading.ends import spans
 from session_adapters.reading.files import Line, read_at
 
@@ -42,14 +42,13 @@ def is_document(head: bytes) -> bool:
 
 def feed_document(data: bytes, builder: GeminiBuilder) -> None:
     """Everything. What can be read of a damaged document is; the place of the damage is noted in bytes."""
-    if is_crowded(data):
-        builder.damaged.add(0, CROWDED)
-        return
     try:
         builder.take(DECODER.one(data), "@0")
         return
-    except ValueError:
-        pass
+    except ValueError as error:
+        if str(error) == CROWDED:
+            builder.damaged.add(0, CROWDED)
+            return
     text = data.decode("utf-8", "replace")
     at = _feed_header(text, builder)
     at = _feed_messages(text, at, builder)

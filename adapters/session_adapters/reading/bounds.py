@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 
 __all__ = ["CROWDED", "DOCUMENT_LIMIT", "VALUES_LIMIT", "data_from", "is_crowded"]
 
@@ -18,21 +17,26 @@ CROWDED = f"it holds more than {VALUES_LIMIT:,} values"
 _MARKS = b",:[{"
 """Each stands before a value or a key."""
 _OTHERS = bytes(set(range(256)) - set(_MARKS))
-_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
-"""Also one without an end, or every quotation mark in it would be tried as a beginning."""
+_BLOCK = 1 << 20
 
 
 def is_crowded(data: bytes) -> bool:
     """Whether there are more than `VALUES_LIMIT` values and keys in a line or document."""
     if len(data) <= VALUES_LIMIT or _marks(data) <= VALUES_LIMIT:
         return False
-    found = at = 0
-    for number, string in enumerate(_STRING.finditer(data)):  # marks in texts count for nothing
-        found += _marks(data[at : string.start()])
-        at = string.end()
-        if max(found, number) > VALUES_LIMIT:
-            return True
-    return found + _marks(data[at:]) > VALUES_LIMIT
+    found = at = inside = 0
+    while at < len(data) and found <= VALUES_LIMIT:  # marks in texts count for nothing
+        block = data[at : at + _BLOCK]
+        at += len(block)
+        if b"\\" in block:
+            if (len(block) - len(block.rstrip(b"\\"))) % 2:  # it ends between a backslash and what that escapes
+                block += data[at : at + 1]
+                at += 1
+            block = block.replace(b"\\\\", b"").replace(b'\\"', b"")
+        parts = block.split(b'"')
+        found += _marks(b"".join(parts[inside::2]))
+        inside = (inside + len(parts) - 1) % 2
+    return found > VALUES_LIMIT
 
 
 def _marks(data: bytes) -> int:

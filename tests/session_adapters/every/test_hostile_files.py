@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -192,6 +195,38 @@ def test_values_are_counted_and_what_texts_hold_is_not(data: bytes, crowded: boo
     if crowded:
         with pytest.raises(ValueError, match="more than 2,000,000 values"):
             decoder.one(data)
+
+
+def test_values_are_counted_as_in_the_text_without_its_strings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("session_adapters.reading.bounds.VALUES_LIMIT", 12)
+    monkeypatch.setattr("session_adapters.reading.bounds._BLOCK", 7)
+    random = Random(20)
+    texts = ['a"b\\', ",:[{", "\\", '\\"', "\\\\x", "plain"]
+
+    def value(depth: int) -> object:
+        kind = random.randrange(4 if depth < 4 else 2)
+        if kind < 2:
+            return random.choice(texts) if kind else None
+        few = range(random.randrange(5))
+        return [value(depth + 1) for _ in few] if kind == 2 else {f'{key}",': value(depth + 1) for key in few}
+
+    crowded = 0
+    for _ in range(2000):
+        text = json.dumps(value(0))
+        marks = sum(map(re.sub(r'"(\\.|[^"\\])*"', "", text).count, ",:[{"))
+        assert is_crowded(text.encode()) == (marks > 12), text
+        crowded += marks > 12
+    assert 200 < crowded < 1800
+
+
+def test_counting_values_takes_no_time_for_each() -> None:
+    """It is done for each line that is long, in every pass."""
+    began = time.thread_time()
+    assert is_crowded(b"{" + b",".join(b'"k%d":1' % number for number in range(1_100_000)) + b"}")
+    assert time.thread_time() - began < 0.5
+    began = time.thread_time()
+    assert not is_crowded(b'{"a":"' + b'\\",' * 8_000_000 + b'"}')
+    assert time.thread_time() - began < 1
 
 
 # Packed --------------------------------------------------------------------------------------------------------

@@ -128,7 +128,7 @@ async def _taken(scene: Scene, home: Path) -> str:
 
 def _is_answered(main: MainScreen) -> bool:
     """What is shown is the answer to all that was typed, not to the beginning of it."""
-    shown = main.query_shown
+    shown = main.search.results.query
     return shown is not None and shown.text == main.box.value
 
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from rich.text import Text
 from textual import events, on
-from textual.app import App
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -54,7 +53,7 @@ _PUT_UP = 2.0
 """Seconds after which a key no longer waits for a screen that is being put up."""
 
 
-class HermesApp(AppActions, App[None], inherit_bindings=False):
+class HermesApp(AppActions, inherit_bindings=False):
     """The program. Idle, it writes nothing to the terminal."""
 
     TITLE = "hermes-tui"
@@ -97,15 +96,17 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
-        self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self._in_loop, self._apply)
-        self._opens: Slot[OpenedSession] = Slot(self._in_loop, lambda opened: self.main.opened(opened))
-        self._growths: Slot[Transcript] = Slot(self._in_loop, lambda transcript: self.main.grown(transcript))
+        self._snapshots: Slot[tuple[Snapshot, Forest]] = Slot(self.in_loop, self._apply)
+        self._opens: Slot[OpenedSession] = Slot(self.in_loop, lambda opened: self.main.transcript.opened(opened))
+        self._growths: Slot[Transcript] = Slot(
+            self.in_loop, lambda transcript: self.main.transcript.grown(transcript)
+        )
         self.reader = SessionReader(manager.open, self._opens.put, self._growths.put, _get_ready)
         self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed, clear_up)
         self.bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
         self._indexing = indexing
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
-        self._lanes: Slot[LaneNews] = Slot(self._in_loop, self._show_lanes)
+        self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
         self.lane_watch = LaneWatch(
             lambda: manager.environment, self.clock, self._lanes.put, self._lanes_failed, read_only=config.read_only
         )
@@ -129,8 +130,7 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
     def get_default_screen(self) -> Screen[Any]:
         """The main screen, with what the last run knew in its first frame."""
         saved = self.manager.catalogue.saved()
-        screen = MainScreen(self.clock, self._badges, self.reader, str(self.manager.environment.home), self.size)
-        screen.begin_with(saved, Forest(saved.sessions))
+        screen = MainScreen(self, self._badges, self.reader, saved, Forest(saved.sessions))
         self._main_screen = screen
         return screen
 
@@ -197,7 +197,7 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         """Stop reading; waits for nothing that may take long."""
         self._leaving = True
         self._index_watch.stop()
-        self._main_screen.stop_searching()
+        self._main_screen.search.stop()
         self.bookkeeper.stop()
         self.watch_thread.stop()
         self.lane_watch.stop()
@@ -218,11 +218,7 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
     # From the threads --------------------------------------------------------------------------------------
 
     def in_loop(self, function: Callable[[], None]) -> None:
-        """Run `function` in the screen's thread, soon; from any thread."""
-        self._in_loop(function)
-
-    def _in_loop(self, function: Callable[[], None]) -> None:
-        """Run `function` in the screen's thread, soon, unless the screen is taken down before."""
+        """See `Program.in_loop`."""
         self._soon(partial(self._while_there, function))
 
     def _while_there(self, function: Callable[[], None]) -> None:
@@ -255,20 +251,20 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
         self._snapshots.put((snapshot, Forest(snapshot.sessions).prepare()))
 
     def _say_indexing(self, words: str) -> None:
-        self._in_loop(lambda: self.main.say_indexing(words))
+        self.in_loop(lambda: self.main.status.say_indexing(words))
 
     def _booked(self) -> None:
         self._hand_over(self.manager.catalogue.snapshot)
 
     def _watch_failed(self, problem: Problem) -> None:
-        self._in_loop(lambda: self.notify(problem.reason, severity="error", markup=False))
+        self.in_loop(lambda: self.notify(problem.reason, severity="error", markup=False))
 
     def _lanes_failed(self, reason: str) -> None:
-        self._in_loop(lambda: self.notify(reason, severity="error", markup=False))
+        self.in_loop(lambda: self.notify(reason, severity="error", markup=False))
 
     def say_mishap(self, sentence: str) -> None:
         """Say that a thread has ended by an error of ours; from that thread."""
-        self._in_loop(lambda: self.notify(sentence, severity="error", markup=False, timeout=60))
+        self.in_loop(lambda: self.notify(sentence, severity="error", markup=False, timeout=60))
 
     def _show_lanes(self, news: LaneNews) -> None:
         from hermes_tui.tui.screens.lanes.screen import LanesScreen
@@ -309,6 +305,13 @@ class HermesApp(AppActions, App[None], inherit_bindings=False):
             if holder.is_mounted and not holder.children:
                 holder.remove()
         super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+
+    def action_command_palette(self) -> None:
+        """Everything that can be done here, by name."""
+        from hermes_tui.tui.palette import Palette
+
+        if not Palette.is_open(self):  # type: ignore[arg-type]
+            self.push_screen(Palette())
 
     def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
         """What the palette offers: our own, and none of Textual's."""

@@ -6,43 +6,47 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from hermes_tui.display import safe
+from hermes_tui.tui.program import Program
 from hermes_tui.tui.themes import NO_COLOUR_THEME, THEMES
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from hermes_tui.clock import Clock
-    from hermes_tui.config import Config
+    from hermes_tui.sessions.catalogue.snapshot import Snapshot
     from hermes_tui.sessions.cost.overview import Overview, Rank
-    from hermes_tui.sessions.manager import SessionManager
     from hermes_tui.tui.screens.main.screen import MainScreen
+    from hermes_tui.tui.widgets.session_list.rows import Forest
     from hermes_tui.tui.workers.lane_watch import LaneWatch
     from hermes_tui.tui.workers.session_watch import Watch
 
 __all__ = ["AppActions"]
 
 
-class AppActions:
-    """For the program."""
+class AppActions(Program, inherit_bindings=False):
+    """The program as far as its keys go."""
 
-    if TYPE_CHECKING:
-        screen: Any
-        screen_stack: Any
-        push_screen: Any
-        notify: Any
-        clear_notifications: Any
-        theme: Any
-        manager: SessionManager
-        config: Config
-        clock: Clock
-        no_colour: bool
-        watch_thread: Watch
-        lane_watch: LaneWatch
+    no_colour: bool
+    watch_thread: Watch
+    lane_watch: LaneWatch
 
-        @property
-        def main(self) -> MainScreen:
-            """The screen at the bottom of the stack."""
-            raise NotImplementedError
+    @property
+    def main(self) -> MainScreen:
+        """The screen at the bottom of the stack."""
+        raise NotImplementedError
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """See `Program.snapshot`."""
+        return self.main.snapshot
+
+    @property
+    def forest(self) -> Forest:
+        """See `Program.forest`."""
+        return self.main.sessions.forest
+
+    def look_at_lanes(self) -> None:
+        """See `Program.look_at_lanes`."""
+        self.lane_watch.look_now()
 
     def action_help(self) -> None:
         """The keys of where one is; once more, back there."""
@@ -63,13 +67,6 @@ class AppActions:
         while not isinstance(self.screen, kind):
             self.screen.dismiss(None)
         return True
-
-    def action_command_palette(self) -> None:
-        """Everything that can be done here, by name."""
-        from hermes_tui.tui.palette import Palette
-
-        if not Palette.is_open(self):  # type: ignore[arg-type]
-            self.push_screen(Palette())
 
     def action_problems(self) -> None:
         """What could not be read."""
@@ -123,8 +120,7 @@ class AppActions:
             return
         if self._is_back_at(LanesScreen):
             return
-        screen = LanesScreen(self.clock, read_only=self.config.read_only)
-        screen.news = self.main.lanes
+        screen = LanesScreen(self, self.main.lanes, read_only=self.config.read_only)
         self.lane_watch.show(True)
         self.push_screen(screen, lambda _: self.lane_watch.show(False))
 

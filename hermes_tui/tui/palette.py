@@ -11,12 +11,12 @@ from textual.command import CommandPalette
 
 from hermes_tui.display import safe
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
-from hermes_tui.tui.screens.main.session_commands import session_commands
 
 if TYPE_CHECKING:
     from textual.screen import Screen
 
-    from hermes_tui.tui.app import HermesApp
+    from hermes_tui.tui.app_actions import AppActions
+    from hermes_tui.tui.screens.main.screen import MainScreen
 
 __all__ = ["Palette", "commands_of"]
 
@@ -25,15 +25,15 @@ class Palette(CommandPalette, DismissOnce[Any]):
     """Textual's command palette, left once."""
 
 
-def commands_of(app: HermesApp, screen: Screen[Any]) -> Iterator[SystemCommand]:
+def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[SystemCommand]:
     """Those that make sense on `screen`."""
     main = app.main
     if screen is main:
         yield SystemCommand("Search", "All that was said and done, and titles, projects, ids", main.action_filter)
-        for name, query in main.saved_searches():
+        for name, query in main.history.named():
             yield SystemCommand(f"Search: {safe(name)}", safe(query), partial(main.search_for, query))
         yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
-        yield from session_commands(main)
+        yield from _session_commands(main)
     yield SystemCommand("Refresh", "Look at the stores now", app.action_refresh)
     yield SystemCommand("Costs", "By day, agent, model and project", app.action_cost)
     yield SystemCommand("Lanes", "Of Hermes' gateway: see, reset, suspend and resume them", app.action_lanes)
@@ -41,3 +41,15 @@ def commands_of(app: HermesApp, screen: Screen[Any]) -> Iterator[SystemCommand]:
     yield SystemCommand("Keys", "Show the keys that work here", app.action_help)
     yield SystemCommand("Next theme", "Dark, light, the terminal's own, high contrast", app.action_next_theme)
     yield SystemCommand("Quit", "End the program; agents go on", app.exit)
+
+
+def _session_commands(main: MainScreen) -> Iterator[SystemCommand]:
+    """For the session that is read, else the one under the cursor."""
+    yield SystemCommand("Compare", "Two marked sessions, or a fork and its origin, side by side", main.actions.diff)
+    yield SystemCommand("Export", "As Markdown, HTML, JSON or JSON lines, into a file", main.actions.export)
+    yield SystemCommand("Copy", "Message, code, output, an id or a command", main.actions.copy)
+    yield SystemCommand("Resume", "Go on with the session in its agent's own program", main.actions.resume)
+    yield SystemCommand("Fork", "Begin a new session with what was said in this one", main.actions.fork)
+    yield SystemCommand("What the agent sees", "Dim what it no longer does, or undo that", main.context.toggle)
+    yield SystemCommand("Read in the pager", "The session as Markdown in $PAGER", main.actions.pager)
+    yield SystemCommand("Open in the editor", "The session as Markdown in $EDITOR", main.actions.editor)

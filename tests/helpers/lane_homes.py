@@ -145,7 +145,7 @@ async def agree(pilot: Pilot[None]) -> None:
     await planned(pilot)
     await pilot.press("y")
     await until(pilot, lambda: isinstance(pilot.app.screen, LanesScreen))
-    await until(pilot, lambda: not lanes_of(pilot)._doing)
+    await until(pilot, lambda: not lanes_of(pilot).operations.is_busy)
 
 
 def state(pilot: Pilot[None], key: str) -> str:

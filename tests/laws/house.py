@@ -16,7 +16,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PLACES = ("hermes_tui", "adapters/session_adapters")
 
-__all__ = ["circles", "comments", "folders", "homonyms", "lines", "modules", "once"]
+_OFFERED = {"_asdict", "_exit", "_fields", "_make", "_replace"}
+"""Names that the standard library documents, of named tuples and of `os`."""
+
+__all__ = ["circles", "comments", "folders", "homonyms", "lines", "modules", "once", "private"]
 
 
 def modules() -> dict[str, Path]:
@@ -84,6 +87,17 @@ def comments() -> tuple[int, int]:
                 for token in tokenize.generate_tokens(file.readline)
             )
     return said, total
+
+
+def private() -> Counter[str]:
+    """Module → how often it reaches a private name of another object than `self` or `cls`."""
+    found = Counter[str]()
+    for module, tree in _trees().items():
+        own = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef)} | {"self", "cls", "super()"}
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and re.match(r"_(?!_)", node.attr) and node.attr not in _OFFERED:
+                found[module] += ast.unparse(node.value) not in own
+    return +found
 
 
 def circles() -> list[list[str]]:
@@ -160,6 +174,9 @@ def main() -> None:
     print(f"private functions used once: {single} of {every} functions ({single / every:.0%})")
     said, total = comments()
     print(f"comments: {said} of {total} lines ({said / total:.1%})")
+    reached = private()
+    print(f"private names of other objects: {reached.total()} in {len(reached)} modules")
+    print("  " + ", ".join(f"{name} {count}" for name, count in reached.most_common(8)))
     found = circles()
     print(f"circles of imports: {len(found)}")
     for part in found:

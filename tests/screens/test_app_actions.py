@@ -67,7 +67,7 @@ async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: Cla
 async def test_the_help_lists_no_key_that_another_takes(program: Program, claude_home: ClaudeHome) -> None:
     """Those that are typed in the box, and, on an empty machine, those that close a page."""
     async with program(claude_home.home) as pilot:
-        await until(pilot, lambda: pilot.app.screen.focused is main_of(pilot).empty)
+        await until(pilot, lambda: pilot.app.screen.focused is main_of(pilot).parts.empty)
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         text = pilot.app.screen.query_one(Page).text

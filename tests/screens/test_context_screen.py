@@ -149,8 +149,8 @@ async def test_hectors_own_window(program: Program, store: Callable[..., Path]) 
         main = pilot.app.main
         wanted = next(one for one in main.snapshot.sessions if one.session_id == "coder/windowed")
         home = main.sessions.forest.by_session[wanted.unified_id]
-        main._open(home)
+        main.transcript.request(home.tip)
         await until(pilot, lambda: main.pane.summary == wanted and main.pane.messages)
-        main._read()
+        main.go_to_transcript()
         await pilot.press("s")
         await until(pilot, lambda: "sees 10 of 38 messages" in border(pilot))

@@ -87,7 +87,7 @@ async def back(pilot: Pilot[None]) -> None:
     while app.screen is not app.main:
         app.screen.dismiss(None)
     app.main.box.value = ""
-    app.main._filter()
+    app.main.search.filter()
     app.main.go_to_list()
     app.theme = "hermes-dark"
     app.main.sessions._unfolded = set()
@@ -123,9 +123,11 @@ def middle(pane: TranscriptPane) -> None:
 async def to_search(pilot: Pilot[None]) -> None:
     await back(pilot)
     main = app_of(pilot).main
-    main.recent.add("an older search")
+    main.history.recent.add("an older search")
     main.search_for("test")
-    await until(pilot, lambda: (now := main._snapshot_shown) is not None and now.done and main.sessions.is_filtered)
+    await until(
+        pilot, lambda: (now := main.search.results.snapshot) is not None and now.done and main.sessions.is_filtered
+    )
     main.sessions.action_move(4)
 
 

@@ -42,8 +42,8 @@ async def write(pilot: Pilot[None], home: ClaudeHome, path: Path, number: int) -
         home.say(path, "assistant", "word " * (LONG // 5))
     home.say(path, "user", f"Prompt number {number}")
     main = main_of(pilot)
-    assert main._transcript is not None
-    main.grown(main._transcript)
+    assert main.transcript.shown is not None
+    main.transcript.grown(main.transcript.shown)
 
 
 async def test_what_is_above_the_end_is_let_go_and_read_again(program: Program, claude_home: ClaudeHome) -> None:
@@ -52,7 +52,7 @@ async def test_what_is_above_the_end_is_let_go_and_read_again(program: Program, 
         main = main_of(pilot)
         await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
         for number in range(ROUNDS):
-            await until(pilot, lambda: main._transcript is not None and not main._asking)
+            await until(pilot, lambda: main.transcript.is_settled)
             await write(pilot, claude_home, path, number)
             await until(pilot, lambda: f"Prompt number {number}" in screen_text(pilot))  # noqa: B023
         await until(pilot, lambda: kept(pilot) < BOUND)
@@ -72,7 +72,7 @@ async def test_who_reads_above_the_end_keeps_what_is_read_alone(program: Program
         seen = main.pane.message
         for number in range(ROUNDS):
             await write(pilot, claude_home, path, number)
-            await until(pilot, lambda: not main._asking)
+            await until(pilot, lambda: main.transcript.is_settled)
         assert kept(pilot) < BOUND
         assert main.pane.message == seen
         assert "more came below" in str(main.pane.border_subtitle)
@@ -89,7 +89,7 @@ async def test_what_was_opened_stays_open(program: Program, claude_home: ClaudeH
         view, summary = main.pane.view, main.pane.summary
         assert summary is not None
         view.set_levels(1, {"think": OPEN})
-        main.pane.show(summary, main_of(pilot).app.manager.open("claude", path.stem))
+        main.pane.show(summary, main_of(pilot).parts.program.manager.open("claude", path.stem))
         assert main.pane.view is not view
         assert main.pane.view.column.entries[1].levels == {"think": OPEN}
 

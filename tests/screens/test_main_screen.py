@@ -21,6 +21,7 @@ from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.screens.main.search import SearchController
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.search_box import LONGEST
 from hermes_tui.tui.widgets.session_list.rows import Forest
@@ -147,17 +148,17 @@ async def test_a_burst_of_keys_asks_a_few_times_and_a_paste_is_cut(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     claude_home.session("Please reset the counter")
+    given: list[str] = []
+    ask = SearchController.filter
+
+    def count(search: SearchController) -> None:
+        given.append(main.box.value)
+        ask(search)
+
+    monkeypatch.setattr("hermes_tui.tui.screens.main.search._TYPING", 0.2)
+    monkeypatch.setattr(SearchController, "filter", count)
     async with program(claude_home.home) as pilot:
         main = main_of(pilot)
-        given: list[str] = []
-        monkeypatch.setattr("hermes_tui.tui.screens.main.searching._TYPING", 0.2)
-        ask = main._ask
-
-        def count(text: str) -> None:
-            given.append(text)
-            ask(text)
-
-        monkeypatch.setattr(main, "_ask", count)
         main.action_filter()
         for char in "reset " * 50:
             pilot.app.post_message(events.Key("space" if char == " " else char, char))
@@ -323,8 +324,8 @@ async def test_repeating_what_is_shown_asks_for_no_repaint(
         monkeypatch.setattr(app, "_display", display)
         main.apply(main.snapshot, Forest(main.snapshot.sessions))
         main.sessions.tick()
-        main._show_detail()
-        main._show_hints()
+        main.status.show_detail()
+        main.status.show_hints()
         detail = main.query_one("#detail", Line)
         detail.show(*detail.parts)
         await pilot.pause()
@@ -345,4 +346,4 @@ async def test_transcripts_belong_to_one_thread(program: Program, claude_home: C
         await until(pilot, lambda: "Answer 0 to One" in screen_text(pilot))
         summary = main.pane.summary
         assert summary is not None and summary.title == "One"
-        assert isinstance(main._transcript, Transcript)
+        assert isinstance(main.transcript.shown, Transcript)

@@ -283,7 +283,7 @@ async def test_only_commands_that_the_agent_has_are_offered(
         rows = [at for at, row in enumerate(app.main.sessions.rows) if row.conversation is not None]
         for at in rows:
             app.main.sessions.move_to(at)
-            summary = app.main.subject
+            summary = app.main.parts.subject
             assert summary is not None
             await pilot.press("y")
             menu = cast(MenuScreen, app.screen)

@@ -89,8 +89,8 @@ def searched(text: str) -> Steps:
         app = pilot.app
         assert isinstance(app, HermesApp)
         main = app.main
-        await until(pilot, lambda: main.query_shown is not None and main.query_shown.text == text)
-        await until(pilot, lambda: main.sessions.answer is not None and "scanned" in main.search_note)
+        await until(pilot, lambda: main.search.results.query is not None and main.search.results.query.text == text)
+        await until(pilot, lambda: main.sessions.answer is not None and "scanned" in main.search.note)
         await until(pilot, lambda: all(row.snippet.text for row in main.sessions.rows if row.snippet is not None))
         await until(pilot, lambda: not main.is_wide or "Resolution" in main.preview.text)
         await until(pilot, lambda: not main.preview.text.startswith(" Reading"))

@@ -27,10 +27,14 @@ class Header(Horizontal):
     _widest = (0, 0)
     """Width of the screen, and columns that the counts took there at most since the search began, or will take."""
 
+    def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
+        super().__init__(id=id)
+        self.box = SearchBox(id="search")
+
     def compose(self) -> ComposeResult:
         """Name, box, counts."""
         yield Line(id="brand")
-        yield SearchBox(id="search")
+        yield self.box
         yield Line(id="counts")
 
     def show(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable
 
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.background import Worker
 
 __all__ = ["Bookkeeper"]
 
@@ -26,42 +26,31 @@ class Bookkeeper:
     def __init__(self, book: Callable[[], object], booked: Callable[[], None]) -> None:
         self._book = book
         self._booked = booked
-        self._wanted = threading.Event()
-        self._over = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._worker = Worker[None]("bookkeeper", self._serve, first=_FIRST)
 
     def look(self) -> None:
         """Sessions have changed. The first time the thread begins."""
-        self._wanted.set()
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._run, name="bookkeeper", daemon=True)
-            self._thread.start()
+        self._worker.ask(None)
+        self._worker.start()
 
     def stop(self) -> None:
         """End, without waiting for an addition that is under way."""
-        self._over.set()
-        self._wanted.set()
+        self._worker.stop()
 
     def join(self, seconds: float) -> None:
         """Wait so long at most, after `stop`, for an addition that is under way."""
-        if self._thread is not None:
-            self._thread.join(seconds)
+        self._worker.join(seconds)
 
-    def _run(self) -> None:
-        pause = _FIRST
-        while not self._over.wait(pause):
-            self._wanted.wait()
-            self._wanted.clear()
-            if self._over.is_set():
-                return
-            worked, elsewhere = time.thread_time(), _of_processes()
-            try:
-                self._book()
-            except HermesTuiError:
-                return  # wrong settings, of which the screen of costs says what is wrong
-            if not self._over.is_set():
-                self._booked()
-            pause = max(_PAUSE, _REST * (time.thread_time() - worked), _of_processes() - elsewhere)
+    def _serve(self, request: None) -> None:
+        worked, elsewhere = time.thread_time(), _of_processes()
+        try:
+            self._book()
+        except HermesTuiError:
+            self._worker.stop()  # wrong settings, of which the screen of costs says what is wrong
+            return
+        if not self._worker.is_over:
+            self._booked()
+        self._worker.rest(max(_PAUSE, _REST * (time.thread_time() - worked), _of_processes() - elsewhere))
 
 
 def _of_processes() -> float:

@@ -6,9 +6,10 @@ sessions change.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
+
+from hermes_tui.platform.background import Worker
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.index.service import IndexService, Progress
@@ -24,37 +25,24 @@ class IndexWatch:
     def __init__(self, service: Callable[[], IndexService], told: Callable[[str], None]) -> None:
         self._service = service
         self._told = told
-        self._changed = threading.Event()
-        self._over = threading.Event()
-        self._started = False
+        self._worker = Worker[None]("index watch", self._serve)
         self._said = ""
 
     def look(self) -> None:
         """Sessions have changed. The first time the thread begins."""
-        self._changed.set()
-        if not self._started:
-            self._started = True
-            threading.Thread(target=self._run, name="index watch", daemon=True).start()
+        self._worker.ask(None)
+        self._worker.start()
 
     def stop(self) -> None:
         """End, and let the indexer end."""
-        self._over.set()
-        self._changed.set()
-        if self._started:
+        self._worker.stop()
+        if self._worker.is_started:
             self._service().close()
 
-    def _run(self) -> None:
+    def _serve(self, request: None) -> float | None:
         service = self._service()
-        while not self._over.is_set():
-            self._changed.wait()
-            self._changed.clear()
-            while not self._over.is_set():
-                again = service.poke()
-                if self._is_busy(service):
-                    again = _PAUSE
-                elif again is None:
-                    break
-                self._over.wait(again)
+        again = service.poke()
+        return _PAUSE if self._is_busy(service) else again
 
     def _is_busy(self, service: IndexService) -> bool:
         progress = service.progress()

@@ -9,7 +9,6 @@ is seen to come true.
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from hermes_tui.clock import Clock
+from hermes_tui.platform.background import Worker
 from session_adapters.base import Environment
 
 if TYPE_CHECKING:
@@ -97,8 +97,7 @@ class LaneWatch:
         self._publish = publish
         self._failed = failed
         self._read_only = read_only
-        self._over = threading.Event()
-        self._wanted = threading.Event()
+        self._worker = Worker[None]("lanes", lambda request: self.look(), self._say, first=_FIRST)
         self._stamp: tuple[object, ...] | None = None
         self._last: LaneNews | None = None
         self._settled: dict[str, tuple[AuditRecord, Notice]] = {}
@@ -110,33 +109,26 @@ class LaneWatch:
 
     def start(self) -> None:
         """Begin, with a first look soon."""
-        threading.Thread(target=self._run, name="lanes", daemon=True).start()
+        self._worker.start()
 
     def look_now(self) -> None:
         """Look without waiting for its turn."""
         self._stamp = None
-        self._wanted.set()
+        self._worker.ask(None)
 
     def show(self, on_screen: bool) -> None:
         """Say whether the lanes are on the screen."""
         self.on_screen = on_screen
-        self._wanted.set()
+        self._worker.ask(None)
 
     def stop(self) -> None:
         """End, without waiting for a read that is under way."""
-        self._over.set()
-        self._wanted.set()
+        self._worker.stop()
 
-    def _run(self) -> None:
-        self._wanted.wait(_FIRST)
-        while not self._over.is_set():
-            self._wanted.clear()
-            try:
-                pause = self.look()
-            except Exception as error:  # a bug; without the lanes the rest of the program goes on
-                self._failed(f"The lanes could not be looked at ({type(error).__name__}: {error}).")
-                pause = _NOTHING
-            self._wanted.wait(pause)
+    def _say(self, error: Exception) -> float:
+        """A bug: without the lanes the rest of the program goes on."""
+        self._failed(f"The lanes could not be looked at ({type(error).__name__}: {error}).")
+        return _NOTHING
 
     def look(self) -> float:
         """Read and publish if anything may have changed; seconds until the next look."""
@@ -155,7 +147,7 @@ class LaneWatch:
             self._took = time.monotonic() - now
             if self._last is None or not _same(news, self._last):
                 self._last = news
-                if not self._over.is_set():
+                if not self._worker.is_over:
                     self._publish(news)
         if not homes:
             return _NOTHING

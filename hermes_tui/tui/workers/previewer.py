@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.manager import SessionManager
 
 if TYPE_CHECKING:
@@ -53,22 +54,21 @@ class Previewer:
         """`look` reads what there is to see for a query of one session."""
         self._look = look
         self._ready = ready
-        self._condition = threading.Condition()
-        self._wishes: list[PreviewWish] = []
-        self._text = ""
-        self._over = False
-        self._started = False
+        self._worker = Worker[tuple[str, Sequence[PreviewWish]]]("previewer", self._serve)
+        self._lock = threading.Lock()
         self._seen: OrderedDict[tuple[str, str], Seen] = OrderedDict()
+
+    @property
+    def is_busy(self) -> bool:
+        """There is something to be looked at."""
+        return self._worker.is_busy
 
     def want(self, text: str, wishes: Sequence[PreviewWish]) -> None:
         """Look at these for a query, the first one first; what was wanted before is forgotten."""
-        with self._condition:
-            self._text = text
-            self._wishes = [one for one in wishes if not self._fulfilled(text, one)]
-            if self._wishes and not self._started:
-                self._started = True
-                threading.Thread(target=self._run, name="previewer", daemon=True).start()
-            self._condition.notify()
+        with self._lock:
+            wishes = [one for one in wishes if not self._fulfilled(text, one)]
+        self._worker.ask((text, wishes))
+        self._worker.start()
 
     def _fulfilled(self, text: str, wish: PreviewWish) -> bool:
         seen = self._seen.get((text, wish.unified_id))
@@ -76,37 +76,30 @@ class Previewer:
 
     def get(self, text: str, unified_id: str) -> Seen | None:
         """What was seen of a session for a query; None where it was not looked at yet."""
-        with self._condition:
+        with self._lock:
             return self._seen.get((text, unified_id))
 
     def forget(self) -> None:
         """The sessions are others now."""
-        with self._condition:
+        with self._lock:
             self._seen.clear()
-            self._wishes = []
+        self.want("", ())
 
     def stop(self) -> None:
         """End, without waiting for a read that is under way."""
-        with self._condition:
-            self._over = True
-            self._condition.notify()
+        self._worker.stop()
 
-    def _run(self) -> None:
-        while True:
-            with self._condition:
-                if not self._wishes and not self._over:
-                    self._condition.wait()
-                if self._over:
-                    return
-                if not self._wishes:
-                    continue
-                text, wish = self._text, self._wishes.pop(0)
+    def _serve(self, request: tuple[str, Sequence[PreviewWish]] | None) -> None:
+        text, wishes = request or ("", ())
+        for wish in wishes:
+            if self._worker.is_superseded:
+                return
             if not wish.first and _is_large(wish.path):
                 continue
             seen = self._see(text, wish)
             if seen.result is None and not seen.reason:
                 continue  # another question was asked meanwhile
-            with self._condition:
+            with self._lock:
                 self._seen[text, wish.unified_id] = seen
                 while len(self._seen) > _KEPT:
                     self._seen.popitem(last=False)

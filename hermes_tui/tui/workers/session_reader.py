@@ -7,16 +7,17 @@ no two threads ever work on the same one.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.background import Worker
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
 __all__ = ["OpenedSession", "SessionReader"]
 
+_Nothing = Literal["nothing"]
 _PAUSE = 1.0
 """Seconds between two looks at the open session."""
 _REMOTE_PAUSE = 5.0
@@ -49,82 +50,68 @@ class SessionReader:
         self._open_session = open_session
         self._opened = opened
         self._grown = grown
-        self._condition = threading.Condition()
-        self._request: SessionSummary | None = None
+        self._worker = Worker[SessionSummary | Transcript | _Nothing]("reader", self._serve, first=0.0)
+        self._is_ready = False
+        # The thread's own: what it watches, and how that looked when it was last seen.
         self._transcript: Transcript | None = None
-        self._over = False
-        self._started = False
+        self._stamp: tuple[object, ...] = ()
 
     def start(self) -> None:
         """Begin to serve requests, if that was not done yet."""
-        if not self._started:
-            self._started = True
-            threading.Thread(target=self._run, name="reader", daemon=True).start()
+        self._worker.start()
 
     def request(self, summary: SessionSummary) -> None:
         """Open this session. A request that was not served yet is forgotten."""
-        with self._condition:
-            self._request = summary
-            self._transcript = None
-            self._condition.notify()
+        self._worker.ask(summary)
 
     def watch(self, transcript: Transcript) -> None:
         """Watch one that was opened before; nothing else is opened."""
-        with self._condition:
-            self._request = None
-            self._transcript = transcript
-            self._condition.notify()
+        self._worker.ask(transcript)
 
     def forget(self) -> None:
         """Watch nothing any more."""
-        with self._condition:
-            self._request = self._transcript = None
+        self._worker.ask("nothing")
 
     def stop(self) -> None:
         """End, without waiting for a read that is under way."""
-        with self._condition:
-            self._over = True
-            self._condition.notify()
+        self._worker.stop()
 
-    def _run(self) -> None:
-        stamp: tuple[object, ...] = ()
-        self._prepare()
-        while True:
-            with self._condition:
-                if self._request is None and not self._over:
-                    self._condition.wait(_pause(self._transcript))
-                if self._over:
-                    return
-                request, self._request = self._request, None
-                transcript = self._transcript
+    def _serve(self, request: SessionSummary | Transcript | _Nothing | None) -> float | None:
+        if not self._is_ready:
+            self._is_ready = True
+            self._prepare()
+        if isinstance(request, SessionSummary):
+            self._open(request)
+        else:
             if request is not None:
-                stamp = self._serve(request)
-            elif transcript is not None and transcript.is_remote:
-                self._grown(transcript)
-            elif transcript is not None:
-                now = _stamp(transcript.path)
-                if now != stamp:
-                    stamp = now
-                    self._grown(transcript)
+                self._transcript = request if isinstance(request, Transcript) else None
+            self._look()
+        return _pause(self._transcript)
 
-    def _serve(self, request: SessionSummary) -> tuple[object, ...]:
-        """Open what was asked for; how its file looked just before."""
+    def _open(self, request: SessionSummary) -> None:
+        """Open what was asked for, and watch it from now on."""
+        self._transcript, self._stamp = None, ()
         stamp = _stamp(request.path)
         try:
             transcript = self._open_session(request.agent, request.session_id)
         except HermesTuiError as error:
             self._opened(OpenedSession(request, reason=str(error)))
-            return ()
         except Exception as error:
             # A bug of one adapter must not leave the screen waiting for ever.
             self._opened(OpenedSession(request, reason=f"it could not be opened ({type(error).__name__}: {error})"))
-            return ()
-        with self._condition:
-            if self._request is not None:
-                return ()
-            self._transcript = transcript
-        self._opened(OpenedSession(request, transcript))
-        return stamp if request.path == transcript.path else _stamp(transcript.path)
+        else:
+            if not self._worker.is_superseded:
+                self._transcript = transcript
+                self._stamp = stamp if request.path == transcript.path else _stamp(transcript.path)
+                self._opened(OpenedSession(request, transcript))
+
+    def _look(self) -> None:
+        """Tell of the open session if it has changed, or may have."""
+        if self._transcript is None:
+            return
+        before, self._stamp = self._stamp, () if self._transcript.is_remote else _stamp(self._transcript.path)
+        if self._transcript.is_remote or self._stamp != before:
+            self._grown(self._transcript)
 
 
 def _pause(transcript: Transcript | None) -> float | None:

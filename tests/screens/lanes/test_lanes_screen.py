@@ -218,7 +218,7 @@ async def test_what_is_typed_ahead_changes_nothing(demo: HermesDemo, keys: str) 
         while not isinstance(pilot.app.screen, LanesScreen):
             await pilot.press("escape")
             await pilot.pause()
-        assert not lanes_of(pilot)._doing
+        assert not lanes_of(pilot).operations.is_busy
     assert demo.whole() == before
     assert not (Path.home() / ".local" / "state" / "hermes-tui" / "lanes.jsonl").exists()
 

@@ -25,7 +25,7 @@ async def searched(pilot: Pilot[None], text: str) -> MainScreen:
     main.search_for(text)
 
     def answered_in_full() -> bool:
-        shown = main._snapshot_shown
+        shown = main.search.results.snapshot
         return shown is not None and shown.done and shown.query.text == text
 
     await until(pilot, answered_in_full)
@@ -35,8 +35,7 @@ async def searched(pilot: Pilot[None], text: str) -> MainScreen:
 def cursor_says(main: MainScreen) -> str:
     """The message under the cursor; empty on the way there."""
     pane = main.pane
-    waiting = main._aim is not None or pane._wanted or pane._entering
-    return pane.message.content if pane.message is not None and not waiting else ""
+    return pane.message.content if pane.message is not None and main.transcript.is_settled else ""
 
 
 async def test_opening_it_shows_its_branch(tmp_path: Path, program: Program) -> None:

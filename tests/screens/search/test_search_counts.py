@@ -43,22 +43,22 @@ async def test_a_count_of_the_newest_alone_is_no_total(
     # Time stands still: no costs come in, for which the same would be asked again.
     async with program(claude_home.home, size=(140, 30), now=datetime.now(UTC)) as pilot:
         main = main_of(pilot)
-        main.say_indexing("indexing 5 %")
+        main.status.say_indexing("indexing 5 %")
         main.search_for("heron stood")
         await until(pilot, lambda: "+ of 130 sessions · " in top(pilot) and top(pilot).endswith(" % searched"))
-        await until(pilot, lambda: main._snapshot_shown is not None and main._snapshot_shown.done)
+        await until(pilot, lambda: main.search.results.snapshot is not None and main.search.results.snapshot.done)
         manager = cast(HermesApp, pilot.app).manager
         build(manager.environment, manager.index.path)
-        before = main._snapshot_shown
-        main.say_indexing("indexing 6 %")  # only a figure
+        before = main.search.results.snapshot
+        main.status.say_indexing("indexing 6 %")  # only a figure
         await pilot.pause(0.2)
-        assert main._snapshot_shown is before
-        main.say_indexing("indexing tools 5 %")
+        assert main.search.results.snapshot is before
+        main.status.say_indexing("indexing tools 5 %")
         await until(pilot, lambda: top(pilot).endswith("+ of 130 sessions · indexed 100 %"))
-        before = main._snapshot_shown
-        main.say_indexing("")
+        before = main.search.results.snapshot
+        main.status.say_indexing("")
         await pilot.pause(0.2)
-        assert main._snapshot_shown is before  # there was nothing left
+        assert main.search.results.snapshot is before  # there was nothing left
         main.search_for("Answer Walk 7")
         await until(pilot, lambda: " 1 of 130 sessions · indexed 100 %" in top(pilot))
         main.search_for("heron agent:claude")

@@ -31,7 +31,9 @@ def laid_out(main: MainScreen, size: tuple[int, int]) -> bool:
 async def search(pilot: Pilot[None], text: str) -> None:
     main = main_of(pilot)
     main.search_for(text)
-    await until(pilot, lambda: (now := main._snapshot_shown) is not None and now.done and now.query.text == text)
+    await until(
+        pilot, lambda: (now := main.search.results.snapshot) is not None and now.done and now.query.text == text
+    )
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from textual.strip import Strip
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.search.model import SearchCoverage
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.screens.main import searching
+from hermes_tui.tui.screens.main import search as searching
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts
 from hermes_tui.tui.widgets.session_list.list_style import Painter, Parts
@@ -64,9 +64,9 @@ async def press(pilot: Pilot[None], key: str, text: str) -> None:
     """A key in the box, and the complete answer with what there is to see of it."""
     main = main_of(pilot)
     await pilot.press(key)
-    await until(pilot, lambda: (shown := main._snapshot_shown) and shown.done and shown.query.text == text)
-    main.look_closer()
-    await until(pilot, lambda: not (main._previewer and main._previewer._wishes) and main._fresh is None)
+    await until(pilot, lambda: (shown := main.search.results.snapshot) and shown.done and shown.query.text == text)
+    main.search.results.previews.look_closer()
+    await until(pilot, lambda: main.search.results.previews.is_settled)
 
 
 def only_complete_answers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +95,10 @@ async def test_a_longer_or_shorter_answer_is_no_new_layout(
         assert main.sessions.virtual_size.height == len(main.sessions.rows) > 100
         counts.forget()
         await press(pilot, "r", "heronr")
-        assert main.found_total == 30
+        assert main.search.total == 30
         assert main.sessions.virtual_size.height == len(main.sessions.rows) < 70
         await press(pilot, "backspace", "heron")
-        assert main.found_total == 60
+        assert main.search.total == 60
         assert counts.layouts == 0
 
 
@@ -116,7 +116,7 @@ async def test_the_first_answer_is_no_new_layout(
         await until(pilot, lambda: main.box.region.width < box.width)
         counts.forget()
         await press(pilot, "h", "h")
-        assert main.found_total == 60
+        assert main.search.total == 60
         assert "60 of 60" in screen_text(pilot)
         assert counts.layouts == 0
         await pilot.press("escape")
@@ -225,7 +225,7 @@ async def test_the_lines_below_results_outlast_the_time_in_which_the_list_is_hid
         await press(pilot, "n", "heron")
         await pilot.press("enter", "enter")
         await until(pilot, lambda: main.is_reading and not main.sessions.size)
-        main.sessions_changed()  # as when a session is written to meanwhile
+        main.search.sessions_changed()  # as when a session is written to meanwhile
         assert [row.snippet for row in main.sessions.rows[:3]][-1] is not None
         await pilot.press("escape")
         await until(pilot, lambda: "A heron." in screen_text(pilot))

@@ -28,6 +28,7 @@ from hermes_tui.tui.recent_searches import MOST, Recent
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.screens.main.screen import MainScreen
+from hermes_tui.tui.screens.main.status import StatusBar
 from hermes_tui.tui.widgets.page import Page
 from hermes_tui.tui.widgets.search_box import SearchBox
 from hermes_tui.tui.widgets.session_list.widget import SessionList
@@ -54,7 +55,7 @@ async def search(pilot: Pilot[None], text: str) -> None:
 
 
 def answered(main: MainScreen, text: str) -> bool:
-    shown = main._snapshot_shown
+    shown = main.search.results.snapshot
     return shown is not None and shown.done and shown.query.text == text
 
 
@@ -171,7 +172,7 @@ async def test_the_word_that_was_probably_meant_is_offered(program: Program, cla
     talk(claude_home)
     async with program(claude_home.home, size=(120, 30)) as pilot:
         main = main_of(pilot)
-        build(main.program.manager.environment, main.program.manager.index.path)
+        build(main.parts.program.manager.environment, main.parts.program.manager.index.path)
         await search(pilot, "xyzzyq")
         await search(pilot, "grey heorn")
         await until(pilot, lambda: "Did you mean grey heron?" in screen_text(pilot))
@@ -201,7 +202,7 @@ async def test_until_all_stores_were_looked_at_it_is_still_searched(
         main = main_of(pilot)
         await pilot.press("slash")
         main.search_for("jetty")
-        await until(pilot, lambda: main._live and (now := main._live.snapshot).done and now.query.text == "jetty")
+        await until(pilot, lambda: (now := main.search.engine.snapshot).done and now.query.text == "jetty")
         await pilot.pause()
         assert "searching …" in screen_text(pilot) and "Nothing found" not in screen_text(pilot)
         go_on.set()
@@ -217,7 +218,7 @@ async def test_what_is_typed_is_to_be_seen_beside_all_that_is_said(
 ) -> None:
     talk(claude_home)
     monkeypatch.setattr(SearchCoverage, "__str__", lambda coverage: "indexed 27 %, 27 % searched")
-    monkeypatch.setattr(MainScreen, "_gateway", lambda main: "⚕ no gateway · 6 lanes")
+    monkeypatch.setattr(StatusBar, "gateway", "⚕ no gateway · 6 lanes")
     for width, said in ((160, "indexed 27 %, 27 % searched"), (100, "indexed 27 %"), (80, "")):
         async with program(claude_home.home, size=(width, 24)) as pilot:
             main = main_of(pilot)
@@ -266,7 +267,7 @@ async def test_from_match_to_match_and_across_sessions(program: Program, claude_
 
         def content() -> str:
             message = main.pane.message
-            return message.content if message is not None and main._aim is None and not main.pane._wanted else ""
+            return message.content if message is not None and main.transcript.is_settled else ""
 
         await until(pilot, lambda: "heron" in content())
         for _ in range(2):
@@ -394,7 +395,7 @@ async def test_an_unreadable_history_is_said_once(program: Program, claude_home:
     talk(claude_home)
     async with program(claude_home.home, size=(120, 30)) as pilot:
         main = main_of(pilot)
-        main.recent.path.mkdir(parents=True)
+        main.history.recent.path.mkdir(parents=True)
         for text in ("jetty", "weir"):
             await search(pilot, text)
             main.action_keep()
@@ -403,7 +404,7 @@ async def test_an_unreadable_history_is_said_once(program: Program, claude_home:
         await pilot.pause()
         said = [one.message for one in pilot.app._notifications]
         assert sum("cannot be read" in one for one in said) == 1
-        assert main.recent.path.is_dir()
+        assert main.history.recent.path.is_dir()
 
 
 async def test_two_thousand_odd_strings(program: Program, claude_home: ClaudeHome) -> None:
@@ -423,8 +424,8 @@ async def test_two_thousand_odd_strings(program: Program, claude_home: ClaudeHom
             for number in range(2_000):
                 text = "".join(dice.choice(pieces) for _ in range(dice.randrange(1, 9)))
                 main.box.fill(text)
-                main._filter()
-                main._show_detail()
+                main.search.filter()
+                main.status.show_detail()
                 if number % 50 == 0:
                     await pilot.pause()
             await search(pilot, "weir")

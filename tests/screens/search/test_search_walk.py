@@ -46,7 +46,7 @@ async def search(pilot: Pilot[None], text: str) -> None:
     main.search_for(text)
 
     def answered() -> bool:
-        shown = main._snapshot_shown
+        shown = main.search.results.snapshot
         return shown is not None and shown.done and shown.query.text == text
 
     await until(pilot, answered)
@@ -59,7 +59,7 @@ def here(pilot: Pilot[None]) -> Stop | None:
     """Where one is; None on the way."""
     main = main_of(pilot)
     pane = main.pane
-    if main._aim is not None or pane._wanted or pane._entering or pane.summary is None or pane.message is None:
+    if not main.transcript.is_settled or pane.summary is None or pane.message is None:
         return None
     return pane.summary.session_id, pane.message.content
 
@@ -105,7 +105,7 @@ async def test_through_all_parts_and_the_same_way_back(
     tiny_home.add("other", turns=2, at=START - timedelta(days=5))
     async with tiny(tiny_home.home) as pilot:
         await search(pilot, "question")
-        rows = [one.summary.session_id for one in main_of(pilot)._snapshot_shown.results]  # type: ignore[union-attr]
+        rows = [one.summary.session_id for one in main_of(pilot).search.results.snapshot.results]  # type: ignore[union-attr]
         assert len(rows) == 2 and "other" in rows
         first = next(one for one in rows if one != "other")
         parts = [first, *(one for one in ("fork-3", "fork-2", "fork-1", "original") if one != first)]
@@ -167,8 +167,8 @@ async def test_no_more_is_read_than_the_first_match_takes(program: Program, clau
         await search(pilot, "heron")
         pane, main = main_of(pilot).pane, main_of(pilot)
         await until(pilot, lambda: here(pilot) == (long.stem, "Heron 600."))
-        assert main._live is not None and main.query_shown is not None and pane.summary is not None
-        (part,) = main._live.parts(main.query_shown, pane.summary.unified_id)
+        assert main.search.results.query is not None and pane.summary is not None
+        (part,) = main.search.engine.parts(main.search.results.query, pane.summary.unified_id)
         assert part.messages == {ids["Heron 300."], ids["Heron 600."]}
         pane.enter(1, part.messages)
         await until(pilot, lambda: here(pilot) == (long.stem, "Heron 300."))

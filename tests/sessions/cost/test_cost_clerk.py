@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.errors import ValidationError
+from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.cost import refresh
 from hermes_tui.tui.workers.cost_refresh import Bookkeeper
 from spending import Spender
@@ -147,13 +148,13 @@ def test_the_bookkeeper_rests_by_the_processors_time(work: str, monkeypatch: pyt
     pauses: list[float] = []
     rested = threading.Event()
 
-    class Waits(threading.Event):
-        def wait(self, timeout: float | None = None) -> bool:
-            pauses.append(timeout or 0.0)
-            if len(pauses) > 1:
-                rested.set()
-                return True
-            return False
+    def rest(worker: Worker[None], seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) > 1:
+            worker.stop()
+            rested.set()
+
+    monkeypatch.setattr(Worker, "rest", rest)
 
     def book() -> None:
         if work == "wait":
@@ -163,7 +164,6 @@ def test_the_bookkeeper_rests_by_the_processors_time(work: str, monkeypatch: pyt
             subprocess.run([sys.executable, "-S", "-c", burn], check=True)
 
     keeper = Bookkeeper(book, lambda: None)
-    keeper._over = Waits()
     keeper.look()
     assert rested.wait(60)
     assert pauses[1] < 0.3 if work == "wait" else pauses[1] >= 0.3

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.background import Worker
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.query import Query, parse
@@ -51,8 +52,7 @@ class LiveSearch:
         self._asked: Query | None = None
         self._number = 0
         """Of the latest question."""
-        self._closed = False
-        self._thread: threading.Thread | None = None
+        self._worker = Worker[tuple[Query, int]]("live search", self._serve)
         self._known: Known | None = None
         """The last complete answer; for the searching thread alone."""
         self._picture = SnapshotView(LiveSnapshot(query=parse(""), done=True))
@@ -70,16 +70,16 @@ class LiveSearch:
         with self._condition:
             self._number += 1
             self._asked = query
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(target=self._work, name="live search", daemon=True)
-                self._thread.start()
-            self._condition.notify_all()
+            self._worker.ask((query, self._number))
+        self._worker.start()
         return query
 
     def wait(self, timeout: float | None = None) -> LiveSnapshot:
         """The complete answer to the latest question; what there is of it after `timeout` seconds."""
         with self._condition:
-            self._condition.wait_for(lambda: self._closed or (self._asked is None and self.snapshot.done), timeout)
+            self._condition.wait_for(
+                lambda: self._worker.is_over or (self._asked is None and self.snapshot.done), timeout
+            )
             return self.snapshot
 
     def preview(self, unified_id: str) -> Result | None:
@@ -122,23 +122,16 @@ class LiveSearch:
     def close(self) -> None:
         """Give up and end the thread."""
         with self._condition:
-            self._closed = True
+            self._worker.stop()
             self._number += 1
             self._condition.notify_all()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        self._worker.join()
 
     # The thread --------------------------------------------------------------------------------------------
 
-    def _work(self) -> None:
-        while True:
-            with self._condition:
-                self._condition.wait_for(lambda: self._closed or self._asked is not None)
-                if self._closed:
-                    return
-                query, number = self._asked, self._number
-            if query is not None:
-                self._answer(query, number)
+    def _serve(self, request: tuple[Query, int] | None) -> None:
+        if request is not None:
+            self._answer(*request)
 
     def _answer(self, query: Query, number: int) -> None:
         def superseded() -> bool:

@@ -7,23 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import aside
+from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.lanes.plan import PlanScreen
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
-    from hermes_tui.clock import Clock
     from hermes_tui.lifecycle.lanes import Lane, Profile
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
-    from hermes_tui.tui.app import HermesApp
     from hermes_tui.tui.workers.lane_watch import LaneNews
 
-__all__ = ["Doing", "LaneOperations"]
+__all__ = ["Doing", "LaneOperations", "ShownLanes"]
 
 _DAYS = (7, 30, 90, 180, 365)
 
@@ -41,78 +40,85 @@ class Doing(NamedTuple):
         return f"{self.kind} waits" if self.waits else f"{self.kind} …"
 
 
+class ShownLanes(Protocol):
+    """What the keys act on; the screen has it."""
+
+    news: LaneNews | None
+    """None before the first look."""
+
+    @property
+    def lane(self) -> Lane | None:
+        """The lane under the cursor."""
+
+    @property
+    def profile(self) -> Profile | None:
+        """The profile whose lanes are shown."""
+
+
 class LaneOperations:
-    """For a screen that shows lanes."""
+    """Owns the operations that are being carried out."""
 
-    if TYPE_CHECKING:
-        _clock: Clock
-        _read_only: bool
-        _doing: dict[tuple[str, str], Doing]
-        news: LaneNews | None
-        app: Any
-        notify: Any
+    def __init__(self, program: Program, shown: ShownLanes, changed: Callable[[], None], *, read_only: bool) -> None:
+        """`changed` is called when an operation has begun, waits or is over. `read_only`: keys that would change
+        anything say so."""
+        self._program = program
+        self._shown = shown
+        self._changed = changed
+        self._read_only = read_only
+        self._doing: dict[tuple[str, str], Doing] = {}
 
-        @property
-        def program(self) -> HermesApp:
-            """The program."""
-            raise NotImplementedError
+    @property
+    def is_busy(self) -> bool:
+        """One is being carried out."""
+        return bool(self._doing)
 
-        @property
-        def lane(self) -> Lane | None:
-            """The lane under the cursor."""
-            raise NotImplementedError
-
-        @property
-        def profile(self) -> Profile | None:
-            """The profile whose lanes are shown."""
-            raise NotImplementedError
-
-        def _show(self) -> None:
-            raise NotImplementedError
+    def doing(self, lane: Lane) -> Doing | None:
+        """What is being carried out on a lane."""
+        return self._doing.get((lane.profile, lane.key))
 
     def _operations(self, waiting: Callable[[str], None] = lambda words: None) -> Operations:
         from hermes_tui.lifecycle.operations import Operations
 
-        environment = self.program.manager.environment
-        return Operations(environment, read_only=self._read_only, clock=self._clock.now, waiting=waiting)
+        environment, now = self._program.manager.environment, self._program.clock.now
+        return Operations(environment, read_only=self._read_only, clock=now, waiting=waiting)
 
     # Asking ------------------------------------------------------------------------------------------------
 
-    def action_reset(self) -> None:
+    def reset(self) -> None:
         """A new, empty session."""
         self._ask_about_lane("reset")
 
-    def action_suspend(self) -> None:
+    def suspend(self) -> None:
         """The next message begins a new session."""
         self._ask_about_lane("suspend")
 
-    def action_mark(self) -> None:
+    def mark(self) -> None:
         """The conversation counts as interrupted."""
         self._ask_about_lane("mark", reason="restart_timeout")
 
-    def action_clear(self) -> None:
+    def clear(self) -> None:
         """It does no longer."""
         self._ask_about_lane("clear")
 
-    def action_resume(self) -> None:
+    def resume(self) -> None:
         """Another session, chosen from those of the profile."""
         from hermes_tui.tui.screens.dialogs.session_picker import Candidate, SessionPicker
 
         if self._is_read_only():
             return
-        lane = self.lane
+        lane = self._shown.lane
         if lane is None:
             self._nothing_here()
             return
         profile = None if lane.profile == "default" else lane.profile
         sessions = [
             one
-            for one in self.program.main.snapshot.sessions
+            for one in self._program.snapshot.sessions
             if one.agent == "hermes" and one.profile == profile and not one.gone and one.session_id != lane.session_id
         ]
         candidates = [Candidate(one, safe(note)) for one, note in self._for_lane(lane, sessions)]
         if not candidates:
-            self.notify("This profile has no other session.", markup=False)
+            self._program.notify("This profile has no other session.", markup=False)
             return
 
         def chosen(session: SessionSummary | None) -> None:
@@ -120,12 +126,13 @@ class LaneOperations:
                 self._ask("resume", lane, target=session.session_id)
 
         name = safe(lane.chat) or safe(lane.key)
-        self.app.push_screen(SessionPicker(f"Resume {name} into", candidates, self._clock.now()), chosen)
+        self._program.push_screen(SessionPicker(f"Resume {name} into", candidates, self._program.clock.now()), chosen)
 
     def _for_lane(self, lane: Lane, sessions: Sequence[SessionSummary]) -> list[tuple[SessionSummary, str]]:
         """Each with a note. The lane's own come first; those that cannot be gone on in, last."""
         own = {one.session_id: f"earlier, {one.end_reason or 'not ended'}" for one in lane.earlier}
-        lanes = self.news.board.lanes if self.news is not None else ()
+        news = self._shown.news
+        lanes = news.board.lanes if news is not None else ()
         taken = {id_ for one in lanes if one.profile == lane.profile for id_ in (one.session_id, one.continues_in)}
         ranked = []
         for one in sessions:
@@ -140,11 +147,11 @@ class LaneOperations:
         ranked.sort(key=lambda each: each[0])
         return [(one, note) for _, one, note in ranked]
 
-    def action_prune(self) -> None:
+    def prune(self) -> None:
         """Old lanes of the profile are dropped."""
         if self._is_read_only():
             return
-        profile = self.profile
+        profile = self._shown.profile
         if profile is None:
             self._nothing_here()
             return
@@ -154,25 +161,25 @@ class LaneOperations:
             if key is not None:
                 self._push("prune", profile.name, days=_DAYS[int(key) - 1])
 
-        self.app.push_screen(MenuScreen("Drop lanes without activity for more than", choices), chosen)
+        self._program.push_screen(MenuScreen("Drop lanes without activity for more than", choices), chosen)
 
-    def action_undo(self) -> None:
+    def undo(self) -> None:
         """The lane's latest operation is taken back; where there is none, the profile's latest prune."""
         if self._is_read_only():
             return
-        profile, lane, news = self.profile, self.lane, self.news
+        profile, lane, news = self._shown.profile, self._shown.lane, self._shown.news
         if profile is None or news is None:
             self._nothing_here()
             return
         known = news.undoable.get((profile.name, lane.key)) if lane is not None else None
         operation = known or news.undoable.get((profile.name, ""))
         if operation is None:
-            self.notify("Nothing was done to this lane that could be taken back.", markup=False)
+            self._program.notify("Nothing was done to this lane that could be taken back.", markup=False)
             return
         self._push("undo", profile.name, target=operation)
 
     def _ask_about_lane(self, kind: str, **more: Any) -> None:
-        lane = self.lane
+        lane = self._shown.lane
         if self._is_read_only():
             return
         if lane is None:
@@ -191,19 +198,19 @@ class LaneOperations:
 
             return Request(kind=kind, profile=profile, force=force, **more)
 
-        self.program.clear_notifications()  # they would lie over the buttons; the row says what became of it
+        self._program.clear_notifications()  # they would lie over the buttons; the row says what became of it
         make: Callable[[bool], Plan] = lambda force: self._operations().plan(request(force))  # noqa: E731
-        self.app.push_screen(PlanScreen(make, kind.capitalize(), self.program.named_home), self._agreed)
+        self._program.push_screen(PlanScreen(make, kind.capitalize(), self._program.named_home), self._agreed)
 
     def _is_read_only(self) -> bool:
         """Whether nothing may be changed; then it says so."""
         if self._read_only:
             said = "Read-only: lanes are shown, not changed. Start without --read-only, or set read_only = false."
-            self.notify(said, markup=False)
+            self._program.notify(said, markup=False)
         return self._read_only
 
     def _nothing_here(self) -> None:
-        self.notify("There is no lane here.", markup=False)
+        self._program.notify("There is no lane here.", markup=False)
 
     # Carrying out ------------------------------------------------------------------------------------------
 
@@ -212,12 +219,12 @@ class LaneOperations:
             return
         self._say_doing(plan)
         # The program's, not the screen's: it goes on when the screen is left.
-        self.program.run_worker(self._carry_out(plan), group="lanes", exit_on_error=True)
+        self._program.run_worker(self._carry_out(plan), group="lanes", exit_on_error=True)
 
     def _say_doing(self, plan: Plan, waits: str = "") -> None:
         doing = Doing(plan.request.kind, waits)
         self._doing.update(((plan.request.profile, key), doing) for key in plan.keys)
-        self._show()
+        self._changed()
 
     async def _carry_out(self, plan: Plan) -> None:
         kind = plan.request.kind
@@ -227,7 +234,7 @@ class LaneOperations:
             if not over:
                 self._say_doing(plan, words)
 
-        operations = self._operations(lambda words: self.program.in_loop(partial(waits, words)))
+        operations = self._operations(lambda words: self._program.in_loop(partial(waits, words)))
         try:
             outcome: Outcome = await aside(operations.apply, plan)
         except HermesTuiError as error:
@@ -239,8 +246,8 @@ class LaneOperations:
         over = True
         for key in plan.keys:
             self._doing.pop((plan.request.profile, key), None)
-        self._show()
-        self.program.lane_watch.look_now()
+        self._changed()
+        self._program.look_at_lanes()
 
     def _tell(self, text: str, *, bad: bool) -> None:
-        self.program.notify(safe(text), severity="error" if bad else "information", markup=False, timeout=10)
+        self._program.notify(safe(text), severity="error" if bad else "information", markup=False, timeout=10)

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 from textual import on
 from textual.app import ComposeResult
 
-from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.tui.keymap import KEYS, bindings
+from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
-from hermes_tui.tui.screens.lanes.operations import Doing, LaneOperations
+from hermes_tui.tui.screens.lanes.operations import LaneOperations
 from hermes_tui.tui.widgets.hints import Hints, hints_of
 from hermes_tui.tui.widgets.lanes.facts import lane_blocks, lane_row
 from hermes_tui.tui.widgets.lanes.table import LaneTable
@@ -22,7 +22,6 @@ from hermes_tui.tui.widgets.page import Page, Paragraph
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.lanes import Lane, Profile
-    from hermes_tui.tui.app import HermesApp
     from hermes_tui.tui.workers.lane_watch import LaneNews, Notice
 
 __all__ = ["LanesScreen"]
@@ -34,22 +33,23 @@ _OPERATIONS = tuple(key.id for key in KEYS if key.context == "operations")
 _PROFILES = ("lanes.profile", "lanes.previous_profile")
 
 
-class LanesScreen(LaneOperations, DismissOnce[None]):
+class LanesScreen(DismissOnce[None]):
     """Shows what `LaneWatch` finds; asks `Operations` to change it."""
 
     AUTO_FOCUS = "LaneTable"
     BINDINGS = bindings("operations")
     VERTICAL_BREAKPOINTS = [(0, "-tiny"), (10, "-short"), (20, "-tall"), (34, "-high")]  # noqa: RUF012  (as Screen declares it)
 
-    def __init__(self, clock: Clock, *, read_only: bool) -> None:
-        """`read_only`: keys that would change anything say so."""
+    def __init__(self, program: Program, news: LaneNews | None, *, read_only: bool) -> None:
+        """`news`: what is known of the lanes; None before the first look. `read_only`: keys that would change
+        anything say so."""
         super().__init__()
-        self._clock = clock
+        self._program = program
+        self._clock = program.clock
         self._read_only = read_only
         self._profile = ""
-        self.news: LaneNews | None = None
-        """What is shown; None before the first look."""
-        self._doing: dict[tuple[str, str], Doing] = {}
+        self.news = news
+        self.operations = LaneOperations(program, self, self._show, read_only=read_only)
 
     def compose(self) -> ComposeResult:
         """Title, table, what is known of the lane, hints."""
@@ -84,11 +84,6 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
         self.call_after_refresh(self._show)
 
     # Parts -------------------------------------------------------------------------------------------------
-
-    @property
-    def program(self) -> HermesApp:
-        """The program."""
-        return cast("HermesApp", self.app)
 
     @property
     def table(self) -> LaneTable:
@@ -133,7 +128,7 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
                 now,
                 self._clock.local,
                 self._recent(self._notice(lane)),
-                doing.words if (doing := self._doing.get((lane.profile, lane.key))) is not None else "",
+                doing.words if (doing := self.operations.doing(lane)) is not None else "",
             )
             for lane in news.board.lanes
             if lane.profile == self._profile
@@ -162,7 +157,7 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
             page.show([Paragraph(safe(news.board.no_home), style="faint")] if news.board.no_home else [])
             return
         now = self._clock.now()
-        doing = self._doing.get((lane.profile, lane.key))
+        doing = self.operations.doing(lane)
         waits = doing.waits if doing is not None else ""
         page.show(lane_blocks(lane, now, self._clock.local, self._notice(lane), waits))
 
@@ -172,6 +167,10 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
         self.query_one("#lane", Page).scroll_to(y=0, animate=False)
 
     # Actions -----------------------------------------------------------------------------------------------
+
+    def action_operation(self, name: str) -> None:
+        """Have this done to the lane: a method of `LaneOperations`."""
+        getattr(self.operations, name)()
 
     def action_profile(self, step: int) -> None:
         """The next profile (1) or the one before (-1)."""
@@ -223,7 +222,7 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
         if lane.continues_in:
             sessions.append((lane.session_id, "compression"))
         sessions += [(one.session_id, one.end_reason or "not ended") for one in lane.earlier]
-        manager = self.program.manager
+        manager = self._program.manager
         title = safe(f"{lane.platform} {lane.chat}".strip()) or safe(lane.key)
         self.app.push_screen(
             LaneTranscript(
@@ -231,9 +230,9 @@ class LanesScreen(LaneOperations, DismissOnce[None]):
                 title,
                 [(id_, note) for at, (id_, note) in enumerate(sessions) if id_ not in dict(sessions[:at])],
                 lambda id_: manager.summary("hermes", id_),
-                lambda unified: self.program.main.sessions.forest.part(unified),
+                lambda unified: self._program.forest.part(unified),
                 manager.open,
-                self.program.in_loop,
+                self._program.in_loop,
             )
         )
 

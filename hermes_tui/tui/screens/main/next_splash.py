@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -10,6 +9,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual.strip import Strip
 
+from hermes_tui.platform.background import in_background
 from hermes_tui.tui.splash.backdrop import Backdrop, Ink, save
 
 if TYPE_CHECKING:
@@ -26,12 +26,12 @@ __all__ = ["backdrop_of", "keep_backdrop"]
 def keep_backdrop(screen: MainScreen, curtain: Curtain, frame: Sequence[Sequence[Strip]]) -> None:
     """Save what `frame`, the first one, shows besides sessions; where that was empty what is shown now, if that is
     how the program begins. Written in a thread, for the disk may be slow."""
-    if not frame and screen.is_as_it_began:
+    if not frame and _is_as_it_began(screen):
         frame = screen.frame()
     if frame and screen.snapshot.sessions and curtain.size == tuple(screen.app.size):
         curtain.is_kept = True
         made = backdrop_of(screen, frame, curtain.key)
-        threading.Thread(target=lambda: save(made()), name="first frame", daemon=True).start()
+        in_background("first frame", lambda: save(made()))
 
 
 def backdrop_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) -> Callable[[], Backdrop]:
@@ -59,6 +59,12 @@ def backdrop_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) 
         )
 
     return make
+
+
+def _is_as_it_began(screen: MainScreen) -> bool:
+    """It shows the beginning of the whole list, and the keys go there."""
+    at_top = screen.focused is screen.sessions and not screen.sessions.scroll_y
+    return screen.is_current and at_top and not screen.search.is_searching
 
 
 def _inks(widget: Widget, looks: Mapping[str, Style], console: Console) -> dict[str, Ink]:

@@ -1,20 +1,23 @@
-"""What there is to see of the rows of a search: a line below each, and the preview beside the list."""
+"""Snippets and preview for the results of a search."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
 
-from textual.screen import Screen
-
-from hermes_tui.tui.widgets.session_list.result_rows import finder, snippet_of
-from hermes_tui.tui.widgets.session_list.rows import ListedPart, Snippet
-from hermes_tui.tui.workers.previewer import PreviewWish, Seen
+from hermes_tui.tui.delay import Delay
+from hermes_tui.tui.screens.main.parts import MainParts
+from hermes_tui.tui.widgets.session_list.result_rows import Listed, finder, snippet_of
+from hermes_tui.tui.widgets.session_list.rows import Conversation, ListedPart, Snippet
+from hermes_tui.tui.workers.previewer import Previewer, PreviewWish, Seen
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query
-    from hermes_tui.tui.screens.main.screen import MainScreen
+    from hermes_tui.sessions.search.incremental.search import LiveResult, LiveSnapshot
+    from hermes_tui.sessions.search.model import Result
+    from session_adapters.model import SessionSummary
 
-__all__ = ["Looking"]
+__all__ = ["Answer", "SearchPreviews"]
 
 _GATHER = 0.04
 """Seconds in which what was looked at is gathered before it is shown."""
@@ -23,89 +26,122 @@ _REST = 0.12
 for more than what there is to see of this one."""
 
 
-class Looking(Screen[None]):
-    """For the main screen."""
+class Answer(NamedTuple):
+    """What the rows of the list answer."""
+
+    query: Query
+    snapshot: LiveSnapshot
+    listed: Listed
+    found: Mapping[str, LiveResult | None]
+    """Key of a conversation in the rows → what was found in it."""
+
+    def summary_of(self, conversation: Conversation) -> SessionSummary:
+        """The session of a conversation that was found; its newest where only its name was."""
+        result = self.found.get(conversation.key)
+        return result.summary if result is not None else conversation.tip
+
+
+class SearchPreviews:
+    """Owns what was seen of results: has those looked at that are in view, and shows it."""
+
+    def __init__(
+        self,
+        parts: MainParts,
+        look: Callable[[str, PreviewWish], Result | None],
+        shown: Callable[[], Answer | None],
+        changed: Callable[[], None],
+    ) -> None:
+        """`look` reads what there is to see for a query of one session, in a thread. `shown`: the answer in the
+        list, None without a search. `changed` is called when there are other snippets."""
+        self._parts = parts
+        self._shown = shown
+        self._changed = changed
+        self._previewer = Previewer(look, lambda: parts.program.in_loop(self._was_seen))
+        self._snippets: dict[str, Snippet] = {}
+        """Unified id of a session that was found → the line below it."""
+        self._rest = Delay(parts.screen, self.look_closer, _REST)
+        self._gather = Delay(parts.screen, self._show_seen, _GATHER)
 
     @property
-    def _main(self) -> MainScreen:
-        return cast("MainScreen", self)
+    def is_settled(self) -> bool:
+        """All that was wanted was looked at and is shown."""
+        return not self._previewer.is_busy and not self._gather.is_waiting
+
+    def stop(self) -> None:
+        """End the thread."""
+        self._previewer.stop()
+
+    def clear(self) -> None:
+        """There is no answer any more."""
+        self._snippets = {}
+
+    def forget(self) -> None:
+        """The sessions are others now."""
+        self._previewer.forget()
 
     def look_later(self) -> None:
         """Look at what is in view once nothing has changed for a moment."""
-        main = self._main
-        if main._previewer is not None:
-            main._previewer.want("", ())
-        if main._look is not None:
-            main._look.stop()
-        main._look = self.set_timer(_REST, self.look_closer)
-
-    def known_snippets(self, query: Query) -> dict[str, Snippet]:
-        """Those that are known; else those of the question before, which are mostly the same: less to be painted."""
-        for _, result in self._main._listed.conversations:
-            seen = self.seen_of(query, result.summary.unified_id) if result is not None else None
-            if result is not None and seen is not None and seen.result is not None:
-                self._main._lines[result.summary.unified_id] = snippet_of(seen.result)
-        return self._main._lines
-
-    def seen_of(self, query: Query, unified_id: str) -> Seen | None:
-        """What was seen of a session for a query; None where it was not looked at yet."""
-        return self._main._previewer.get(query.text, unified_id) if self._main._previewer is not None else None
-
-    def _want_snippets(self) -> None:
-        """Have the sessions looked at that are in view, the one under the cursor first."""
-        main = self._main
-        query = main.query_shown
-        if query is None or self._main._previewer is None or self._main._question is None:
-            return
-        sessions = main.sessions
-        top = round(sessions.scroll_y)
-        here = [sessions.highlighted] if sessions.highlighted is not None else []
-        near = [row.conversation for row in sessions.rows[top : top + sessions.size.height]]
-        wishes: dict[str, PreviewWish] = {}
-        for conversation in [*here, *near]:
-            if conversation is not None:
-                result = self._main._found.get(conversation.key)
-                summary = result.summary if result is not None else conversation.tip
-                if result is not None or not wishes:
-                    wishes.setdefault(summary.unified_id, PreviewWish(summary.unified_id, summary.path, not wishes))
-        self._main._previewer.want(query.text, list(wishes.values()))
-
-    def was_seen(self) -> None:
-        """Something was looked at: soon show it, together with what comes next."""
-        if self._main._fresh is None:
-            self._main._fresh = self.set_timer(_GATHER, self._show_seen)
-
-    def _show_seen(self) -> None:
-        self._main._fresh = None
-        if self._main._question is not None:
-            self._main._show_rows()
-            self.show_preview()
-
-    def show_preview(self) -> None:
-        """Show what there is to see of the conversation under the cursor, beside the list."""
-        main = self._main
-        query = main.query_shown
-        conversation = main.sessions.highlighted
-        if query is None or self._main._question is None or not main.is_wide:
-            return
-        if conversation is None:
-            main.preview.show(None, None, "", finder(query))
-            return
-        result = self._main._found.get(conversation.key)
-        summary = result.summary if result is not None else conversation.tip
-        seen = self.seen_of(query, summary.unified_id)
-        if seen is not None and not seen.whole:
-            seen = None
-        part = main.sessions.forest.part(summary.unified_id) or ListedPart(
-            summary
-        )  # with its cost as the list has it
-        shown = main.preview.summary
-        if seen is None and shown is not None and shown.unified_id == summary.unified_id:
-            return  # until it was looked at for this question, what is there will do
-        note = "Reading …" if seen is None else seen.reason
-        main.preview.show(part, seen.result if seen is not None else None, note, finder(query))
+        self._previewer.want("", ())
+        self._rest.start()
 
     def look_closer(self) -> None:
         """The cursor rests on a row: have it looked at, and show what is known."""
-        self._want_snippets()
-        self.show_preview()
+        self._want()
+        self.show()
+
+    def snippets(self, answer: Answer) -> dict[str, Snippet]:
+        """Those that are known; else those of the question before, which are mostly the same: less to be painted."""
+        for _, result in answer.listed.conversations:
+            seen = self.seen(answer.query, result.summary.unified_id) if result is not None else None
+            if result is not None and seen is not None and seen.result is not None:
+                self._snippets[result.summary.unified_id] = snippet_of(seen.result)
+        return self._snippets
+
+    def seen(self, query: Query, unified_id: str) -> Seen | None:
+        """What was seen of a session for a query; None where it was not looked at yet."""
+        return self._previewer.get(query.text, unified_id)
+
+    def show(self) -> None:
+        """Show what there is to see of the conversation under the cursor, beside the list."""
+        answer, panel, sessions = self._shown(), self._parts.preview, self._parts.sessions
+        if answer is None or not self._parts.is_wide:
+            return
+        find = finder(answer.query)
+        if sessions.highlighted is None:
+            panel.show(None, None, "", find)
+            return
+        summary = answer.summary_of(sessions.highlighted)
+        seen = self.seen(answer.query, summary.unified_id)
+        if seen is None or not seen.whole:
+            shown = panel.summary
+            if shown is None or shown.unified_id != summary.unified_id:  # else what is there will do until then
+                panel.show(self._part(summary), None, "Reading …", find)
+        else:
+            panel.show(self._part(summary), seen.result, seen.reason, find)
+
+    def _part(self, summary: SessionSummary) -> ListedPart:
+        return self._parts.sessions.forest.part(summary.unified_id) or ListedPart(summary)  # the list has its cost
+
+    def _want(self) -> None:
+        """Have the sessions looked at that are in view, the one under the cursor first."""
+        answer, sessions = self._shown(), self._parts.sessions
+        if answer is None:
+            return
+        top = round(sessions.scroll_y)
+        near = [row.conversation for row in sessions.rows[top : top + sessions.size.height]]
+        wishes: dict[str, PreviewWish] = {}
+        for conversation in [sessions.highlighted, *near]:
+            if conversation is not None and (answer.found.get(conversation.key) is not None or not wishes):
+                summary = answer.summary_of(conversation)
+                wishes.setdefault(summary.unified_id, PreviewWish(summary.unified_id, summary.path, not wishes))
+        self._previewer.want(answer.query.text, list(wishes.values()))
+
+    def _was_seen(self) -> None:
+        """Something was looked at: soon show it, together with what comes next."""
+        if not self._gather.is_waiting:
+            self._gather.start()
+
+    def _show_seen(self) -> None:
+        if self._shown() is not None:
+            self._changed()
+            self.show()

@@ -1,76 +1,63 @@
-"""What is done with a session as a whole, from list and transcript: compare, export, copy, read elsewhere.
+"""What is done with a session as a whole: compare, export, copy, read elsewhere, resume, fork.
 
 Everything that reads a store or writes a file happens beside the screen (`session_work`), which is told how it went.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
-
-from textual.screen import Screen
+from typing import TYPE_CHECKING, Any, Literal
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import aside
-from hermes_tui.tui.widgets.session_list.rows import Conversation, ListedPart
-from hermes_tui.tui.widgets.session_list.widget import SessionList
-from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
+from hermes_tui.tui.screens.main.parts import MainParts
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from session_adapters.model import SessionSummary, unified_id
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.native import Verb
-    from hermes_tui.tui.app import HermesApp
+    from hermes_tui.sessions.native import Start, Verb
     from hermes_tui.tui.screens.dialogs.export import ExportChoice
+    from hermes_tui.tui.screens.dialogs.start_agent import Agreed
 
 __all__ = ["SessionActions"]
 
 
-class SessionActions(Screen[None]):
-    """For a screen with the list and the transcript."""
+class SessionActions:
+    """Each acts on the session that is read, else on the one under the cursor."""
 
-    if TYPE_CHECKING:
+    def __init__(self, parts: MainParts) -> None:
+        self._parts = parts
+        self._screen = parts.screen
+        self._program = parts.program
 
-        @property
-        def sessions(self) -> SessionList:
-            """The list."""
-            raise NotImplementedError
+    def _subject(self) -> SessionSummary | None:
+        """The session to act on; where there is none, that is said."""
+        subject = self._parts.subject
+        if subject is None:
+            self._screen.notify("There is no session here.", markup=False)
+        return subject
 
-        @property
-        def pane(self) -> TranscriptPane:
-            """The transcript."""
-            raise NotImplementedError
+    def _run(self, work: Coroutine[Any, Any, None]) -> None:
+        self._screen.run_worker(work, group="session", exit_on_error=True)
 
-        @property
-        def is_reading(self) -> bool:
-            """The transcript has the keys."""
-            raise NotImplementedError
-
-    @property
-    def _program(self) -> HermesApp:
-        return cast("HermesApp", self.app)
-
-    @property
-    def subject(self) -> SessionSummary | None:
-        """The session that keys act on: the one that is read, else the one under the cursor."""
-        if self.is_reading and self.pane.summary is not None:
-            return self.pane.summary
-        highlighted = self.sessions.highlighted
-        return highlighted.tip if highlighted is not None else None
-
-    def _nothing_here(self) -> None:
-        self.notify("There is no session here.", markup=False)
+    def _failed(self, error: Exception) -> None:
+        """Say what went wrong. A bug of one adapter is told, too, and the program goes on."""
+        known = isinstance(error, HermesTuiError)
+        said = str(error) if known else f"It did not work ({type(error).__name__}: {error})"
+        self._screen.notify(safe(said), severity="error", markup=False, timeout=10)
 
     # Compare -----------------------------------------------------------------------------------------------
 
     def _pair(self) -> tuple[ListedPart, ListedPart] | None:
         """The two marked ones; one marked and this one; a fork and what it came from."""
-        part = self.sessions.forest.part
-        marked = [part(conversation.tip.unified_id) for conversation in self.sessions.marked]
+        part = self._parts.sessions.forest.part
+        marked = [part(conversation.tip.unified_id) for conversation in self._parts.sessions.marked]
         found = [one for one in marked if one is not None]
-        subject = self.subject
+        subject = self._parts.subject
         if len(found) < 2 and subject is not None:
             found = [one for one in found if one.summary.unified_id != subject.unified_id]
             if not found and subject.kind == "fork" and subject.parent_id:
@@ -78,35 +65,34 @@ class SessionActions(Screen[None]):
             found.append(part(subject.unified_id) or ListedPart(subject))
         return (found[0], found[1]) if len(found) == 2 else None
 
-    def action_diff(self) -> None:
+    def diff(self) -> None:
         """Show two sessions side by side."""
         from hermes_tui.tui.screens.diff import DiffScreen
 
         pair = self._pair()
         if pair is None:
             said = "Mark two sessions with space, then press d; a fork is compared with its origin."
-            self.notify(said, markup=False)
+            self._screen.notify(said, markup=False)
             return
-        self.app.push_screen(DiffScreen(*pair, self._program.manager.diff))
+        self._program.push_screen(DiffScreen(*pair, self._program.manager.diff))
 
     # Export ------------------------------------------------------------------------------------------------
 
-    def action_export(self) -> None:
+    def export(self) -> None:
         """Ask how and where, and write it."""
         from hermes_tui.tui.screens.dialogs.export import ExportScreen
 
-        subject = self.subject
+        subject = self._subject()
         if subject is None:
-            self._nothing_here()
             return
-        home: Conversation | None = self.sessions.forest.by_session.get(subject.unified_id)
-        parts: Sequence[SessionSummary] = home.parts if home is not None else (subject,)
+        home = self._parts.sessions.forest.by_session.get(subject.unified_id)
+        parts = home.parts if home is not None else (subject,)
 
         def wished(wish: ExportChoice | None) -> None:
             if wish is not None:
-                self.run_worker(self._export(subject, parts, wish), group="session", exit_on_error=True)
+                self._run(self._export(subject, parts, wish))
 
-        self.app.push_screen(ExportScreen(subject, len(parts), Path("~"), self._program.named_home), wished)
+        self._program.push_screen(ExportScreen(subject, len(parts), Path("~"), self._program.named_home), wished)
 
     async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: ExportChoice) -> None:
         from hermes_tui.tui.screens.main.session_work import beside, write_export
@@ -116,26 +102,19 @@ class SessionActions(Screen[None]):
         except Exception as error:
             self._failed(error)
         else:
-            self.notify(safe(said), markup=False, timeout=10)
-
-    def _failed(self, error: Exception) -> None:
-        """Say what went wrong. A bug of one adapter is told, too, and the program goes on."""
-        known = isinstance(error, HermesTuiError)
-        said = str(error) if known else f"It did not work ({type(error).__name__}: {error})"
-        self.notify(safe(said), severity="error", markup=False, timeout=10)
+            self._screen.notify(safe(said), markup=False, timeout=10)
 
     # Copy --------------------------------------------------------------------------------------------------
 
-    def action_copy(self) -> None:
+    def copy(self) -> None:
         """Ask what to copy."""
         from hermes_tui.tui.screens.dialogs.copy import CopyMenu, copyables, native_commands
 
-        subject = self.subject
+        subject = self._subject()
         if subject is None:
-            self._nothing_here()
             return
-        shown = self.pane.summary
-        message = self.pane.message if shown is not None and shown.unified_id == subject.unified_id else None
+        shown = self._parts.pane.summary
+        message = self._parts.pane.message if shown is not None and shown.unified_id == subject.unified_id else None
         offered = copyables(subject, message, self._program.named_home)
         agent = self._program.manager.saved_labels.get(subject.agent)
         commands = {
@@ -154,9 +133,9 @@ class SessionActions(Screen[None]):
                 work = self._copy(next(one.text for one in offered if one.choice.key == key), masked=menu.masks)
             else:
                 return
-            self.run_worker(work, group="session", exit_on_error=True)
+            self._run(work)
 
-        self.app.push_screen(menu, chosen)
+        self._program.push_screen(menu, chosen)
 
     async def _copy_command(self, subject: SessionSummary, verb: Verb, *, masked: bool) -> None:
         """Looking for the program, and whether the session is open elsewhere, may take a moment."""
@@ -171,11 +150,11 @@ class SessionActions(Screen[None]):
         await self._copy(start.line, masked=masked)
         told = [f"As it is the command would fail: {one.text}." for one in start.obstacles]
         for text in (*told, *(f"{warning}." for warning in start.warnings)):
-            self.notify(safe(text), severity="warning", markup=False, timeout=10)
+            self._screen.notify(safe(text), severity="warning", markup=False, timeout=10)
 
     async def _copy(self, text: str, *, masked: bool) -> None:
         """Copy it, and say how much went where, and how many secrets were `masked`."""
-        from hermes_tui.platform.clipboard import copy
+        from hermes_tui.platform.clipboard import copy as write
         from hermes_tui.redact import Redactor
 
         report = ""
@@ -184,21 +163,21 @@ class SessionActions(Screen[None]):
             text = await aside(redactor.text, text)
             report = f" {redactor.report[0].upper()}{redactor.report[1:]}."
         try:
-            said = copy(self.app, text)
+            said = write(self._program, text)
         except OSError as error:
-            self.notify(f"Cannot be copied: {error.strerror or error}", severity="error", markup=False)
+            self._screen.notify(f"Cannot be copied: {error.strerror or error}", severity="error", markup=False)
         else:
-            self.notify(said + report, markup=False)
+            self._screen.notify(said + report, markup=False)
 
     # Elsewhere ---------------------------------------------------------------------------------------------
 
-    def action_pager(self) -> None:
+    def pager(self) -> None:
         """Read it in the user's pager."""
         from hermes_tui.platform.external import pager
 
         self._elsewhere(pager)
 
-    def action_editor(self) -> None:
+    def editor(self) -> None:
         """Open it in the user's editor."""
         from hermes_tui.platform.external import editor
 
@@ -206,16 +185,15 @@ class SessionActions(Screen[None]):
 
     def _elsewhere(self, program: Callable[[], list[str]]) -> None:
         """Write the session as Markdown into a private file, and hand the terminal to `program` with it."""
-        subject = self.subject
+        subject = self._subject()
         if subject is None:
-            self._nothing_here()
             return
         try:
             argv = program()
         except HermesTuiError as error:
             self._failed(error)
             return
-        self.run_worker(self._read_elsewhere(subject, argv), group="session", exit_on_error=True)
+        self._run(self._read_elsewhere(subject, argv))
 
     async def _read_elsewhere(self, subject: SessionSummary, argv: Sequence[str]) -> None:
         from hermes_tui.tui.screens.main.session_work import beside, write_for_reading
@@ -231,11 +209,74 @@ class SessionActions(Screen[None]):
         from hermes_tui.platform.external import run_outside
 
         try:
-            code = run_outside(self.app, [*argv, name]) if self.is_attached else 0
+            code = run_outside(self._program, [*argv, name]) if self._screen.is_attached else 0
         except HermesTuiError as error:
             self._failed(error)
         else:
             if code:
-                self.notify(f"{safe(argv[0])} ended with code {code}.", severity="warning", markup=False)
+                self._screen.notify(f"{safe(argv[0])} ended with code {code}.", severity="warning", markup=False)
         finally:
             Path(name).unlink(missing_ok=True)  # an editor may have moved it
+
+    # The agent's own program -------------------------------------------------------------------------------
+
+    def resume(self) -> None:
+        """Go on with the session in the agent's own program."""
+        self._propose("resume")
+
+    def fork(self) -> None:
+        """Begin a new session with what was said in this one."""
+        self._propose("fork")
+
+    def _propose(self, verb: Literal["resume", "fork"]) -> None:
+        """Show what would be started. At once: what is typed next must not reach the list any more."""
+        from hermes_tui.tui.screens.dialogs.start_agent import StartScreen
+
+        subject = self._subject()
+        if subject is None:
+            return
+        manager = self._program.manager
+        plan = manager.resume if verb == "resume" else manager.fork
+
+        def make(directory: str | None) -> Start:
+            return plan(subject.agent, subject.session_id, cwd=directory)
+
+        home = self._program.named_home
+        screen = StartScreen(verb, make, tmux=bool(os.environ.get("TMUX")), home=home)
+        self._program.push_screen(screen, self._agreed)
+
+    def _agreed(self, agreed: Agreed | None) -> None:
+        if agreed is None:
+            return
+        if agreed.where == "window":
+            self._program.run_worker(self._open_window(agreed.start), group="native", exit_on_error=True)
+        else:
+            # Not before the question is off the screen: what is seen afterwards is where one was.
+            self._program.call_after_refresh(self._run_here, agreed.start)
+
+    async def _open_window(self, start: Start) -> None:
+        from hermes_tui.sessions.native.start import open_window
+
+        try:
+            await aside(open_window, start)
+        except HermesTuiError as error:
+            self._tell(str(error), bad=True)
+        else:
+            self._tell(f"{start.label} runs in a new window of tmux.")
+
+    def _run_here(self, start: Start) -> None:
+        from hermes_tui.platform.external import run_start
+
+        try:
+            start.check()
+            code = run_start(self._program, start)
+        except HermesTuiError as error:
+            self._tell(str(error), bad=True)
+            return
+        if code:
+            how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+            self._tell(f"{start.label} {how}.", bad=True)
+        self._program.action_refresh()
+
+    def _tell(self, text: str, *, bad: bool = False) -> None:
+        self._program.notify(safe(text), severity="error" if bad else "information", markup=False, timeout=10)

@@ -46,6 +46,11 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
     _all_known = False
     """No others may be."""
 
+    @property
+    def is_seeking(self) -> bool:
+        """A message or a match that is not loaded yet is on its way."""
+        return bool(self._wanted) or self._entering
+
     def _no_more(self, step: int) -> None:
         """Called when there is no further match in the direction of `step`."""
 

@@ -1,0 +1,50 @@
+"""What screens may ask of the program; they do not import the program itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from textual.app import App
+
+if TYPE_CHECKING:
+    from hermes_tui.clock import Clock
+    from hermes_tui.config import Config
+    from hermes_tui.sessions.catalogue.snapshot import Snapshot
+    from hermes_tui.sessions.manager import SessionManager
+    from hermes_tui.tui.widgets.session_list.rows import Forest
+
+__all__ = ["Program"]
+
+
+class Program(App[None], inherit_bindings=False):
+    """Base of the program; there is one, `HermesApp`."""
+
+    manager: SessionManager
+    config: Config
+    clock: Clock
+    named_home: Path | None
+    """The home that the program was started on by name, in place of the user's own."""
+
+    @property
+    def snapshot(self) -> Snapshot:
+        """What the list shows."""
+        raise NotImplementedError
+
+    @property
+    def forest(self) -> Forest:
+        """The conversations of the list."""
+        raise NotImplementedError
+
+    def in_loop(self, function: Callable[[], None]) -> None:
+        """Run `function` in the screen's thread, soon, unless the screen is taken down before; from any thread."""
+        raise NotImplementedError
+
+    def look_at_lanes(self) -> None:
+        """Look at the lanes without waiting for the next turn."""
+        raise NotImplementedError
+
+    def action_refresh(self) -> None:
+        """Look at the stores without waiting for the next turn."""
+        raise NotImplementedError

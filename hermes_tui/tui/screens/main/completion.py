@@ -1,0 +1,88 @@
+"""Completes the filter at the cursor of the search box, and says what the word there is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING
+
+from hermes_tui.display import safe
+from hermes_tui.tui.widgets.line import Part
+from hermes_tui.tui.widgets.search_box import SearchBox
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.query import Completion
+
+__all__ = ["FilterCompletion"]
+
+_OFFERED = 6
+"""Ways to complete a filter that are named."""
+_NEAR = 0.8
+"""How like a filter's name another one must be to be taken for it mistyped: one letter of five is another."""
+
+
+class FilterCompletion:
+    """Owns which of the ways to complete a filter is in the box."""
+
+    def __init__(self, box: SearchBox, ways: Callable[[str, int], Sequence[Completion]]) -> None:
+        """`ways`: those to complete a text at a place."""
+        self._box = box
+        self._ways = ways
+        self._cycle: tuple[str, int, Sequence[Completion], str] = ("", 0, (), "")
+        """What completing made of the box, which of the ways that is, all of them, and what the box was before."""
+
+    def complete(self) -> bool:
+        """Complete the filter at the cursor, the next way each time; False where there is none."""
+        box = self._box
+        text, at, ways, before = self._cycle
+        if ways and box.value == text:
+            at = (at + 1) % len(ways)
+        else:
+            at, before = 0, box.value
+            ways = self._ways(box.value, box.cursor_position)
+        if not ways:
+            return False
+        way = ways[at]
+        after = f"{before[: way.start]}{way.insert}{before[way.end :]}"
+        box.value = after
+        box.cursor_position = way.start + len(way.insert)
+        # A filter without a value yet: the next key completes that.
+        self._cycle = ("", 0, (), "") if way.insert.endswith(":") and len(ways) == 1 else (after, at, ways, before)
+        return True
+
+    def hint(self) -> list[Part]:
+        """What there is to be said of the word at the cursor; nothing for an ordinary one."""
+        text, cursor = self._box.value, self._box.cursor_position
+        if not text:
+            return [(' Words, "phrases", OR, -not, begin*, and filters such as agent: since:7d is:error', "faint")]
+        from hermes_tui.sessions.query import FILTERS, parse
+        from hermes_tui.sessions.query.grammar import split
+
+        piece = next((one for one in split(text) if one.start < cursor <= one.end), None)
+        kinds = {part.kind for part in parse(text, typing=True).parts if part.start < cursor <= part.end}
+        said: list[Part] = []
+        if "odd" in kinds and piece is not None:
+            said.append(
+                (f" {safe(text[piece.start : piece.end])} makes no filter: it is searched as text", "warning")
+            )
+        if piece is not None and piece.kind != "filter":
+            said += _mistyped(text[piece.start : piece.end], FILTERS)
+        if piece is not None and piece.kind == "filter":
+            said.append((f" {piece.name}:", "accent"))
+            said.append((f" {FILTERS[piece.name]}", ""))
+        ways = self._ways(text, cursor)
+        if ways and (piece is None or piece.kind == "filter" or cursor - piece.start > 1):
+            shown = ", ".join(safe(way.insert) for way in ways[:_OFFERED])
+            more = ", …" if len(ways) > _OFFERED else ""
+            said += [("   tab", "accent"), (f" {shown}{more}", "faint")]
+        return said
+
+
+def _mistyped(word: str, names: Collection[str]) -> list[Part]:
+    """What there is to be said of `agnet:claude`, which is a word like any other."""
+    name, colon, _ = word.lstrip("-(").partition(":")
+    if not colon or not name.isalpha() or name.lower() in names:
+        return []
+    from difflib import get_close_matches
+
+    near = get_close_matches(name.lower(), list(names), 1, _NEAR)
+    return [(f" {safe(name)}: is no filter; there is ", "warning"), (f"{near[0]}:", "accent")] if near else []

@@ -1,0 +1,202 @@
+"""The session that the main screen shows: opened, followed, and gone through from match to match."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from hermes_tui.tui.screens.main.parts import MainParts
+from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
+from session_adapters.model import SessionSummary
+from session_adapters.transcript import Transcript
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.query import Query
+    from hermes_tui.sessions.search.incremental.search import LivePart
+    from hermes_tui.sessions.search.within import Within
+    from hermes_tui.tui.widgets.transcript.loading import Kept
+
+__all__ = ["Hit", "TranscriptController"]
+
+
+class Hit(NamedTuple):
+    """What a search has found in a conversation."""
+
+    query: Query
+    key: str
+    """Of the conversation in the list."""
+    summary: SessionSummary
+    """The session with the best match."""
+    message_id: str
+    """Of that match; empty for the end of the session."""
+    parts: Sequence[LivePart]
+    """All sessions of the conversation with a match, the one that is opened from the list at first. They stay the
+    same while more is found."""
+
+
+class _Aim(NamedTuple):
+    """Where to go in a session once it is open."""
+
+    unified_id: str
+    within: Within
+    message_id: str
+    """Empty for its end."""
+    step: int = 0
+    """1 for its first match, -1 for its last one, whatever `message_id` is."""
+    known: frozenset[str] = frozenset()
+    """Ids of all messages with a match, where they are known."""
+
+
+class TranscriptController:
+    """Owns which session the transcript shows."""
+
+    def __init__(self, parts: MainParts, reader: SessionReader) -> None:
+        """`reader` opens sessions, and tells of those that have grown."""
+        self._parts = parts
+        self._pane = parts.pane
+        self._reader = reader
+        self._wanted = ""
+        """Unified id of the session that is shown or about to be."""
+        self.shown: Transcript | None = None
+        """What is open; None while the session that was asked for is not."""
+        self._polling = False
+        self._kept: Kept | None = None
+        """The session as it was before the search."""
+        self._aim: _Aim | None = None
+        self._hit: Hit | None = None
+
+    @property
+    def is_settled(self) -> bool:
+        """Nothing is under way: no session to be opened, no match to be gone to, nothing to be read on."""
+        return self.shown is not None and not self._polling and self._aim is None and not self._pane.is_seeking
+
+    def shows_one_of(self, sessions: Sequence[SessionSummary]) -> bool:
+        """One of these is shown or about to be."""
+        return any(one.unified_id == self._wanted for one in sessions)
+
+    # Opening and following ---------------------------------------------------------------------------------
+
+    def request(self, summary: SessionSummary) -> bool:
+        """Have a session shown; whether it has to be opened for that."""
+        if summary.unified_id == self._wanted:
+            return self.shown is None
+        self._wanted = summary.unified_id
+        self.shown = None
+        self._pane.light(None)
+        self._reader.request(summary)
+        return True
+
+    def opened(self, opened: OpenedSession) -> None:
+        """A session was opened, or could not be."""
+        if opened.summary.unified_id != self._wanted:
+            return
+        before = self.shown
+        if before is not None and not (opened.transcript and self._pane.following):
+            self._reader.watch(before)  # opened again, for nothing: what is shown stays
+            return
+        self.shown = opened.transcript
+        if opened.transcript is None:
+            self._wanted = ""
+            self._pane.clear(f"Cannot be shown: {opened.reason}")
+        else:
+            self._pane.show(opened.summary, opened.transcript)
+            self.update()  # the list may know more by now than when the session was asked for
+            if before is None:
+                self._take_aim()
+
+    def update(self) -> None:
+        """Tell the transcript what is new about the session that it shows."""
+        shown = self._pane.summary
+        part = self._parts.sessions.forest.part(shown.unified_id) if shown is not None else None
+        if part is not None:
+            self._pane.show_part(part)
+
+    def grown(self, transcript: Transcript) -> None:
+        """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""
+        if transcript is self.shown and not (transcript.is_remote and self._polling):
+            self._polling = True
+            self._parts.screen.run_worker(self._poll(), group="poll", exit_on_error=True)
+
+    async def _poll(self) -> None:
+        await self._pane.poll()
+        self._polling = False
+        if self.shown is not None and self._pane.is_heavy and self._pane.summary is not None:
+            self._reader.request(self._pane.summary)
+
+    # Before and after a search -----------------------------------------------------------------------------
+
+    def keep_place(self) -> None:
+        """Before the first question of a search: remember the session as it is."""
+        if self._kept is None:
+            self._kept = self._pane.keep()
+
+    def forget_hit(self) -> None:
+        """What was found is not asked for any more."""
+        self._aim = self._hit = None
+
+    def bring_back(self) -> None:
+        """The search is over: show the session as it was before."""
+        kept, self._kept = self._kept, None
+        if kept is None:
+            return
+        self._pane.light(None)
+        self._pane.bring_back(kept)
+        self.shown = kept.transcript
+        self._wanted = kept.summary.unified_id if kept.summary is not None else ""
+        if kept.transcript is not None:
+            self._reader.watch(kept.transcript)
+            self.update()
+        else:
+            self._reader.forget()
+
+    # From match to match -----------------------------------------------------------------------------------
+
+    def open_hit(self, hit: Hit, step: int = 0) -> None:
+        """Open what was found at its best match; with a `step`, the conversation at its first match (1) or its last
+        one (-1)."""
+        from hermes_tui.sessions.search.within import Within
+
+        self._hit = hit
+        if step and hit.parts:
+            self._open_part(hit.query, hit.parts[0 if step > 0 else -1], step)
+        else:
+            aim = _Aim(hit.summary.unified_id, Within(hit.query, hit.summary), hit.message_id)
+            self._aim_at(aim, hit.summary)
+
+    def open_beyond(self, query: Query, key: str, step: int) -> bool:
+        """Open the next part (1) or the one before (-1) with a match of the conversation, which has this key in the
+        list; False behind the last."""
+        hit, shown = self._hit, self._pane.summary
+        if hit is None or shown is None or key != hit.key:
+            return False
+        ids = [one.summary.unified_id for one in hit.parts]
+        at = ids.index(shown.unified_id) + step if shown.unified_id in ids else -1
+        if not 0 <= at < len(ids):
+            return False
+        self._open_part(query, hit.parts[at], step)
+        return True
+
+    def _open_part(self, query: Query, part: LivePart, step: int) -> None:
+        """Open it at its first match, or at its last where one comes from below."""
+        from hermes_tui.sessions.search.within import Within
+
+        summary = part.summary
+        edge = step if part.in_texts else 0
+        self._aim_at(_Aim(summary.unified_id, Within(query, summary), "", edge, part.messages), summary)
+
+    def _aim_at(self, aim: _Aim, summary: SessionSummary) -> None:
+        self._aim = aim
+        if not self.request(summary):
+            self._take_aim()
+
+    def _take_aim(self) -> None:
+        """The session that was asked for is there: go to the match."""
+        aim, pane = self._aim, self._pane
+        if aim is None or pane.summary is None or pane.summary.unified_id != aim.unified_id:
+            return
+        self._aim = None
+        pane.light(aim.within)
+        if aim.step:
+            pane.enter(aim.step, aim.known)
+        elif aim.message_id:
+            pane.go_to(aim.message_id)

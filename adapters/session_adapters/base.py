@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import msgspec
 
-from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.model import Problem, Session, SessionMissing, SessionSummary, SessionUnreadable
 from session_adapters.text import scrub
 
 if TYPE_CHECKING:
@@ -42,14 +42,6 @@ __all__ = [
 
 Report = Callable[[Problem], None]
 """Where an adapter says what it could not read."""
-
-
-class SessionMissing(LookupError):
-    """The session is not in the store (any more)."""
-
-
-class SessionUnreadable(ValueError):
-    """The session is there and nothing of it can be read. The text is one sentence: what, where, why."""
 
 
 class Environment(msgspec.Struct, frozen=True, kw_only=True):
@@ -288,9 +280,24 @@ class Adapter(ABC):
         """What each model call in `source` used (those of `session_ids` alone, where given), in any order. Calls
         that a session only repeats from another are left out, or marked as inherited. By default out of the
         messages; what `summaries` reports already is not reported again."""
-        from session_adapters.usage import session_usage
+        from session_adapters.usage import messages_usage
 
-        return session_usage(self, source, session_ids)
+        if session_ids is None:
+            session_ids = [summary.session_id for summary in self.summaries(source, lambda problem: None)]
+        for session_id in session_ids:
+            try:
+                session = self.session(source, session_id)
+            except (SessionMissing, SessionUnreadable):
+                continue  # another source holds it, or the list reports it
+            yield from messages_usage(session)
+
+    def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
+        """The calls of a session that was read out of `source`, those that no message of it tells among them."""
+        from session_adapters.usage import messages_usage
+
+        if type(self).usage is Adapter.usage:
+            return messages_usage(session)
+        return self.usage(source, lambda problem: None, (session.session_id,))
 
     # Memory ------------------------------------------------------------------------------------------------
 

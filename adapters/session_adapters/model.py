@@ -288,6 +288,14 @@ class Session(SessionSummary, frozen=True):
     messages: tuple[Message, ...] = field(default_factory=_empty_list)
 
 
+class SessionMissing(LookupError):
+    """The session is not in the store (any more)."""
+
+
+class SessionUnreadable(ValueError):
+    """The session is there and nothing of it can be read. The text is one sentence: what, where, why."""
+
+
 class Problem(_Record, frozen=True):
     """Something that could not be read (law 4: nothing hidden)."""
 

@@ -10,8 +10,7 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.model import Message, Problem, ToolResult
+from session_adapters.model import Message, Problem, SessionMissing, SessionUnreadable, ToolResult
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import Line, is_whole, line_start, lines, open_file, read_at
 

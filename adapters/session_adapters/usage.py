@@ -6,18 +6,14 @@ several files, since forks and resumed sessions copy their history: whoever adds
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from session_adapters.model import Message, Session, TokenUsage
 
-if TYPE_CHECKING:
-    from session_adapters.base import Adapter, Source
-
-__all__ = ["Usage", "call_of", "calls_of", "messages_usage", "session_usage", "summed", "usage_of"]
+__all__ = ["Usage", "call_of", "messages_usage", "summed", "usage_of"]
 
 _NO_TOKENS = TokenUsage()
 _CENT = 0.01
@@ -122,29 +118,6 @@ def usage_of(session_id: str, message: Message, *, model: str | None = None) -> 
         cost.total_usd if cost is not None else None,
         estimated=cost is not None and cost.estimated,
     )
-
-
-def session_usage(adapter: Adapter, source: Source, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
-    """What `Adapter.usage` yields unless an adapter knows a faster way: out of the messages of each session."""
-    from session_adapters.base import SessionMissing, SessionUnreadable
-
-    if session_ids is None:
-        session_ids = [summary.session_id for summary in adapter.summaries(source, lambda problem: None)]
-    for session_id in session_ids:
-        try:
-            session = adapter.session(source, session_id)
-        except (SessionMissing, SessionUnreadable):
-            continue  # another source holds it, or the list reports it
-        yield from messages_usage(session)
-
-
-def calls_of(adapter: Adapter, source: Source, session: Session) -> Iterator[Usage]:
-    """The calls of a session that was read out of `source`, those that no message of it tells among them."""
-    from session_adapters.base import Adapter
-
-    if type(adapter).usage is Adapter.usage:
-        return messages_usage(session)
-    return adapter.usage(source, lambda problem: None, (session.session_id,))
 
 
 def messages_usage(session: Session) -> Iterator[Usage]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from session_adapters.base import Root
 from session_adapters.model import Problem
 
 if TYPE_CHECKING:
-    from hermes_tui.sessions.manager import SessionManager
+    from hermes_tui.sessions.catalogue.catalogue import Catalogue
 
 __all__ = ["AgentHealth", "Directory", "DoctorReport", "LookedAt", "examine"]
 
@@ -75,17 +75,17 @@ class DoctorReport(_Part, frozen=True):
         return len(self.problems) + sum(len(one.problems) for one in self.agents)
 
 
-def examine(manager: SessionManager) -> DoctorReport:
-    """Read every session in full once and say how it went."""
-    snapshot = manager.catalogue.refresh()
+def examine(catalogue: Catalogue, names: Collection[str], proc: Path) -> DoctorReport:
+    """Read every session in full once and say how it went; `names`: of the agents that are looked for."""
+    snapshot = catalogue.refresh()
     if snapshot.partial:
-        snapshot = manager.catalogue.complete(lambda: False)
-    agents = tuple(_health(agent, snapshot, manager) for agent in manager.agents)
-    others = tuple(problem for problem in snapshot.problems if problem.agent not in manager.agents)
+        snapshot = catalogue.complete(lambda: False)
+    agents = tuple(_health(agent, snapshot, proc) for agent in names)
+    others = tuple(problem for problem in snapshot.problems if problem.agent not in names)
     return DoctorReport(version=__version__, agents=agents, directories=_directories(), problems=others)
 
 
-def _health(agent: str, snapshot: Snapshot, manager: SessionManager) -> AgentHealth:
+def _health(agent: str, snapshot: Snapshot, proc: Path) -> AgentHealth:
     sessions = [one for one in snapshot.sessions if one.agent == agent and not one.gone]
     roots = next((place.roots for place in snapshot.places if place.agent == agent), ())
     return AgentHealth(
@@ -99,7 +99,7 @@ def _health(agent: str, snapshot: Snapshot, manager: SessionManager) -> AgentHea
         messages=sum(one.message_count for one in sessions),
         incomplete=sum(one.partial for one in sessions),
         problems=tuple(problem for problem in snapshot.problems if problem.agent == agent),
-        gateways=_gateways(roots, manager.environment.proc) if agent == "hermes" else (),
+        gateways=_gateways(roots, proc) if agent == "hermes" else (),
     )
 
 

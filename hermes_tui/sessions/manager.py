@@ -185,13 +185,14 @@ class SessionManager:
     def get(self, agent: str, session_id: str) -> Session:
         """Everything in one session; no other is read (spec 004 §6.2). Raises `AgentNotFound`, `SessionNotFound`,
         `ParseError`."""
-        from session_adapters.usage import calls_of
 
         costs = self._costs_if_readable()
 
         def read(adapter: Adapter, source: Source) -> Session:
             session = adapter.session(source, session_id)
-            return session if costs is None else costs.session(session, partial(calls_of, adapter, source, session))
+            return (
+                session if costs is None else costs.session(session, partial(adapter.session_calls, source, session))
+            )
 
         session = self._read(agent, session_id, read)
         known = self._known(agent, session_id)
@@ -345,7 +346,7 @@ class SessionManager:
         """Where was looked, what is there, what cannot be read and why."""
         from hermes_tui.sessions.doctor import examine
 
-        return examine(self)
+        return examine(self.catalogue, self.agents, self.environment.proc)
 
     # Inside --------------------------------------------------------------------------------------------------
 

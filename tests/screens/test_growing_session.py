@@ -103,8 +103,8 @@ async def test_what_was_drawn_of_lines_out_of_sight_is_let_go(program: Program, 
             for line in range(EACH * 4):
                 claude_home.say(path, "assistant", " ".join(f"word{number}-{line}-{word}" for word in range(100)))
             claude_home.say(path, "user", f"Prompt number {number}")
-            assert main._transcript is not None
-            main.grown(main._transcript)
+            assert main.transcript.shown is not None
+            main.transcript.grown(main.transcript.shown)
             await until(pilot, lambda: f"Prompt number {number}" in screen_text(pilot))  # noqa: B023
             for _ in range(4):
                 await pilot.press("pageup")

@@ -53,7 +53,7 @@ from session_adapters.reading.files import Line, open_file
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.reading.searchable import Text, TextReader
 from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
-from session_adapters.usage import Usage, session_usage
+from session_adapters.usage import Usage
 
 __all__ = ["ClaudeAdapter"]
 
@@ -173,7 +173,7 @@ class ClaudeAdapter(Adapter):
         except OSError as error:
             report(_problem(source, f"cannot be read: {error.strerror or error}"))
             return iter(())
-        return session_usage(self, source, session_ids) if found is None else iter(found)
+        return super().usage(source, report, session_ids) if found is None else iter(found)
 
     # Searching ---------------------------------------------------------------------------------------------
 

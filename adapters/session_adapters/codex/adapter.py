@@ -45,7 +45,7 @@ from session_adapters.reading.prefilter import Verbatim
 from session_adapters.reading.searchable import Text, TextReader
 from session_adapters.text import one_line
 from session_adapters.transcript import PAGE, Transcript
-from session_adapters.usage import Usage, session_usage
+from session_adapters.usage import Usage
 
 __all__ = ["CodexAdapter"]
 
@@ -265,7 +265,7 @@ class CodexAdapter(Adapter):
         except OSError as error:
             report(_problem(source, f"cannot be read: {error.strerror or error}"))
             return iter(())
-        return session_usage(self, source, session_ids) if found is None else iter(found)
+        return super().usage(source, report, session_ids) if found is None else iter(found)
 
     # Searching ---------------------------------------------------------------------------------------------
 

@@ -49,7 +49,7 @@ from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
-from session_adapters.usage import Usage, session_usage
+from session_adapters.usage import Usage
 
 __all__ = ["HermesAdapter"]
 
@@ -280,7 +280,7 @@ class HermesAdapter(Adapter):
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. Sums by session and model, for that is what Hermes keeps."""
         if source.layout in _FILES:
-            return session_usage(self, source, session_ids)
+            return super().usage(source, report, session_ids)
         try:
             return iter(read_database(source.path, lambda connection: read_usage(connection, session_ids)))
         except DatabaseMissing:

@@ -13,7 +13,7 @@ MINUTES ?=
 SOAK_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint types check format docs snapshots screenshots page bench queries soak ccusage differential writers kills test-gateway build clean
+.PHONY: help demo run test test-long lint types check format docs snapshots screenshots page bench queries soak ccusage differential writers kills test-gateway build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -27,6 +27,10 @@ run: $(STAMP)  ## run the program on this machine's own sessions
 
 test: $(STAMP)  ## set everything up and run all tests
 	$(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
+
+test-long: $(STAMP)  ## all tests, with ten times as many random examples (EXAMPLES=10) of a new seed (HERMES_TUI_SEED=N: of that one)
+	HERMES_TUI_SEED=$${HERMES_TUI_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} HERMES_TUI_EXAMPLES=$(or $(EXAMPLES),10) \
+		$(BIN)/python -m pytest -q -n auto --timeout 7200 $(PYTEST_ARGS)
 
 lint: $(STAMP)  ## formatting, lint rules and the direction of imports
 	$(BIN)/ruff format --check .
@@ -59,7 +63,7 @@ bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated ses
 
 queries: $(STAMP)  ## type ten thousand random and hostile queries, on the corpus and on a store that is read beside
 	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) --only queries
-	HERMES_TUI_QUERIES=10000 $(BIN)/python -m pytest -q -n 0 tests/sessions/search/test_search_live.py -k whatever_is_typed
+	HERMES_TUI_EXAMPLES=400 $(BIN)/python -m pytest -q -n 0 tests/sessions/search/test_search_live.py -k whatever_is_typed
 
 soak: $(STAMP)  ## run the program beside ten agents that write, with random keys, and count its memory (MINUTES=60)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks.soak $(if $(MINUTES),--minutes $(MINUTES)) $(SOAK_ARGS)
@@ -72,14 +76,14 @@ differential: $(STAMP)  ## compare the store of lanes with the real Hermes at le
 	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/lifecycle/differential.py $(or $(EXAMPLES),1000)
 
 writers: $(STAMP)  ## eight processes on one session store for minutes, then many random steps beside the real Hermes
-	HERMES_TUI_WRITES=3000 HERMES_TUI_EXAMPLES=20 $(BIN)/python -m pytest -q --timeout 7200 \
+	HERMES_TUI_EXAMPLES=25 $(BIN)/python -m pytest -q --timeout 7200 \
 		tests/lifecycle/state_db/test_state_writers.py tests/lifecycle/state_db/test_state_oracle.py tests/lifecycle/state_db/test_state_search.py
 
-kills: $(STAMP)  ## kill the indexer fifty times at random moments
-	HERMES_TUI_KILLS=50 $(BIN)/python -m pytest -q tests/sessions/index/test_indexer_process.py -k killed
+kills: $(STAMP)  ## kill the indexer some fifty times at random moments
+	HERMES_TUI_EXAMPLES=12 $(BIN)/python -m pytest -q tests/sessions/index/test_indexer_process.py -k killed
 
 test-gateway: $(STAMP)  ## take fifty random sequences of steps on the real gateway (EXAMPLES=50)
-	HERMES_TUI_SEQUENCES=$(or $(EXAMPLES),50) $(BIN)/python -m pytest -q -n auto --timeout 1800 \
+	HERMES_TUI_EXAMPLES=$$(($(or $(EXAMPLES),50) / 2)) $(BIN)/python -m pytest -q -n auto --timeout 1800 \
 		tests/lifecycle/gateway/test_real_gateway_random.py
 
 build: $(STAMP)  ## wheel and source archive in dist/

@@ -9,23 +9,19 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
 
+import chances
+import system_programs
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.model import Problem
 from support import STORES
-from system_programs import pytest_runtest_setup, pytest_terminal_summary
+from system_programs import pytest_runtest_setup
 from tiny_home import TinyHome
 
-__all__ = ["pytest_runtest_setup", "pytest_terminal_summary"]
+__all__ = ["pytest_runtest_setup"]
 
-# On a machine that decides about a change, the same examples each time; elsewhere new ones, to find what is left. How
-# long one takes depends on what else the machine does, and is no fault.
-_unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("ci", _unhurried, derandomize=True, print_blob=True)
-settings.register_profile("new", _unhurried)
-settings.load_profile("ci" if os.environ.get("CI") else "new")
+chances.set_up()
 
 # A shell that runs the tests in the background lets them ignore Ctrl-C, and so would every program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -37,6 +33,20 @@ _KEPT = {"PATH", "LANG", "LC_ALL", "TERM", "TMPDIR", "PYTHONPATH", "VIRTUAL_ENV"
 def pytest_xdist_auto_num_workers() -> int:
     """More than there are processors: the tests that drive real programs mostly wait for them."""
     return (os.cpu_count() or 1) * 3 // 2
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The seed of this run for what hypothesis draws."""
+    for item in items:
+        if isinstance(item, pytest.Function):
+            chances.repeatable(item.obj)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How to have the same random examples again, and what was left out."""
+    if chances.SEED is not None:
+        terminalreporter.write_line(f"Random tests: HERMES_TUI_SEED={chances.SEED} takes the same examples again.")
+    system_programs.pytest_terminal_summary(terminalreporter)
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.sessions.context.practice import (
     Generation,
     Limits,
@@ -195,7 +196,7 @@ def test_sizes_where_none_are_given_are_hectors_own() -> None:
     assert Limits() == Limits(size=20, budget=8000, target=0.7, preserved=5)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(
     count=st.integers(0, 60),
     places=st.sets(st.integers(0, 59)),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import re
 import signal
 import sys
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from chances import chance
 from claude_lines import ClaudeHome
 from terminal import Terminal
 
@@ -127,11 +127,11 @@ def test_to_be_continued_in_the_middle_of_the_work_does_no_harm(start: Start) ->
     """The signal came while something was put into the queue of what is to be written, or while an earlier one was
     served: the program stood still for ever, wrote into a queue that nobody read, or ended with a traceback."""
     terminal = start()
-    chance = random.Random(1)
+    dice = chance(1)
     for number in range(12):
         terminal.send(f"/n{number + 10}x")
-        for _ in range(chance.randrange(1, 5)):
-            time.sleep(chance.random() * 0.03)
+        for _ in range(dice.randrange(1, 5)):
+            time.sleep(dice.random() * 0.03)
             terminal.signal(signal.SIGSTOP)
             terminal.signal(signal.SIGCONT)
         terminal.until("1 of 40 sessions")

@@ -6,7 +6,6 @@ Made without any of the program's own reading or searching, for tests to compare
 from __future__ import annotations
 
 import json
-import random
 import re
 import sqlite3
 import unicodedata
@@ -14,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+
+from chances import chance
 
 __all__ = ["claude_said", "codex_said", "folded", "hermes_said", "pieces", "strings", "who_said"]
 
@@ -140,16 +141,16 @@ def folded(text: str) -> str:
 
 def who_said(piece: str, said: dict[str, list[str]]) -> set[str]:
     """The sessions one of whose texts has the words of `piece` one after the other; `said` is folded."""
-    if CJK.fullmatch(piece):
-        return {key for key, texts in said.items() if any(piece in text for text in texts)}
     words = re.findall(r"[^\W_]+", folded(piece))
+    if CJK.fullmatch(piece):
+        return {key for key, texts in said.items() if any(words[0] in text for text in texts)}
     pattern = re.compile(r"(?<![^\W_])" + r"[\W_]+".join(map(re.escape, words)) + r"(?![^\W_])")
     return {key for key, texts in said.items() if any(words[0] in text and pattern.search(text) for text in texts)}
 
 
 def pieces(said: dict[str, list[str]], number: int, seed: int) -> list[str]:
     """Random words, paths, identifiers, bits of code and of Chinese or Japanese out of what was said."""
-    dice = random.Random(seed)
+    dice = chance(seed)
     found: list[str] = []
     texts = sorted({text for one in said.values() for text in one if text.strip()})
     for _ in range(number * 20):

@@ -65,8 +65,9 @@ def once() -> tuple[int, int]:
     """Private functions and methods whose name is used once after the definition, and all functions."""
     every, private = 0, list[tuple[str, str]]()
     uses: dict[str, Counter[str]] = {}
+    paths = modules()
     for module, tree in _trees().items():
-        text = modules()[module].read_text()
+        text = paths[module].read_text()
         uses[module] = Counter(re.findall(r"\b_\w+", text))
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -63,9 +63,9 @@ class Talk:
 class Steps:
     """A sequence of random steps, and their checks."""
 
-    def __init__(self, world: RealWorld, seed: int) -> None:
+    def __init__(self, world: RealWorld, dice: random.Random) -> None:
         self.world, self.gateway = world, world.gateway
-        self.random = random.Random(seed)
+        self.random = dice
         self.talks = [Talk(world.direct()), Talk(world.direct()), Talk(world.group())]
         self.words = 1000
         self.state = "running"

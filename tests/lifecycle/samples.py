@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-import os
 from datetime import datetime
 from typing import Any
 
-from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-__all__ = ["NOON", "PLATFORMS", "examples", "policies", "record", "sources"]
+__all__ = ["NOON", "PLATFORMS", "policies", "record", "sources"]
 
-_TIMES = int(os.environ.get("HERMES_TUI_EXAMPLES", "1"))  # now: tests see no variables
 
 NOON = datetime(2026, 7, 21, 12)
 
@@ -68,9 +65,3 @@ def policies() -> st.SearchStrategy[dict[str, Any]]:
             "idle_minutes": st.sampled_from((1, 30, 59, 60, 61, 90, 180, 720, 1440, 4320)),
         }
     )
-
-
-def examples(count: int) -> settings:
-    """That many examples, or the multiple that was asked for; the oracle and a home of one test serve all of them."""
-    unharmed = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-    return settings(max_examples=count * _TIMES, deadline=None, suppress_health_check=unharmed)

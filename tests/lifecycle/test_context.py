@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.lifecycle.context import build_session_context
 from hermes_tui.lifecycle.context_prompt import build_session_context_prompt
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.source import HomeChannel, SessionSource
-from lifecycle.samples import NOON, PLATFORMS, examples, record, sources
+from lifecycle.samples import NOON, PLATFORMS, record, sources
 from oracle.hermes import Oracle
 
 _WITH_TOKEN = ("telegram", "discord", "slack", "mattermost", "matrix")

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.lifecycle.keys import build_session_key, is_shared_multi_user_session, key_parts
 from hermes_tui.lifecycle.source import SessionSource
-from lifecycle.samples import PLATFORMS, examples, sources
+from lifecycle.samples import PLATFORMS, sources
 from oracle.hermes import Oracle, OracleError
 
 REFUSED = "ValueError: min()"

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.lifecycle.moments import entry_time, first_shown, from_wall, wall
 from lifecycle.zones import RULES, jumps, zone_of
 
@@ -63,7 +64,7 @@ def test_the_forms_of_an_entry() -> None:
     assert wall(AUTUMN, BERLIN).fold == 0
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(rule=st.sampled_from(sorted(RULES.values())), data=st.data())
 def test_nothing_earlier_shows_it(rule: str, data: st.DataObject) -> None:
     """Looked for minute by minute, as somebody before the clock would."""

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.moments import wall
@@ -25,7 +26,7 @@ from hermes_tui.lifecycle.policy import (
     reset_words,
     should_reset,
 )
-from lifecycle.samples import NOON, examples, policies, record
+from lifecycle.samples import NOON, policies, record
 from lifecycle.zones import RULES, jumps, zone_of
 from oracle.hermes import Oracle
 

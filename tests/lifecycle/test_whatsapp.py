@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.lifecycle.keys import build_session_key
 from hermes_tui.lifecycle.source import SessionSource
 from hermes_tui.lifecycle.whatsapp import (
@@ -18,7 +19,6 @@ from hermes_tui.lifecycle.whatsapp import (
     canonical_whatsapp_identifier,
     normalize_whatsapp_identifier,
 )
-from lifecycle.samples import examples
 from oracle.hermes import Oracle, OracleError
 
 NAMES = ("1", "22", "333", "4444", "55555", "999000111", "15551234567", "a.b", "x-y")

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from chances import examples
 from claude_lines import ClaudeHome
 from hermes_tui.errors import AgentNotInstalled, CapabilityError, ParseError, SessionNotFound, ValidationError
 from hermes_tui.sessions.manager import SessionManager
@@ -285,7 +286,7 @@ def test_every_variable_that_leads_to_a_store_is_known() -> None:
 WORDS = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), max_size=20)
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(WORDS, min_size=1, max_size=4))
 @example(["\x017", "\x1b[0m", "\x7f7"])
 def test_a_shell_reads_back_what_was_quoted(words: list[str]) -> None:

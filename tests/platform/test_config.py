@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui import config
@@ -87,7 +87,6 @@ def test_a_mistake_is_named_and_nothing_of_the_file_is_used(tmp_path: Path, text
     assert "\n" not in str(caught.value)
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=st.binary(max_size=200))
 def test_any_bytes_are_settings_or_refused(tmp_path: Path, raw: bytes) -> None:
     file = tmp_path / "config.toml"

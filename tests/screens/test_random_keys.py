@@ -1,13 +1,10 @@
 """No sequence of keys ends the program, several in one read among them.
 
-`HERMES_TUI_KEYS=20000` presses so many, in runs of 2,000, each from a seed that is printed; in CI it is always the
-same one.
+`make test-long EXAMPLES=60` presses 18,000, in runs of 2,000.
 """
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -16,6 +13,7 @@ from textual import events
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
 
+from chances import TIMES, chance
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.demo import STATIC_NOW
@@ -26,9 +24,8 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from pilots import screen_text, toasts, until
 
-KEYS = int(os.environ.get("HERMES_TUI_KEYS", "300"))
+KEYS = 300 * TIMES
 RUN = 2000
-SEED = 5 if os.environ.get("CI") else random.SystemRandom().randrange(1 << 32)
 LEFT_OUT = "pqv"
 """Quit, and what hands the terminal to another program."""
 CHARACTERS = [chr(code) for code in range(33, 127) if chr(code) not in LEFT_OUT]
@@ -97,8 +94,7 @@ async def test_keys_that_choose_twice_choose_once(demo_app: HermesApp, bursts: l
 @pytest.mark.parametrize("run", range(-(-KEYS // RUN)))
 async def test_no_keys_end_the_program(demo_app: HermesApp, tmp_path: Path, run: int) -> None:
     keys = min(KEYS - run * RUN, RUN)
-    print(f"{keys} keys, seed {SEED + run}")
-    chance = random.Random(SEED + run)
+    dice = chance(5 + run)
     pressed: list[list[str]] = []
     writer = LiveWriter(demo_app.manager.environment.home, pace=0.12)
     async with demo_app.run_test(size=(120, 40), notifications=True) as pilot:
@@ -107,14 +103,14 @@ async def test_no_keys_end_the_program(demo_app: HermesApp, tmp_path: Path, run:
         count = 0
         while count < keys:
             burst = [
-                chance.choice(CHARACTERS) if chance.random() < 0.7 else chance.choice(NAMED)
-                for _ in range(chance.randint(1, 5))
+                dice.choice(CHARACTERS) if dice.random() < 0.7 else dice.choice(NAMED)
+                for _ in range(dice.randint(1, 5))
             ]
             pressed = [*pressed[-20:], burst]
             press_at_once(demo_app, burst)
             count += len(burst)
-            if chance.random() < 0.03:
-                await pilot.resize_terminal(*chance.choice(SIZES))
+            if dice.random() < 0.03:
+                await pilot.resize_terminal(*dice.choice(SIZES))
             await pilot.pause()
             assert demo_app._exception is None, pressed
         writer.stop()

@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.errors import AgentNotFound, SessionNotFound, ValidationError
 from hermes_tui.sessions.diff import SessionDiff, diff
 from hermes_tui.sessions.diff.align import _by_matches, common
@@ -87,7 +88,7 @@ def test_d_2_types_statistics_and_absent_indices() -> None:
     assert document["operations"][1]["messageB"]["content"] == "good evening"
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.one_of(CONVERSATION, REPETITIVE), REPETITIVE)
 def test_d_3_what_is_unchanged_is_a_longest_common_subsequence(a: list[Said], b: list[Said]) -> None:
     found = diff(session(a), session(b))
@@ -99,7 +100,7 @@ def test_d_3_what_is_unchanged_is_a_longest_common_subsequence(a: list[Said], b:
             assert a[one.index_a] == b[one.index_b]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.integers(0, 5), max_size=30), st.lists(st.integers(0, 5), max_size=30))
 def test_d_3_the_way_that_needs_little_memory_is_as_exact(a: list[int], b: list[int]) -> None:
     found = _by_matches(a, b)
@@ -148,7 +149,7 @@ def test_d_4_what_can_only_cross_is_given_up() -> None:
     assert replayed(diff(a, b))[1] == [("assistant", "two"), ("assistant", "three"), ("user", "one")]
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(st.lists(st.sampled_from(ROLES), max_size=12), st.lists(st.sampled_from(ROLES), max_size=12))
 def test_d_4_nothing_in_common_pairs_by_role_alone(a: list[Role], b: list[Role]) -> None:
     """As many as keep the order, by the textbook; and those that the line names, where these do not cross."""
@@ -168,7 +169,7 @@ def test_d_4_nothing_in_common_pairs_by_role_alone(a: list[Role], b: list[Role])
         assert found == wanted
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(CONVERSATION, CONVERSATION)
 def test_d_5_the_operations_tell_both_sides_in_their_order(a: list[Said], b: list[Said]) -> None:
     found = diff(session(a), session(b))
@@ -186,7 +187,7 @@ def test_d_5_the_operations_tell_both_sides_in_their_order(a: list[Said], b: lis
             assert one.message_a.content != one.message_b.content
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.one_of(CONVERSATION, REPETITIVE), REPETITIVE)
 def test_d_6_identity_is_empty_and_the_other_way_round_is_the_mirror(a: list[Said], b: list[Said]) -> None:
     same = diff(session(a), session(a))
@@ -376,7 +377,7 @@ def test_the_text_tells_what_is_done_where_nothing_is_said() -> None:
         )
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(TEXT, TEXT)
 def test_words_tell_both_texts(a: str, b: str) -> None:
     spans = wording(a, b)

@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.sessions.checksummed_file import read_part, write_parts
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from spending import Spender
 
-FLIPS = int(os.environ.get("HERMES_TUI_FLIPS", "12"))
 MAGIC = b"magic 1\n"
 
 
@@ -70,7 +69,7 @@ def cached(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", ["catalogue", "costs"])
 @given(data=st.data())
-@examples(max_examples=FLIPS, deadline=None)
+@examples(12)
 def test_a_cache_with_a_flipped_bit(
     name: str, data: st.DataObject, cached: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

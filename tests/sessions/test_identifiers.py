@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.sessions.manager import NativeId, SessionManager
@@ -32,7 +32,6 @@ def test_id_3_reads_nothing(tiny_home: TinyHome, manager: SessionManager) -> Non
     assert manager.resolve_native_id("tiny:x") == ("tiny", "x")
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(native=st.text(min_size=1))
 def test_id_4_round_trip(manager: SessionManager, native: str) -> None:
     for agent in manager.agents:

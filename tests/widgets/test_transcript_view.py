@@ -6,12 +6,13 @@ import unicodedata
 from collections.abc import Callable
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 
+from chances import examples
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN, SHUT, MessageContext, MessageLayout
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
@@ -186,7 +187,7 @@ _messages: st.SearchStrategy[Message] = st.builds(
     model=st.none() | st.text(max_size=20),
 )
 
-_property = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+_property = examples(60)
 
 
 @_property

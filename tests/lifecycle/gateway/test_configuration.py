@@ -11,11 +11,12 @@ import yaml
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig, config_of_store, read_gateway_config
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.source import SessionSource
-from lifecycle.samples import NOON, examples, record
+from lifecycle.samples import NOON, record
 from oracle.hermes import Oracle
 
 FLAGS = ("group_sessions_per_user", "thread_sessions_per_user", "multiplex_profiles", "write_sessions_json")

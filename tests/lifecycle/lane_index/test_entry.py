@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.source import HomeChannel, SessionContext, SessionSource
-from lifecycle.samples import PLATFORMS, examples, record, sources
+from lifecycle.samples import PLATFORMS, record, sources
 from oracle.hermes import Oracle, OracleError
 from support import STORES
 

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.cli.lanes.view import plan_lines
 from hermes_tui.errors import HermesTuiError, ValidationError
 from lifecycle.sample_home import LIVE, Home
@@ -294,7 +295,7 @@ def forge(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return Forge(STORES.joinpath("hermes", *source), tmp_path_factory.mktemp("forge"))
 
 
-@settings(max_examples=40)
+@examples(40)
 @example(seed=805035, applied=False, instead=False)  # a number for a session id, in the mirror alone
 @given(seed=st.integers(0, 2**32), applied=st.booleans(), instead=st.booleans())
 def test_no_forgery_changes_more_than_the_lanes_that_it_names(

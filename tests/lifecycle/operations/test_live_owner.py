@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
+from chances import TIMES, repeatable
 from hermes_tui.errors import LaneNotFound
 from hermes_tui.lifecycle.operations import Outcome, Plan
 from lifecycle.worlds import ANA, BOB, World, gateway
@@ -201,9 +202,9 @@ def machine(hermes: Oracle) -> Iterator[type[LiveOwner]]:
 
 def test_no_older_conversation_ever_comes_back(machine: type[LiveOwner]) -> None:
     run_state_machine_as_test(
-        machine,
+        repeatable(machine),
         settings=settings(
-            max_examples=20,
+            max_examples=20 * TIMES,
             stateful_step_count=20,
             deadline=None,
             suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too_much],

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import sqlite3
 import subprocess
 import sys
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from chances import chance
 from hermes_tui.lifecycle.state_db import SessionDB
 from lifecycle.state_crash import WORK
 from support import REPOSITORY
@@ -120,7 +120,7 @@ while True:
 def test_killed_at_any_moment(tmp_path: Path) -> None:
     """By chance rather than by statement: what was said to be written is there, and nothing by halves."""
     path = tmp_path / "state.db"
-    chance = random.Random(7)
+    dice = chance(7)
     said: set[str] = set()
     for life in range(8):
         search = os.pathsep.join((str(REPOSITORY), str(REPOSITORY / "adapters")))
@@ -131,7 +131,7 @@ def test_killed_at_any_moment(tmp_path: Path) -> None:
             text=True,
         )
         assert writer.stdout is not None
-        for _ in range(chance.randint(1, 60)):
+        for _ in range(dice.randint(1, 60)):
             said.add(writer.stdout.readline().strip())
         writer.kill()
         said.update(writer.communicate()[0].splitlines()[:-1])

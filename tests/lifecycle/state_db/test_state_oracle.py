@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.lifecycle.state_db import TitleRefused, sanitize_title
-from lifecycle.samples import examples
 from lifecycle.state_steps import Pair, Step, steps
 from oracle.hermes import Oracle, OracleError
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.lifecycle.state_db import SessionDB, sanitize_query
 from hermes_tui.lifecycle.state_db.connection.failures import QueryRefused
-from lifecycle.samples import examples
 from oracle.hermes import Oracle
 from support import STORES
 

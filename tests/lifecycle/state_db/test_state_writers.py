@@ -14,12 +14,13 @@ from pathlib import Path
 import apsw
 import pytest
 
+from chances import TIMES
 from hermes_tui.lifecycle.state_db import SessionDB
 from oracle.hermes import Oracle, oracle_python
 from session_adapters.reading.sqlite import read_database
 from support import REPOSITORY
 
-WRITES = int(os.environ.get("HERMES_TUI_WRITES") or 120)
+WRITES = 120 * TIMES
 """Messages of each writer: 120 take a few seconds, 3000 a minute or two."""
 
 WRITER = """

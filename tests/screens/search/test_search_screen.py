@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import stat
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -15,6 +14,7 @@ from typing import cast
 import pytest
 from textual.pilot import Pilot
 
+from chances import chance
 from claude_lines import ClaudeHome
 from hermes_tui.platform import paths
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
@@ -410,7 +410,7 @@ async def test_an_unreadable_history_is_said_once(program: Program, claude_home:
 async def test_two_thousand_odd_strings(program: Program, claude_home: ClaudeHome) -> None:
     """Whatever is in the box: no exception anywhere, and the box keeps it."""
     talk(claude_home)
-    dice = random.Random(5)
+    dice = chance(5)
     pieces = [
         *('"', "(", ")", "-", "OR", "NOT", "AND", "agent:", "cost:>", "since:7d", "is:live", "heron", "*", " ", ":"),
         *("漢字", "😀", "e\u0301", "\x1b[31m", "\u202e", "\x00", "tool:b", "cwd:/", "\\", "'", "[bold]", "{0}", "\t"),

@@ -12,9 +12,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable
 from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Message, Problem, SessionSummary
@@ -33,7 +34,7 @@ DATA = {
     if path.stat().st_size
 }
 SAMPLE = st.sampled_from(sorted(DATA))
-slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = examples(20)
 
 
 class Home:

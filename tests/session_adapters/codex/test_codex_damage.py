@@ -12,16 +12,17 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import chance, examples
 from plain_codex import FORK_ID, OLD_FORK_ID, ROOT_ID, STORE, adapter, line, meta, no_report, said, turn, uuid, write
 from session_adapters.base import SessionUnreadable
 from session_adapters.model import Problem, Session
 from session_adapters.transcript import Transcript
 
 NEIGHBOUR = "01a1fd33-0452-78d3-8c43-2a6fb117548b"
-relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = examples(20)
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(relaxed, max_examples=150)
+@examples(50)
 @given(st.integers(0, 2**32), VALUES)
 def test_fields_of_any_type(home: Path, seed: int, value: object) -> None:
     """Any field anywhere may hold anything."""
@@ -267,7 +268,7 @@ def test_an_unreadable_base_is_said(tmp_path: Path) -> None:
 
 def test_both_ends_of_a_large_damaged_file(tmp_path: Path, store: Callable[..., Path]) -> None:
     """The ends are read apart from each other; neither must depend on the other being whole."""
-    chance = random.Random(7)
+    dice = chance(7)
     block = "".join(json.dumps(one) + "\n" for one in [*turn("a", "A" * 500), *turn("b", "B" * 500)])
     path = write(tmp_path, uuid(1), meta(uuid(1)))
     data = bytearray(path.read_bytes() + block.encode() * 200)
@@ -275,7 +276,7 @@ def test_both_ends_of_a_large_damaged_file(tmp_path: Path, store: Callable[..., 
     (source,) = reader.sources(no_report)
     for _ in range(40):
         for _ in range(200):
-            data[chance.randrange(len(data))] = chance.randrange(256)
+            data[dice.randrange(len(data))] = dice.randrange(256)
         path.write_bytes(data)
         for exact in (False, True):
             reader.summaries(source, lambda problem: None, exact=exact)

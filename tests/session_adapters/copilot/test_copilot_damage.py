@@ -11,9 +11,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from damage import flipped, truncated
 from plain_copilot import (
     DOCUMENTS,
@@ -29,7 +30,7 @@ from plain_copilot import (
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Problem, Session
 
-relaxed = settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+relaxed = examples(20)
 VICTIMS = st.sampled_from([PARENT_ID, FORK_ID, HELPED_ID])
 NEIGHBOUR = "22222222-2222-4333-8444-555555555555"
 
@@ -159,7 +160,7 @@ def replaced(found: list[object], chance: random.Random, value: object) -> None:
         node = inner
 
 
-@settings(relaxed, max_examples=150)
+@examples(50)
 @given(VICTIMS, st.integers(0, 2**32), VALUES)
 def test_fields_of_any_type(home: Path, session_id: str, seed: int, value: object) -> None:
     chance = random.Random(seed)
@@ -169,7 +170,7 @@ def test_fields_of_any_type(home: Path, session_id: str, seed: int, value: objec
     survives(home, session_id, "".join(json.dumps(one) + "\n" for one in found).encode())
 
 
-@settings(relaxed, max_examples=100)
+@examples(30)
 @given(st.integers(0, 2**32), VALUES)
 def test_documents_with_fields_of_any_type(tmp_path: Path, seed: int, value: object) -> None:
     folder = tmp_path / ".config/github-copilot/sessions"

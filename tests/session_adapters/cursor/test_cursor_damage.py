@@ -10,9 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from cursor_store import (
     CHAT,
     EDITOR,
@@ -37,7 +38,7 @@ from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading import sqlite
 
 Stored = Callable[..., Path]
-relaxed = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = examples(10)
 SESSIONS = 12
 """In the sample, each once."""
 
@@ -313,7 +314,7 @@ def test_parents_in_a_circle_or_nowhere_end(tmp_path: Path) -> None:
 # Files -------------------------------------------------------------------------------------------------------
 
 
-@settings(relaxed, max_examples=80)
+@examples(25)
 @given(data=st.data())
 def test_a_damaged_file_costs_itself_alone(data: st.DataObject, store: Stored, tmp_path: Path) -> None:
     home = tmp_path / "cursor-home"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from chances import chance
 from plain_openclaw import database_of
 from session_adapters.base import Adapter, Environment
 from session_adapters.model import Problem, SessionSummary
@@ -50,7 +50,7 @@ def databases(home: Path) -> Iterator[Path]:
 def test_whatever_page_stands_twice(parts: tuple[str, str], store: Callable[..., Path], tmp_path: Path) -> None:
     home = store(*parts)
     adapter = adapter_class(parts[0])(Environment(home=home, proc=tmp_path / "proc"))
-    draw = random.Random(7)
+    draw = chance(7)
     for path in databases(home):
         whole = path.read_bytes()
         pages = len(whole) // PAGE

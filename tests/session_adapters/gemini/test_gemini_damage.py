@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from gemini_samples import (
     CHATS,
     CONTEXT,
@@ -42,7 +43,7 @@ FILES = {
 LOGS = st.sampled_from(sorted(name for name in FILES if name.endswith(".jsonl")))
 DOCUMENTS = st.sampled_from(sorted(name for name in FILES if name.endswith(".json")))
 NEIGHBOUR = header("neighbour") + line(**user("n", "neighbour"))
-slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+slow = examples(20)
 
 
 class Home:

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from gemini_samples import (
     CONTEXT,
     adapter,
@@ -321,7 +322,7 @@ def steps(letters: str) -> st.SearchStrategy[list[bytes]]:
     return st.lists(one, max_size=20)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(200)
 @given(before=steps("abcde"), kept=st.lists(st.sampled_from("ABCDE")), after=steps("fgh"), squeeze=st.booleans())
 def test_any_log_ends_in_the_view_that_plain_replaying_gives(
     tmp_path: Path, before: list[bytes], kept: list[str], after: list[bytes], squeeze: bool

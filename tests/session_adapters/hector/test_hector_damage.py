@@ -12,9 +12,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from damage import flipped, kept, shuffled, spoil_page, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
 from hector_store import Store, adapter_for, everything, get, listed, sample_adapter
@@ -27,7 +28,7 @@ COUNTS = {"data/sessions.db": 16, ".hector/hector.db": 8, "data/sessions_v0.db":
 """Sessions in each of the sample's databases."""
 TOTAL = sum(COUNTS.values())
 
-relaxed = settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = examples(8)
 each_database = pytest.mark.parametrize("name", COUNTS)
 
 

@@ -10,9 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from damage import flipped, kept, shuffled, spoil_page, truncated
 from databases import crashed_writer, run_python, shared_folder, tree, unprivileged
 from hermes_store import Store, adapter_for, everything, get
@@ -23,7 +24,7 @@ from session_adapters.model import Problem, SessionSummary
 Stored = Callable[..., Path]
 MAIN_SESSIONS, CODER_SESSIONS = 49, 3
 
-relaxed = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = examples(10)
 
 
 def survey(adapter: HermesAdapter) -> tuple[list[tuple[Source, SessionSummary]], list[Problem]]:

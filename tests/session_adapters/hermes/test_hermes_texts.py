@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_store import Store, adapter_for
 from session_adapters.base import Source
 from session_adapters.hermes import texts as module
@@ -120,7 +120,7 @@ STEPS = (
 
 
 @given(data=st.data())
-@examples(max_examples=25, deadline=None)
+@examples(25)
 def test_what_is_new_makes_up_the_whole(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Whatever becomes of the rows, and however rarely one looks."""
     store = Store(tmp_path_factory.mktemp("home"))

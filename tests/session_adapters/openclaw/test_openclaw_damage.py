@@ -10,9 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from damage import LINE_DAMAGE, flipped, kept, shuffled, truncated
 from databases import crashed_writer, tree
 from openclaw_store import Database, adapter_for, event, folder_of, get, header, lines, listed, place, reply
@@ -25,7 +26,7 @@ from session_adapters.reading.files import LINE_LIMIT
 Stored = Callable[..., Path]
 NEIGHBOUR = "agent:other:main"
 
-relaxed = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = examples(10)
 TARGETS = {
     "files": ("home-files-2026.3", "5763f9e2-b429-411c-9227-ce155c0e99a7.jsonl"),
     "index": ("home-files-2026.3", "sessions.json"),
@@ -265,7 +266,7 @@ def copies(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", list(TARGETS))
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(15)
 @given(damage=LINE_DAMAGE)
 def test_damaged_files(name: str, copies: Path, damage: Callable[[bytes], bytes]) -> None:
     sample, file = TARGETS[name]

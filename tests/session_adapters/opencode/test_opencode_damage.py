@@ -10,9 +10,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from damage import flipped, kept, shuffled, spoil_page, truncated
 from databases import crashed_writer, listed_by_another, shared_folder, tree
 from opencode_store import LAYOUTS, Store, adapter_for, everything, get
@@ -23,7 +24,7 @@ from session_adapters.opencode import OpenCodeAdapter, tables, units
 from support import STORES
 
 Stored = Callable[..., Path]
-relaxed = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+relaxed = examples(10)
 
 
 def survey(adapter: OpenCodeAdapter) -> tuple[list[tuple[Source, SessionSummary]], list[Problem]]:
@@ -302,7 +303,7 @@ def test_one_damaged_page_of_parts_costs_only_its_rows(tmp_path: Path) -> None:
 # Trees of files ----------------------------------------------------------------------------------------------
 
 
-@settings(relaxed, max_examples=60)
+@examples(20)
 @given(data=st.data())
 @pytest.mark.parametrize("layout", ["home-json-1.1", "home-json-0.5"])
 def test_a_damaged_file_costs_itself_alone(layout: str, data: st.DataObject, store: Stored, tmp_path: Path) -> None:

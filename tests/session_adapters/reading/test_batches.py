@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from chances import examples
 from session_adapters.reading import batches, files
 from session_adapters.reading.batches import BatchDecoder
 from session_adapters.reading.files import Decoder, is_whole, lines, open_file
@@ -90,7 +90,7 @@ odd = st.sampled_from(
     end=st.sampled_from((b"\n", b"", b'\n{"number": 5}', b'\n{"numb')),
     block=st.sampled_from((40, 200, 5000)),
 )
-@examples(max_examples=50, deadline=None)
+@examples(50)
 def test_the_same_records_in_the_same_places(
     made: list[bytes], end: bytes, block: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

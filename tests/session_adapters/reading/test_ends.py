@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from session_adapters.reading import ends as module
 from session_adapters.reading import files
 from session_adapters.reading.ends import Ends, marked_lines, read_ends
@@ -37,7 +38,7 @@ def marked(path: Path, start: int, stop: int, *marks: bytes) -> list[bytes]:
     return [line.data for line in found]
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(ROWS, SPAN, SPAN)
 def test_ends_are_the_whole_lines_that_the_ends_touch(
     tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], head: int, tail: int
@@ -84,7 +85,7 @@ def test_more_is_read_until_it_is_enough(
         assert len(found.tail) > 3 or path.stat().st_size - found.gap[1] >= reach
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(ROWS, st.integers(0, 29), st.integers(0, 29), st.integers(1, 120))
 def test_marked_lines_are_those_that_hold_a_mark(
     tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], low: int, high: int, block: int

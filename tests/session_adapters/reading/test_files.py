@@ -11,9 +11,10 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from session_adapters.reading import files
 from session_adapters.reading.files import Decoder, file_stamp, is_whole, lines, open_file, read_at, read_small
 
@@ -38,7 +39,7 @@ def found(path: Path, start: int = 0, stop: int | None = None) -> list[files.Lin
         return list(lines(fd, start, stop))
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(LINE, max_size=8), st.booleans(), st.integers(1, 40))
 def test_lines_are_what_stands_between_newlines(
     tmp_path_factory: pytest.TempPathFactory, rows: list[bytes], newline: bool, block: int

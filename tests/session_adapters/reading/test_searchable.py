@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from chances import examples
 from claude_lines import ClaudeHome
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.claude import ClaudeAdapter
@@ -174,7 +174,7 @@ LINES = {
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 @given(data=st.data())
-@examples(max_examples=25, deadline=None)
+@examples(25)
 def test_what_is_read_in_pieces_is_what_is_read_at_once(
     agent: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -210,7 +210,7 @@ def test_what_is_read_in_pieces_is_what_is_read_at_once(
 
 @pytest.mark.parametrize("agent", ["claude", "codex"])
 @given(data=st.data())
-@examples(max_examples=25, deadline=None)
+@examples(25)
 def test_what_was_said_is_the_same_in_a_damaged_file(
     agent: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -10,9 +10,10 @@ from typing import Any
 
 import apsw
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from databases import (
     count_rows,
     crashed_writer,
@@ -230,7 +231,7 @@ def test_descriptors_and_connections_stay_the_same_over_200_reads(kind: str, tmp
     assert (open_descriptors(), len(apsw.connections())) == before
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(data=st.data())
 def test_damage_is_an_error_with_a_reason_or_no_error(data: st.DataObject, tmp_path: Path) -> None:
     path = tmp_path / "state.db"

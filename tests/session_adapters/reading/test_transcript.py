@@ -9,10 +9,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from chances import examples
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, ToolCall, ToolResult
 from session_adapters.reading import files
@@ -101,7 +102,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(notes=st.lists(NOTE, max_size=25), page=st.integers(1, 300))
 def test_pages_give_what_one_pass_gives(
     tmp_path_factory: pytest.TempPathFactory, notes: list[dict[str, str]], page: int
@@ -167,7 +168,7 @@ def test_opening_a_large_file_reads_its_end_only(tmp_path: Path) -> None:
     assert METER.bytes < 1_000
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(notes=st.lists(NOTE, max_size=12), cuts=st.lists(st.integers(1, 40), max_size=20))
 def test_following_gives_what_reading_anew_gives(
     tmp_path_factory: pytest.TempPathFactory, notes: list[dict[str, str]], cuts: list[int]

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
+from chances import examples
 from damage import LINE_DAMAGE
 from session_adapters.base import Environment, SessionMissing, SessionUnreadable
 from session_adapters.model import Problem, SessionSummary
@@ -74,7 +75,7 @@ def _read_all(adapter: TreeAdapter, problems: list[Problem]) -> list[SessionSumm
 
 
 @pytest.mark.parametrize("name", list(_TARGETS))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(20)
 @given(damage=LINE_DAMAGE)
 def test_damage(name: str, stores: _Stores, damage: Callable[[bytes], bytes]) -> None:
     adapter, path = stores.damaged(name, damage)

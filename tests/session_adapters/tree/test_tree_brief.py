@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from session_adapters.model import Message
 from session_adapters.openclaw.rules import ClawCounts
 from session_adapters.tree.brief import EntryBrief
@@ -63,7 +64,7 @@ def told(shown: list[Message]) -> EntryBrief:
     return EntryBrief(len(shown), first.role, first.kind, sum(len(one.tool_calls) for one in shown), first.model)
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(entries)
 def test_made_up_entries(fields: dict[str, Any]) -> None:
     entry = msgspec.convert(fields, TreeEntry)

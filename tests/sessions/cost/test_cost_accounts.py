@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from genai_prices.data_snapshot import get_snapshot
 from genai_prices.types import Usage as ListUsage
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.config import Price
 from hermes_tui.sessions.cost.aggregate import Accounts, own_cost
 from hermes_tui.sessions.cost.prices import Prices
@@ -72,7 +73,7 @@ def once(calls: Sequence[Usage]) -> list[Usage]:
     return found
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.lists(CALLS, max_size=12), st.lists(CALLS, max_size=6))
 def test_groups_cost_what_their_calls_cost(first: list[Usage], second: list[Usage]) -> None:
     accounts = Accounts(PRICES, {})

@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 from genai_prices import Usage as ListUsage
 from genai_prices.data_snapshot import get_snapshot
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from corpus.make_corpus import make_corpus
 from hermes_tui.sessions.cost.prices import Prices, tariff_of
 from hermes_tui.sessions.cost.rates import price
@@ -211,7 +212,7 @@ def every_model() -> Sequence[tuple[Any, Any]]:
 COUNT = st.sampled_from((0, 1, 1000, 199_999, 200_001, 300_000, 1_200_000))
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(
     st.sampled_from(every_model()),
     st.tuples(COUNT, COUNT, COUNT, COUNT),

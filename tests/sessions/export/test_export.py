@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from chances import examples
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.export import export
 from hermes_tui.sessions.export.plain import plain
@@ -131,7 +132,7 @@ def headings(document: str) -> list[str]:
     ]
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(HOSTILE, HOSTILE)
 def test_e_5_nothing_inside_closes_a_fence_or_swallows_what_follows(text: str, thinking: str) -> None:
     document = whole(rich_session(text, thinking), "markdown")

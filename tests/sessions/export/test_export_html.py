@@ -10,10 +10,11 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from browser import Browser
+from chances import examples
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import export, export_lineage
 from hermes_tui.sessions.export.richtext import rich_text
@@ -235,7 +236,7 @@ PARTS = (
 )
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.lists(st.sampled_from(PARTS), max_size=10).map("".join))
 def test_tags_balance_and_every_message_has_its_anchor(text: str) -> None:
     session = Session(agent="tiny", session_id="s", title=text, messages=everywhere(text))
@@ -246,7 +247,7 @@ def test_tags_balance_and_every_message_has_its_anchor(text: str) -> None:
     assert len(set(outline.ids)) == len(outline.ids)
 
 
-@settings(max_examples=40)
+@examples(40)
 @given(st.text(alphabet=st.characters(exclude_categories=("Cs", "Cc")), max_size=60))
 def test_text_is_kept(text: str) -> None:
     """Tool output stands in the page as it was, but for line ends of other kinds and what is dangerous."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import shutil
 import unicodedata
 from collections.abc import Callable
@@ -12,9 +11,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from chances import chance, examples
 from claude_lines import ClaudeHome
 from hermes_tui.sessions.index.reading.expression import match_expression
 from hermes_tui.sessions.index.reading.named import Named
@@ -45,7 +44,7 @@ def test_every_word_is_found_where_it_is(place: tuple[str, ...], store: Callable
     coverage = index.coverage(homes_sources(environment))
     assert set(coverage.levels.values()) == {Level.ALL}
     every = sorted({word for _, there in words for word in there})
-    chosen = random.Random(5)
+    chosen = chance(5)
     for word in chosen.sample(every, min(150, len(every))):
         assert units(found(index, Word((word,)), coverage)) == naive(words, partial(has, word)), word
         for size in (1, 2, 3, 5):
@@ -69,7 +68,7 @@ def test_every_word_is_found_where_it_is(place: tuple[str, ...], store: Callable
 
 
 @given(data=st.data())
-@examples(max_examples=200, deadline=None)
+@examples(200)
 def test_no_tree_misses_anything(
     data: st.DataObject, small: tuple[SearchIndex, IndexCoverage, list[tuple[Unit, Text]]]
 ) -> None:
@@ -177,7 +176,7 @@ def test_what_cannot_be_asked_is_said() -> None:
 def test_rows_that_two_questions_have_in_common(tmp_path: Path) -> None:
     """Of any two sets of rows: near each other and far apart, one small and one large."""
     connection = open_writer(tmp_path / "i.db")
-    chosen = random.Random(3)
+    chosen = chance(3)
     for number, (first, second, shared) in enumerate(
         ((900, 900, 300), (900, 3, 2), (2, 900, 0), (500, 500, 0), (1, 1, 1))
     ):
@@ -198,7 +197,7 @@ def test_rows_that_two_questions_have_in_common(tmp_path: Path) -> None:
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])) | st.text("aZ9é漢ß_- ǅ\u0301ﬃİ", max_size=40))
-@examples(max_examples=50)
+@examples(50)
 def test_beginnings_are_those_of_the_words(text: str) -> None:
     words = tokens(text)
     signs = {char for char in text if unicodedata.category(char) in ("So", "Sc", "Mn")}

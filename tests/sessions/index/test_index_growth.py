@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from chances import examples
 from claude_lines import ClaudeHome
 from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
@@ -30,7 +30,7 @@ from session_adapters.reading.searchable import SessionTexts
 
 
 @given(data=st.data())
-@examples(max_examples=15, deadline=None)
+@examples(15)
 def test_however_it_came_about_it_is_the_same(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     """Sessions are written to, cut short, replaced and deleted, the indexer is stopped halfway: in the end the index
     equals one that is made anew."""

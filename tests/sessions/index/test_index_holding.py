@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from chances import chance
 from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, SearchIndex
@@ -58,7 +58,7 @@ def held(request: pytest.FixtureRequest, store: Callable[..., Path], tmp_path: P
 
 
 def trees(held: Held) -> list[Tree]:
-    dice = random.Random(3)
+    dice = chance(3)
     words = sorted(
         {word for texts in held.texts.values() for text in texts for word in tokens(text.prose + text.tool)}
     )
@@ -96,7 +96,7 @@ def _group(hit: Hit) -> tuple[str, bool, str, bool]:
 
 def test_some_sessions_are_asked_about_alone(held: Held) -> None:
     """What they hold is told as it is without: which messages are the newest, and how many there are in all."""
-    dice = random.Random(4)
+    dice = chance(4)
     for tree in trees(held):
         among = dice.sample(sorted(held.texts), min(3, len(held.texts)))
         each = list(held.index.search(tree, held.coverage) or ())

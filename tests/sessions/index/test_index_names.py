@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.sessions.index.reading import named as looking
 from hermes_tui.sessions.index.reading.named import Named
 from hermes_tui.sessions.index.reading.names import IndexNames
@@ -20,7 +20,7 @@ _PATHS = st.text("ab/.é漢\n", max_size=6)
 
 
 @given(first=st.lists(_PATHS, max_size=8), later=st.lists(_PATHS, max_size=4), part=_PATHS.filter(bool))
-@examples(max_examples=60)
+@examples(60)
 def test_files_are_meant_by_any_part_of_their_paths(
     tmp_path_factory: pytest.TempPathFactory, first: list[str], later: list[str], part: str
 ) -> None:

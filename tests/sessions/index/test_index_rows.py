@@ -8,9 +8,9 @@ from pathlib import Path
 import apsw
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.sessions.index.reading.facts import facts
 from hermes_tui.sessions.index.reading.named import Named
 from hermes_tui.sessions.index.reading.names import IndexNames
@@ -53,7 +53,7 @@ def _told(numbers: Sequence[int]) -> list[tuple[int, int]]:
     low=st.integers(0, 30),
     high=st.integers(20, 70),
 )
-@examples(max_examples=60)
+@examples(60)
 @pytest.mark.parametrize(
     "runs", [([_PROSE], [_TOOL]), ([_BEGUN], [_TOOL]), ([_PROSE], [_TOOL, _BOTH]), ([_PROSE, _SHORT], [_TOOL, _LONG])]
 )

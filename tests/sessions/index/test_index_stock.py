@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from chances import examples
 from hermes_tui.sessions.index.reading.answers import IndexCoverage
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import open_writer, remove
@@ -68,7 +69,7 @@ def opened(tmp_path: Path) -> Iterator[SimpleNamespace]:
     made.connection.close()
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(steps=STEPS)
 def test_step_by_step_is_as_at_once(
     steps: list[tuple[str, int, Level]], tmp_path_factory: pytest.TempPathFactory

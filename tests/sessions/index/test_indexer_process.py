@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import resource
 import shutil
 import signal
@@ -17,9 +16,9 @@ from pathlib import Path
 import apsw
 import pytest
 from hypothesis import given
-from hypothesis import settings as examples
 from hypothesis import strategies as st
 
+from chances import TIMES, chance, examples
 from claude_lines import ClaudeHome
 from hermes_tui.platform import locks
 from hermes_tui.sessions.adapters import Adapters
@@ -80,14 +79,14 @@ def finished(several: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-KILLS = int(os.environ.get("HERMES_TUI_KILLS", "4"))
+KILLS = 4 * TIMES
 """How often the indexer is killed; `make kills` takes 50."""
 
 
 def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> None:
     path = tmp_path / "cache" / "i.db"
     whole = contents(finished)
-    chosen = random.Random(9)
+    chosen = chance(9)
     started = time.monotonic()
     assert run(several, tmp_path / "timed" / "i.db") == WorkerExit.DONE
     length = time.monotonic() - started
@@ -115,7 +114,7 @@ def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> 
 
 
 @given(data=st.data())
-@examples(max_examples=12, deadline=None)
+@examples(12)
 def test_a_damaged_index_is_made_anew(
     data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -138,15 +137,12 @@ def test_a_damaged_index_is_made_anew(
     assert contents(path) == contents(finished)
 
 
-FLIPS = int(os.environ.get("HERMES_TUI_FLIPS", "12"))
-
-
 def read_everything(connection: apsw.Connection) -> str:
     return str(connection.execute("PRAGMA integrity_check").get)
 
 
 @given(data=st.data())
-@examples(max_examples=FLIPS, deadline=None)
+@examples(12)
 def test_a_bit_that_flipped_by_itself_is_noticed_and_healed(
     data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -171,7 +167,7 @@ def test_a_bit_that_flipped_by_itself_is_noticed_and_healed(
 
 
 @given(data=st.data())
-@examples(max_examples=FLIPS, deadline=None)
+@examples(12)
 def test_a_seal_with_a_flipped_bit_is_damage(
     data: st.DataObject, several: Path, finished: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -6,9 +6,10 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.sessions.query import FILTERS, Query, complete, parse
 from hermes_tui.sessions.query.tree import TRUE, All, Any, Literally, MessageFilter, Not, TextUnit, Word
 from session_adapters.model import Cost, SessionSummary, TokenUsage
@@ -53,7 +54,7 @@ def session(**fields: object) -> SessionSummary:
 
 @given(TYPED)
 @example("-AND")
-@settings(max_examples=50)
+@examples(50)
 def test_whatever_is_typed_is_understood(text: str) -> None:
     for end in range(len(text) + 1):
         for typing in (False, True):
@@ -76,7 +77,7 @@ def test_halves_of_characters_are_as_in_texts() -> None:
 
 
 @given(TYPED)
-@settings(max_examples=50)
+@examples(50)
 def test_no_character_that_could_be_searched_is_lost(text: str) -> None:
     """Every word in the text stands in some piece of it."""
     parts = understood(text).parts
@@ -104,7 +105,7 @@ UNITS = st.lists(
 
 
 @given(QUERIES, QUERIES, UNITS, st.sampled_from(("claude", "codex")))
-@settings(max_examples=50)
+@examples(50)
 def test_negation_and_distribution_hold(one: str, other: str, said: list[tuple[str, str]], agent: str) -> None:
     units = [TextUnit(text, role) for text, role in said]
     summary = session(agent=agent)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import random
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import chance
 from hermes_tui.sessions.query import Query, parse
 from hermes_tui.sessions.query.subsumption import narrows
 from hermes_tui.sessions.query.tree import TextUnit
@@ -99,7 +98,7 @@ def test_what_narrows_finds_no_other_sessions(text: str, units: list[TextUnit], 
 
 
 def test_most_keys_narrow_and_no_query_raises() -> None:
-    dice = random.Random(5)
+    dice = chance(5)
     for _ in range(500):
         text = made(dice)
         for end in range(2, len(text) + 1):

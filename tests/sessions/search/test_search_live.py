@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from chances import TIMES, chance
 from claude_lines import ClaudeHome
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
@@ -71,7 +71,7 @@ def test_a_question_supersedes_the_one_before(live: LiveSearch) -> None:
 
 def test_key_by_key_it_is_as_if_asked_at_once(live: LiveSearch, manager: SessionManager) -> None:
     """Though a longer query is looked for only among what a complete answer found."""
-    dice = random.Random(11)
+    dice = chance(11)
     typed = [
         "question 2 title 1",
         '"question 2" title',
@@ -244,7 +244,7 @@ def test_few_are_ranked_by_what_the_index_knows(tmp_path: Path) -> None:
         manager.index.close()
 
 
-QUERIES = int(os.environ.get("HERMES_TUI_QUERIES", "25"))
+QUERIES = 25 * TIMES
 
 
 @pytest.mark.timeout(60 + QUERIES * 5)
@@ -255,7 +255,7 @@ def test_whatever_is_typed_is_answered_as_by_reading(store: Callable[..., Path],
     manager = SessionManager(Environment(home=home), cache_dir=tmp_path)
     manager.catalogue.refresh()
     build(Environment(home=home), manager.index.path)
-    dice = random.Random(int(os.environ.get("HERMES_TUI_SEED", "5")))
+    dice = chance(5)
     live = manager.searches.live()
     try:
         for _ in range(QUERIES):

@@ -1,13 +1,11 @@
 """Nothing is missed and nothing is found that is not there: every store, with the index full, half made and absent,
 against a plain reader.
 
-`HERMES_TUI_SAMPLES=200` asks for so many words, paths, identifiers and bits of code and of Chinese of each store.
+`make test-long` asks for ten times as many words, paths, identifiers and bits of code and of Chinese of each store.
 """
 
 from __future__ import annotations
 
-import os
-import random
 import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
@@ -16,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from chances import TIMES, chance
 from corpus.make_corpus import make_corpus
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.reading.reader import SearchIndex
@@ -42,9 +41,9 @@ HOMES = sorted(
     and not any(part.startswith(".") for part in path.relative_to(STORES).parts)
     and (path.name == "home" or path.name.startswith("home-") or path.parent.name == "old_versions")
 )
-SAMPLES = int(os.environ.get("HERMES_TUI_SAMPLES", "12"))
+SAMPLES = 12 * TIMES
 """Words that are looked for in each store; `pieces` gives fewer where there are no more."""
-LARGE_SAMPLES = int(os.environ.get("HERMES_TUI_SAMPLES", "5"))
+LARGE_SAMPLES = 5 * TIMES
 """The same of the corpus, each search of which reads a hundred times as much."""
 
 
@@ -106,12 +105,13 @@ def compare(
 
 def who_called(manager: SessionManager, seed: int) -> dict[str, set[str]]:
     """Queries for tools and files, and the sessions that have a message to which they apply."""
-    dice = random.Random(seed)
+    dice = chance(seed)
     about: list[tuple[str, str, set[str], set[str]]] = []
     """Session, role, tools and files of every message with a call."""
     for one in manager.list(limit=None):
         calls: dict[str, ToolCall] = {}
-        for message in manager.get(one.agent, one.session_id).messages:
+        others = manager.open(one.agent, one.session_id).every_branch()
+        for message in (*manager.get(one.agent, one.session_id).messages, *others):
             calls |= {call.tool_call_id: call for call in message.tool_calls}
             mine = list(message.tool_calls)
             result = message.tool_result
@@ -168,11 +168,12 @@ def paths(value: Any, named: bool = False) -> Iterator[str]:
 
 
 def shown(manager: SessionManager) -> dict[str, list[str]]:
-    """The texts of every conversation as it is shown, which the adapters' own tests compare with their stores."""
+    """The texts of every conversation and its branches as shown, which the adapters' tests compare with stores."""
     said: dict[str, list[str]] = {}
     for one in manager.list(limit=None):
         texts = said.setdefault(one.unified_id, [one.title])
-        for message in manager.get(one.agent, one.session_id).messages:
+        others = manager.open(one.agent, one.session_id).every_branch()
+        for message in (*manager.get(one.agent, one.session_id).messages, *others):
             if message.visibility == "rewound":
                 continue
             texts += [message.content, message.thinking or ""]
@@ -273,7 +274,7 @@ def test_files_that_changed_since(corpus: Path, corpus_said: dict[str, list[str]
 
 def typed(said: dict[str, list[str]], tools: Sequence[str], number: int, seed: int) -> Iterator[str]:
     """Queries of every kind about what was said."""
-    dice = random.Random(seed)
+    dice = chance(seed)
     texts: list[list[str]] = [
         words for one in said.values() for text in one if (words := re.findall(r"[^\W_]+", text))
     ]
@@ -309,15 +310,14 @@ def same_messages(manager: SessionManager, said: dict[str, list[str]], number: i
     """The index changes nothing in an answer: not the sessions, not the messages, not their order."""
     build(manager.environment, manager.index.path)
     tools = [tool for tool in manager.index.index.tools() if tool.isalnum()] or ["bash"]
-    seed = random.randrange(1 << 30) if "CI" not in os.environ else 4
-    for asked in typed(said, tools, number, seed):
+    for asked in typed(said, tools, number, seed=4):
         for options in ({}, {"sort": "date"}, {"limit": 3}):
             with_index, without = (
                 manager.discover(asked, use_index=use, windows=False, **options) for use in (True, False)
             )
-            assert with_index.coverage.indexed == with_index.coverage.sources, (asked, options, seed)
-            assert with_index.total == without.total, (asked, options, seed)
-            assert named(with_index) == named(without), (asked, options, seed)
+            assert with_index.coverage.indexed == with_index.coverage.sources, (asked, options)
+            assert with_index.total == without.total, (asked, options)
+            assert named(with_index) == named(without), (asked, options)
     manager.index.close()
 
 

@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import apsw
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from chances import examples
 from hermes_tui.sessions.words import TOKENIZER, Passage, located, spaced, spaced_bytes, tokens
 
 SAMPLES = [
@@ -50,14 +51,14 @@ def test_each_word_stands_where_it_is_said_to(text: str) -> None:
 
 
 @given(LETTERS)
-@settings(max_examples=50)
+@examples(50)
 def test_every_word_stands_where_it_is_said_to(text: str) -> None:
     for token in located(text):
         assert tokens(text[token.start : token.end]) == [token.word]
 
 
 @given(LETTERS, st.integers(0, 30), st.integers(1, 3), st.booleans())
-@settings(max_examples=50)
+@examples(50)
 def test_a_phrase_is_found_where_fts5_finds_it(text: str, at: int, length: int, other: bool) -> None:
     words = tokens(text)[at % 5 : at % 5 + length]
     if other:

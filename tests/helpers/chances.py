@@ -1,0 +1,57 @@
+"""Random tests: the same few examples each time, many new ones in `make test-long`."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+from hypothesis import HealthCheck, is_hypothesis_test, settings
+from hypothesis import seed as seeded
+
+__all__ = ["SEED", "TIMES", "chance", "examples", "repeatable", "set_up"]
+
+# Read now: tests see no variables.
+TIMES = int(os.environ.get("HERMES_TUI_EXAMPLES") or 1)
+"""How many times as many examples as usual are tried."""
+
+SEED = os.environ.get("HERMES_TUI_SEED") or None
+"""What the seeds of all random tests are made of; None for the examples that are always the same."""
+
+# How long an example takes depends on what else the machine does, and is no fault; one home serves all of a test.
+_UNHURRIED = (
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.large_base_example,
+    HealthCheck.function_scoped_fixture,
+)
+
+
+def set_up() -> None:
+    """Settings of hypothesis for tests that name none."""
+    settings.register_profile(
+        "hermes-tui",
+        max_examples=100 * TIMES,
+        deadline=None,
+        suppress_health_check=_UNHURRIED,
+        derandomize=SEED is None,
+        print_blob=True,
+    )
+    settings.load_profile("hermes-tui")
+
+
+def examples(count: int) -> settings:
+    """A decorator: that many examples of hypothesis, or the multiple that was asked for."""
+    return settings(max_examples=count * TIMES)
+
+
+def repeatable(test: Any) -> Any:
+    """Have this test of hypothesis, or this machine of states, draw its examples by `SEED`."""
+    if SEED is not None and (is_hypothesis_test(test) or isinstance(test, type)):
+        seeded(int(SEED))(test)
+    return test
+
+
+def chance(number: int) -> random.Random:
+    """Dice that are thrown anew for each `SEED`, and differ from those of other numbers."""
+    return random.Random(number if SEED is None else f"{SEED} {number}")

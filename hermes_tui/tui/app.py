@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 from rich.text import Text
 from textual import events, on
+from textual.notifications import Notify
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
@@ -27,6 +28,7 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app_actions import AppActions
 from hermes_tui.tui.drawing_caches import forget_drawn
 from hermes_tui.tui.keymap import bindings, validate_keymap
+from hermes_tui.tui.notice import Notice
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
 from hermes_tui.tui.widgets.session_list.rows import Forest
@@ -304,7 +306,8 @@ class HermesApp(AppActions, inherit_bindings=False):
         for holder in self.screen.query("ToastHolder") if self.screen_stack else ():
             if holder.is_mounted and not holder.children:
                 holder.remove()
-        super().notify(message, title=title, severity=severity, timeout=timeout, markup=markup)
+        seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
+        self.post_message(Notify(Notice(message, title, severity, seconds, markup)))
 
     def action_command_palette(self) -> None:
         """Everything that can be done here, by name."""

@@ -13,6 +13,7 @@ from session_adapters.gemini.records import DECODER
 from session_adapters.reading.bounds import CROWDED
 from session_adapters.reading.ends import spans
 from session_adapters.reading.files import Line, read_at
+from session_adapters.reading.fragments import Effort
 
 __all__ = ["feed_document", "feed_document_ends", "is_document"]
 
@@ -22,9 +23,7 @@ _BEGINS = re.compile(r'\{\s*"id"\s*:')
 """How a message begins; calls and their results within one do too."""
 _BROKEN = "the document breaks off, or a message in it is damaged"
 _EFFORT = 32 << 20
-"""Characters that are looked at, at most, to find one message behind what is damaged."""
-_DEEP = 20_000
-"""As many count for values that nest too deeply."""
+"""Characters that are looked at, at most, to find messages behind what is damaged."""
 _DECODE = json.JSONDecoder(strict=False).raw_decode
 
 
@@ -54,7 +53,8 @@ def feed_document(data: bytes, builder: GeminiBuilder) -> None:
     at = _feed_messages(text, at, builder)
     if not _feed_rest(text, at, builder):
         builder.damaged.add(len(text[:at].encode()), _BROKEN)
-        while (begin := _next(text, at)) is not None:  # go on with what is whole behind it
+        effort = Effort(_EFFORT)
+        while (begin := _next(text, at, effort)) is not None:  # go on with what is whole behind it
             at = _feed_messages(text, begin, builder)
         _feed_rest(text, at, builder)
 
@@ -68,17 +68,17 @@ def feed_document_ends(fd: int, size: int, builder: GeminiBuilder, *, head: int,
         at = _feed_messages(first, at or _feed_header(first, builder), builder)
         if builder.facts.asked:
             break
-    begin, last = None, ""
+    begin, last, effort = None, "", Effort(_EFFORT)
     for span in spans(tail, min(reach, size)):
         last = read_at(fd, size - span, span).decode("utf-8", "replace")
-        begin = _next(last, 0)
+        begin = _next(last, 0, effort)
         if begin is not None:
             break
     while begin is not None:
         at = _feed_messages(last, begin, builder)
         if _feed_rest(last, at, builder):
             return
-        begin = _next(last, at)
+        begin = _next(last, at, effort)
 
 
 def _feed_header(text: str, builder: GeminiBuilder) -> int:
@@ -140,22 +140,12 @@ def _objects(text: str, at: int) -> Iterator[_Found]:
         yield _Found(value, at)
 
 
-def _next(text: str, at: int) -> int | None:
-    """Where the next whole message begins, as far as that can be found out with some effort."""
-    effort = _EFFORT
+def _next(text: str, at: int, effort: Effort) -> int | None:
+    """Where the next whole message begins, as far as that can be found out with the effort that is left."""
     for found in _BEGINS.finditer(text, at):
-        if effort < 0:
+        if effort.left < 0:
             break
-        try:
-            value, end = _DECODE(text, found.start())
-        except RecursionError:
-            effort -= _DEEP
-            continue
-        except json.JSONDecodeError as error:
-            effort -= (len(text) if error.msg.startswith("Unterminated") else error.pos) - found.start()
-            effort -= error.pos // 16  # it has counted the lines before it
-            continue
-        effort -= end - found.start()
-        if isinstance(value.get("type"), str) and "timestamp" in value:
+        message = effort.decode(text, found.start())
+        if message is not None and isinstance(message[0].get("type"), str) and "timestamp" in message[0]:
             return found.start()
     return None

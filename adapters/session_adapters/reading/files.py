@@ -20,6 +20,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from session_adapters.reading.bounds import CROWDED, data_from, is_crowded
+from session_adapters.reading.fragments import take_apart
 from session_adapters.reading.strays import STRAYS, Line, Run
 from session_adapters.text import scrub_json
 
@@ -58,8 +59,6 @@ _PASSED_OVER = 1 << 30
 
 PATIENCE = 60.0
 """Seconds after which a last line without newline waits for its writer no longer."""
-_EFFORT = 64 << 20
-"""Characters that are looked at, at most, to find records in one damaged line."""
 
 _JUNK = b"\x00 \t\r\n\xef\xbb\xbf"
 """What may stand around a record: NUL runs after a power cut, blanks, a byte order mark."""
@@ -303,7 +302,7 @@ class Decoder(Generic[T]):
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             if b"{" not in data or b'"' not in data or b"}" not in data:
                 return [], bool(data.strip(_JUNK))  # there may be millions of such lines
-        values, lost = _take_apart(data)
+        values, lost = take_apart(_text(data))
         lost = lost or not has_text_keys(data)
         records: list[T] = []
         for value in values:
@@ -367,30 +366,3 @@ def _load(data: bytes) -> object:
         return json.loads(_text(data), strict=False)  # raw control characters inside strings are no loss
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
-
-
-def _take_apart(data: bytes) -> tuple[list[object], bool]:
-    """The JSON objects in a damaged line: whole ones glued together, or a whole one after half of another."""
-    text = _text(data)
-    decode = json.JSONDecoder(strict=False).raw_decode
-    values: list[object] = []
-    lost = False
-    at = 0
-    budget = _EFFORT
-    while 0 <= at < len(text):
-        try:
-            value, end = decode(text, at)
-        except (ValueError, RecursionError):
-            value, end = None, at
-        # After half a record an inner object decodes too. But then something is left behind it, or the half ends with
-        # it, just before the next record.
-        rest = text[end : end + 1] and text[end:].lstrip("\x00 \t\r")
-        inner = text[max(0, at - 2) : at].rstrip().endswith((":", ",", "["))
-        if isinstance(value, dict) and (not rest or (rest.startswith("{") and not inner)):
-            values.append(value)
-            at = len(text) - len(rest)
-        else:
-            lost = True
-            budget -= len(text) - at + at // 16  # an error counts the lines before it
-            at = text.find('{"', at + 1) if budget > 0 else -1
-    return values, lost

@@ -15,10 +15,13 @@ import pytest
 
 from hostile_files import LOGS, Victim, with_hole
 from session_adapters.base import Adapter, Environment, Source
+from session_adapters.gemini.builder import GeminiBuilder
+from session_adapters.gemini.document import feed_document
 from session_adapters.model import Problem
 from session_adapters.openclaw.events import Archive
 from session_adapters.openclaw.shelves import ARCHIVE_LIMIT, unpacked_archive, unpacked_event
 from session_adapters.openclaw.zstd import ZstdError, decompress
+from session_adapters.reading import fragments
 from session_adapters.reading.bounds import VALUES_LIMIT, is_crowded
 from session_adapters.reading.damage import KEPT, REPORTED
 from session_adapters.reading.files import METER, Decoder, line_start, lines, open_file
@@ -264,8 +267,20 @@ def test_an_archive_is_as_large_as_it_is_and_not_as_the_database_says(tmp_path: 
 @pytest.mark.parametrize(
     "junk", [b'{"id":' * 400_000, b'{"id":"x' * 400_000, b'{"id":[' * 400_000], ids=["deep", "texts", "lists"]
 )
-def test_what_is_whole_is_not_looked_for_without_end(junk: bytes, store: Callable[..., Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("limit", [1000, 8000])
+def test_what_is_whole_is_not_looked_for_without_end(
+    junk: bytes, limit: int, store: Callable[..., Path], tmp_path: Path
+) -> None:
     """A megabyte of beginnings in a damaged document kept a list busy for minutes."""
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
+        _look_for_what_is_whole(junk, store, tmp_path)
+    finally:
+        sys.setrecursionlimit(usual)
+
+
+def _look_for_what_is_whole(junk: bytes, store: Callable[..., Path], tmp_path: Path) -> None:
     home = store("gemini", "older", "home")
     (path, *_) = sorted((home / ".gemini").rglob("chats/*.json"))
     adapter = adapter_class("gemini")(Environment(home=home, proc=tmp_path))
@@ -278,6 +293,25 @@ def test_what_is_whole_is_not_looked_for_without_end(junk: bytes, store: Callabl
         one.reason for one in adapter.open(source_of(adapter, path), session_id).problems
     }
     assert time.thread_time() - began < 5
+
+
+def test_whole_messages_among_beginnings_do_not_renew_the_effort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each message that was found behind damage began the search anew."""
+    tried = 0
+    decode = fragments._DECODE
+
+    def counted(text: str, at: int) -> tuple[object, int]:
+        nonlocal tried
+        tried += 1
+        return decode(text, at)
+
+    monkeypatch.setattr(fragments, "_DECODE", counted)
+    monkeypatch.setattr("session_adapters.gemini.document._EFFORT", 20_000)
+    message = b'{"id":"m","type":"user","timestamp":"2026-11-20T10:00:00Z","content":"hi"}'
+    builder = GeminiBuilder()
+    feed_document(b'{"sessionId":"s","messages":[' + (message + b',{"id":"x",?' * 20) * 200, builder)
+    assert 20 < tried < 1000
+    assert len(builder.damaged) == 1
 
 
 def test_a_document_of_millions_of_values_is_named(store: Callable[..., Path], tmp_path: Path) -> None:

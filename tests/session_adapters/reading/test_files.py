@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import threading
 import tracemalloc
 from pathlib import Path
@@ -15,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
-from session_adapters.reading import files
+from session_adapters.reading import files, fragments
 from session_adapters.reading.files import Decoder, file_stamp, is_whole, lines, open_file, read_at, read_small
 
 
@@ -231,21 +232,37 @@ def test_a_torn_record_is_not_whole(record: dict[str, object], at: int) -> None:
     assert not is_whole(data[: min(at, len(data) - 1)])
 
 
-def test_a_large_damaged_line_does_not_take_long() -> None:
-    """The work is bounded, not only the time: every try costs what is left of the line."""
-    data = b'{"s":"' + b'{"x":[' * 400_000
-    tries = 0
+@pytest.mark.parametrize("limit", [1000, 8000])
+@pytest.mark.parametrize(
+    "data",
+    [b'{"s":"' + b'{"x":[' * 400_000 + b"}", b'{"x":' * 4000 + b"}", b'{"x":' * 900 + b"}"],
+    ids=["large", "deep", "small"],
+)
+def test_a_damaged_line_does_not_take_long(data: bytes, limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The work is bounded, not only the time, and grows neither with the square of the length nor with how deeply
+    Python lets values nest."""
+    spent = 0
+    decode = fragments._DECODE
 
-    class Counting(json.JSONDecoder):
-        def raw_decode(self, s: str, idx: int = 0) -> tuple[object, int]:
-            nonlocal tries
-            tries += 1
-            return super().raw_decode(s, idx)
+    def counted(text: str, at: int) -> tuple[object, int]:
+        nonlocal spent
+        spent += min(len(text) - at, 6 * limit)
+        return decode(text, at)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json, "JSONDecoder", Counting)
+    monkeypatch.setattr(fragments, "_DECODE", counted)
+    usual = sys.getrecursionlimit()
+    sys.setrecursionlimit(limit)
+    try:
         assert ROWS.all(data) == ([], True)
-    assert 0 < tries <= files._EFFORT // len(data) * 2 + 2
+    finally:
+        sys.setrecursionlimit(usual)
+    assert 0 < spent < 20 * len(data) + 20 * limit
+
+
+def test_a_record_behind_half_of_another_is_found_however_much_stands_in_the_half() -> None:
+    whole = b'{"n":7}'
+    half = b'{"list":[' + b'{"a":{"b":{"c":[{"d":1},{"d":2}]}}},' * 5000 + b'{"e":"cut'
+    assert ROWS.all(half + whole)[0] == ROWS.all(whole)[0]
 
 
 def test_readers_in_several_threads_do_not_disturb_each_other(tmp_path: Path) -> None:

@@ -54,8 +54,12 @@ class Environment(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def current(cls) -> Environment:
-        """This process's own."""
-        return cls(home=Path.home(), variables=dict(os.environ))
+        """This process's own. Raises `ValueError`, one sentence, where there is no home."""
+        try:
+            return cls(home=Path.home(), variables=dict(os.environ))
+        except RuntimeError as error:  # pathlib's, for a HOME such as `~`
+            named = os.environ.get("HOME", "")
+            raise ValueError(f"HOME is {named!r}, which is no directory; set it to one") from error
 
     def path(self, variable: str, *default: str) -> Path:
         """The directory that `variable` names, else `home` joined with `default`. `~` means `home`."""

@@ -23,7 +23,7 @@ def open_own(path: Path, flags: int = os.O_RDONLY) -> int:
     Raises `OSError`, whose `strerror` says in a clause what stands there instead.
     """
     try:
-        fd = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
+        fd = os.open(path, (flags & ~os.O_TRUNC) | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK, 0o600)
     except OSError as error:
         if error.errno == errno.ELOOP:
             raise _refused(path, "it is a link, which is not followed") from None
@@ -32,6 +32,8 @@ def open_own(path: Path, flags: int = os.O_RDONLY) -> int:
         raise
     try:
         _check(path, os.fstat(fd))
+        if flags & os.O_TRUNC:  # not before it is known to be ours
+            os.ftruncate(fd, 0)
     except BaseException:
         os.close(fd)
         raise

@@ -22,11 +22,8 @@ def own_environment() -> Environment:
     """This process's environment, as it is now. Raises `errors.ValidationError` where there is no home."""
     try:
         return Environment.current()
-    except RuntimeError as error:  # pathlib's, for a HOME such as `~`
-        home = os.environ.get("HOME", "")
-        raise ValidationError(
-            f"HOME is {home!r}, which is no directory; set it to one, or name one with --home"
-        ) from error
+    except ValueError as error:
+        raise ValidationError(f"{error}, or name one with --home") from error
 
 
 def this_machine() -> Environment:

@@ -15,6 +15,7 @@ import pytest
 from hermes_tui import config
 from hermes_tui.errors import StoreError, ValidationError
 from hermes_tui.lifecycle.operations import Audit, AuditRecord
+from hermes_tui.lifecycle.state_db import SessionDB
 from hermes_tui.platform import locks
 from hermes_tui.platform.log import write_failure
 from hermes_tui.platform.own_files import check_own, open_own, read_own
@@ -23,6 +24,7 @@ from hermes_tui.sessions.checksummed_file import read_part, write_parts
 from hermes_tui.tui.query_file import QueryFile, SearchesUnreadable
 from hermes_tui.tui.recent_searches import Recent
 from hermes_tui.tui.saved_searches import Saved
+from session_adapters.base import Environment
 
 MAGIC = b"magic\n"
 
@@ -169,3 +171,27 @@ def test_settings_may_be_a_link(tmp_path: Path) -> None:
     (tmp_path / "kept.toml").write_text('theme = "hermes-dark"\n')
     (tmp_path / "config.toml").symlink_to(tmp_path / "kept.toml")
     assert config.load(tmp_path / "config.toml").theme == "hermes-dark"
+
+
+def test_what_is_not_ours_is_not_emptied(tmp_path: Path) -> None:
+    """It was cut to nothing before anybody looked whose it is."""
+    path = tmp_path / "f"
+    path.write_bytes(b"theirs")
+    path.chmod(0o666)
+    with pytest.raises(OSError, match="others"):
+        os.close(open_own(path, os.O_CREAT | os.O_TRUNC | os.O_RDWR))
+    assert path.read_bytes() == b"theirs"
+    path.chmod(0o600)
+    os.close(open_own(path, os.O_CREAT | os.O_TRUNC | os.O_RDWR))
+    assert path.read_bytes() == b""
+
+
+@pytest.mark.parametrize("variables", [{"HOME": "~"}, {"HOME": "~", "HERMES_HOME": "~/x"}])
+def test_without_a_home_the_library_says_so(variables: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HERMES_HOME", raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(StoreError, match=r"^~/\S+ cannot be found: HOME is no directory"):
+        SessionDB()
+    with pytest.raises(ValueError, match=r"^HOME is '~', which is no directory; set it to one$"):
+        Environment.current()

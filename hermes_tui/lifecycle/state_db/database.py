@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from hermes_tui.errors import StoreError
 from hermes_tui.lifecycle.state_db.conversation import ConversationRows
 from hermes_tui.lifecycle.state_db.export import ExportRows
 from hermes_tui.lifecycle.state_db.lanes import LaneRows
@@ -17,8 +18,13 @@ __all__ = ["SessionDB", "default_path"]
 
 
 def default_path() -> Path:
-    """`state.db` in `HERMES_HOME`, or in `~/.hermes` (spec 000, "Database Location")."""
-    return Path(os.environ.get("HERMES_HOME") or "~/.hermes").expanduser() / "state.db"
+    """`state.db` in `HERMES_HOME`, or in `~/.hermes` (spec 000, "Database Location"). Raises `StoreError` where there
+    is no such home."""
+    named = os.environ.get("HERMES_HOME") or "~/.hermes"
+    try:
+        return Path(named).expanduser() / "state.db"
+    except RuntimeError as error:  # pathlib's, for a HOME such as `~`, or a user that there is not
+        raise StoreError(f"{named} cannot be found: HOME is no directory, or there is no such user") from error
 
 
 class SessionDB(ExportRows, ConversationRows, TitleRows, SearchRows, LaneRows):

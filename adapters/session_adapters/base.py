@@ -166,6 +166,10 @@ class Adapter(ABC):
     verbatim: ClassVar[Verbatim | None] = None
     """What a search without an index may conclude from the raw bytes of a source; None: nothing."""
 
+    sums_at_once: ClassVar[bool] = False
+    """`usage` of all sessions in a source takes no longer than a list of them; else they are best asked for singly
+    where there are too many."""
+
     def __init__(self, environment: Environment) -> None:
         self.environment = environment
 

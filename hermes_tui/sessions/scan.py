@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from hermes_tui.sessions.query import Search
@@ -18,6 +18,7 @@ from hermes_tui.sessions.search.relevance import of_unit
 from hermes_tui.sessions.words import is_han
 from session_adapters.base import Adapter, Report, Source
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading.bounds import Stint
 from session_adapters.reading.prefilter import may_hold
 from session_adapters.reading.searchable import Text
 from session_adapters.tool_names import NOTHING
@@ -74,17 +75,24 @@ def scan(
     whole: bool = False,
     rewound: bool = False,
     note: Note = lambda match, text: None,
+    stint: Stint | None = None,
+    missed: Callable[[Sequence[str]], None] = lambda left: None,
 ) -> Iterator[SourceMatch]:
     """The sessions of `source` among `wanted` (by native id) in which something is found.
 
     `whole`: the source holds no others. `note` is called with each place and the message that it is in. Ends early
-    after `stop()`, which is asked before each message. Whatever goes wrong is reported.
+    after `stop()`, which is asked before each message. Whatever goes wrong is reported. Once the `stint` is over the
+    rest is left out: `missed` gets the ids of the sessions.
     """
     try:
         if not _may_hold(adapter, source, wanted):
             return
-        for session_id in [None] if whole else list(wanted):
+        for number, session_id in enumerate([None] if whole and stint is None else list(wanted)):
             if stop():
+                return
+            if stint is not None and stint.over:
+                report(_left_out(adapter, source, number, len(wanted)))
+                missed(list(wanted)[number:])
                 return
             yield from _matches(
                 _units(adapter.texts(source, report, session_id)), wanted, stop, note, rewound=rewound
@@ -94,6 +102,11 @@ def scan(
     except Exception as error:
         reason = f"the adapter failed while its texts were read ({type(error).__name__}: {error})"
         report(Problem(agent=adapter.name, path=source.path, reason=reason))
+
+
+def _left_out(adapter: Adapter, source: Source, number: int, of: int) -> Problem:
+    reason = f"there are too many sessions to search: {number:,} of the {of:,} in the list were searched, no more"
+    return Problem(agent=adapter.name, path=source.path, reason=reason)
 
 
 def _may_hold(adapter: Adapter, source: Source, wanted: Mapping[str, Wanted]) -> bool:

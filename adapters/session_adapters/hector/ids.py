@@ -13,6 +13,7 @@ from __future__ import annotations
 import hashlib
 import re
 from enum import Enum
+from functools import lru_cache
 from urllib.parse import quote, unquote
 
 __all__ = ["Missing", "Parts", "decode", "encode", "of_store", "split_store", "store_tag"]
@@ -31,6 +32,7 @@ Parts = tuple[str | Missing, ...]
 _TAGGED = re.compile(r"(.*)@([0-9a-f]{8})", re.DOTALL)
 
 
+@lru_cache(maxsize=1024)  # a list asks for the ids of a few hundred sessions several times
 def encode(parts: Parts) -> str:
     """The id made of these parts."""
     return "/".join(part.value if isinstance(part, Missing) else quote(part, safe="") for part in parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from pathlib import PurePath
 from typing import Any
 
@@ -14,6 +15,7 @@ from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost
 from session_adapters.hector.messages import role_of
 from session_adapters.hector.reader import Database, HectorReader, moment
 from session_adapters.model import EPOCH, Message, SessionSummary
+from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.text import one_line
 
@@ -117,6 +119,7 @@ def shown(messages: Sequence[Message], facts: HectorFacts) -> Sequence[Message]:
     return [replace(one, inherited=True) for one in messages] if facts.counted_elsewhere else messages
 
 
+@cache
 def _working_directory(path: str) -> str | None:
     """Where Hector ran: it makes its databases at fixed places below that directory (facts: 2.2.9)."""
     for parts in (("data", "sessions.db"), (".hector", "hector.db")):
@@ -144,11 +147,13 @@ def database_summaries(
         note(one)
     full = exact or size <= FULL_SIZE or not has_roles
     said: set[HectorLost] = set()
-    folds: dict[str, HectorFold] = {}
-    partial: set[str] = set()
+    summaries: list[SessionSummary] = []
+    stint = Stint()
     for batch in _batches(sessions):
         complete = full
         try:
+            if stint.over and not exact:
+                raise DatabaseUnreadable("there are too many for a list")
             found, lost = database.read(_work(batch, full=full))
         except DatabaseUnreadable as error:
             found, lost = (
@@ -160,12 +165,10 @@ def database_summaries(
             if one not in said:
                 said.add(one)
                 note(one)
-        folds |= found
-        partial |= set() if complete else {facts.id for facts in batch}
-    return [
-        folds[facts.id].summary(facts, database.path, named(facts.id), partial=facts.id in partial)
-        for facts in sessions
-    ]
+        for facts in batch:
+            fold = found[facts.id]
+            summaries.append(fold.summary(facts, database.path, named(facts.id), partial=not complete))
+    return summaries
 
 
 def _batches(sessions: Sequence[HectorFacts]) -> Iterator[Sequence[HectorFacts]]:

@@ -82,6 +82,7 @@ class HermesAdapter(Adapter):
     label = "Hermes"
     badge = "hm"
     capabilities = Capabilities(session_persistence="sqlite", can_resume=True, can_fork=False)
+    sums_at_once = True
 
     # Finding -----------------------------------------------------------------------------------------------
 

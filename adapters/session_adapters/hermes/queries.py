@@ -14,8 +14,8 @@ import apsw
 from session_adapters.hermes.messages import plain_text
 from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, HermesMessageRow, HermesSessionRow, UsageRow
 from session_adapters.hermes.row_counts import PREFIX, RowCounts
+from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
-from session_adapters.reading.sqlite_limits import Stint
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, insertion, select_list
 
 __all__ = ["ALL", "CONTENT_LIMIT", "Census", "HermesMark", "HermesSchema", "money_rows", "take_census"]

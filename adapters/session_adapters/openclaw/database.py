@@ -11,7 +11,8 @@ import apsw
 
 from session_adapters.openclaw.events import ClawColumns, archive_of
 from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, KeyNode, TranscriptWindow
-from session_adapters.reading.sqlite_limits import Stint, rationed
+from session_adapters.reading.bounds import TOO_LARGE, Stint
+from session_adapters.reading.sqlite_limits import rationed
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, insertion, select_list
 
 __all__ = ["ClawFacts", "events_in", "running_keys", "sessions_of"]
@@ -79,7 +80,7 @@ def _sessions_of(
     stint = Stint()
     for key in {**nodes, **windows}:
         if wanted is None and stint.over:
-            note("table session_nodes", "it is too large for a list: not all of its sessions are read")
+            note("table session_nodes", f"{TOO_LARGE}: not all of its sessions are read")
             return
         yield from _of_key(connection, schema, key, nodes.get(key), windows.get(key, []), counts)
     for session_id in sorted(counts.keys() - known):  # events whose window was lost
@@ -219,9 +220,7 @@ def _counts(
 
 
 def _too_many(note: Note, number: int) -> None:
-    note(
-        "table transcript_events", f"it is too large for a list: the events of {number} sessions are counted, no more"
-    )
+    note("table transcript_events", f"{TOO_LARGE}: the events of {number} sessions are counted, no more")
 
 
 def _counted(connection: apsw.Connection, asked: str, session_id: str) -> tuple[str, int, int | None]:

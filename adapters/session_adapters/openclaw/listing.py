@@ -25,9 +25,9 @@ from session_adapters.openclaw.shelves import (
     unpacked_archive,
     unpacked_event,
 )
+from session_adapters.reading.bounds import TOO_LARGE, Stint
 from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.sqlite import read_database
-from session_adapters.reading.sqlite_limits import Stint
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
@@ -84,7 +84,7 @@ def database_sessions(
     stint = Stint()
     for batch in _batches(sessions):
         if stint.over and not exact:
-            note("table session_nodes", "it is too large for a list: not all of its sessions are read")
+            note("table session_nodes", f"{TOO_LARGE}: not all of its sessions are read")
             return
         for one, counted in zip(batch, read_database(source.path, _counting(batch, full=full)), strict=True):
             if counted.archive is not None and full:

@@ -15,6 +15,7 @@ from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.trees import TreeReader
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeUnit, marked
+from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 
 __all__ = ["count_session", "database_summaries", "tree_summary"]
@@ -47,16 +48,21 @@ def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list
         note(one)
     full = exact or size <= FULL_SIZE
     deadline = time.monotonic() + FULL_SECONDS
+    stint = Stint()
     folds: dict[str, OpenCodeFold] = {}
     partial: set[str] = set()
     said: set[Lost] = set()
     for batch in _batches(sessions, _BATCH):
         whole = full and time.monotonic() < deadline
         try:
+            if stint.over and not exact:
+                raise DatabaseUnreadable("there are too many for a list")
             found, lost_of = read_database(path, _work(batch, whole))
         except DatabaseUnreadable as error:
-            note(Lost("", f"sessions could not be counted: {error}"))
             found, lost_of, whole = {facts.id: OpenCodeFold() for facts in batch}, [], False
+            lost_of = [
+                (facts.id, Lost("table session", f"sessions could not be counted: {error}")) for facts in batch
+            ]
         folds |= found
         partial |= set() if whole else {facts.id for facts in batch}
         for owner, one in lost_of:

@@ -1,11 +1,15 @@
-"""How much of one line or document is read: limits on single things, never on how many an honest store has."""
+"""How much of a line, document or database is read: limits on single things, not on how many an honest store has."""
 
 from __future__ import annotations
 
 import errno
 import os
+import time
+from collections.abc import Iterable
 
-__all__ = ["CROWDED", "DOCUMENT_LIMIT", "VALUES_LIMIT", "data_from", "is_crowded"]
+from session_adapters.model import Problem
+
+__all__ = ["CROWDED", "DOCUMENT_LIMIT", "TOO_LARGE", "VALUES_LIMIT", "Stint", "data_from", "is_crowded", "is_cut"]
 
 DOCUMENT_LIMIT = 64 << 20
 """Bytes of a JSON document that is read as a whole."""
@@ -13,6 +17,12 @@ VALUES_LIMIT = 2_000_000
 """Values and keys in one line or document; with more it is not decoded. They take up to a hundred times their length
 in memory, and what people and tools say is mostly text."""
 CROWDED = f"it holds more than {VALUES_LIMIT:,} values"
+
+LIST_SECONDS = 1.5
+"""Seconds that the processor may work for a list of one source, or for a search or a sum of costs in one of which the
+list was cut: what is left out is said."""
+TOO_LARGE = "it is too large for a list"
+"""How every reason begins for which sessions are missing in a list."""
 
 _MARKS = b",:[{"
 """Each stands before a value or a key."""
@@ -37,6 +47,23 @@ def is_crowded(data: bytes) -> bool:
         found += _marks(b"".join(parts[inside::2]))
         inside = (inside + len(parts) - 1) % 2
     return found > VALUES_LIMIT
+
+
+class Stint:
+    """The time that the processor has worked since this was made."""
+
+    def __init__(self) -> None:
+        self._end = time.thread_time() + LIST_SECONDS
+
+    @property
+    def over(self) -> bool:
+        """Whether it was enough."""
+        return time.thread_time() > self._end
+
+
+def is_cut(problems: Iterable[Problem]) -> bool:
+    """Whether one of them says that a list lacks sessions, for there are too many."""
+    return any(problem.reason.startswith(TOO_LARGE) for problem in problems)
 
 
 def _marks(data: bytes) -> int:

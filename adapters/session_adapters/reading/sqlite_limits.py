@@ -14,9 +14,10 @@ from typing import Any, TypeVar
 
 import apsw
 
+from session_adapters.reading.bounds import Stint
 from session_adapters.text import one_line
 
-__all__ = ["LIST_LIMIT", "MOST_ROWS", "DatabaseUnreadable", "Stint", "guard", "rationed"]
+__all__ = ["LIST_LIMIT", "MOST_ROWS", "DatabaseUnreadable", "guard", "rationed"]
 
 R = TypeVar("R", bound=Sequence[Any])
 
@@ -31,8 +32,6 @@ LIST_LIMIT = 36 << 20
 
 READ_SECONDS = 3.0
 """Seconds that the processor may work for one read: a slow disk is nobody's fault."""
-LIST_SECONDS = 1.5
-"""The same for what a list is made of, which then says what it left out."""
 
 _ROW = 512
 MOST_ROWS = LIST_LIMIT // _ROW + 1
@@ -100,18 +99,6 @@ class _Memory:
             if _peak() - self._start > GROWTH_LIMIT:
                 raise DatabaseUnreadable("there is more in it than fits into memory at once")
         return row
-
-
-class Stint:
-    """The time that the processor has worked since this was made."""
-
-    def __init__(self, seconds: float = LIST_SECONDS) -> None:
-        self._end = time.thread_time() + seconds
-
-    @property
-    def over(self) -> bool:
-        """Whether it was enough."""
-        return time.thread_time() > self._end
 
 
 def _peak() -> int:

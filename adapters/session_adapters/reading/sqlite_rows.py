@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, get_args
 import apsw
 import msgspec
 
+from session_adapters.reading.bounds import TOO_LARGE
 from session_adapters.reading.sqlite_limits import DatabaseUnreadable, rationed
 
 __all__ = [
@@ -149,7 +150,7 @@ class RowReader(Generic[T]):
         cut: list[tuple[str, str]] = []
 
         def stopped(number: int) -> None:
-            note(f"table {table}", f"it is too large for a list: {number} of its rows are read, the rest is left out")
+            note(f"table {table}", f"{TOO_LARGE}: {number} of its rows are read, the rest is left out")
 
         for row in rationed(rows, stopped):
             record = self.read(row, lambda name, size: cut.append((name, size)))

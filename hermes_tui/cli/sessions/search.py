@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["browse", "search", "window_lines", "window_records"]
 
+_SAID = 3
+"""Problems that are told one by one."""
 _ROLES = ("user", "assistant", "system", "tool")
 
 
@@ -127,9 +129,11 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: 
         narration.say(f"hermes-tui: {safe(trouble)}")
     elif coverage.trouble and os.path.lexists(index.path):
         narration.say(f"hermes-tui: the index was not asked: {safe(coverage.trouble)}")
-    if outcome.problems:
+    for problem in outcome.problems[:_SAID]:
+        narration.say(f"hermes-tui: {safe(problem.path)}: {safe(problem.reason)}")
+    if len(outcome.problems) > _SAID:
         narration.say(
-            f"hermes-tui: {len(outcome.problems)} could not be searched or only in part; `hermes-tui doctor` says why"
+            f"hermes-tui: {len(outcome.problems)} problems, the first are shown; `hermes-tui doctor` has the others"
         )
 
 

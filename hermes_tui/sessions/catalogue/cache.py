@@ -8,7 +8,7 @@ the first picture.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ import msgspec
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading.bounds import is_cut
 from session_adapters.registry import BUILT_IN
 
 __all__ = ["CachedSource", "FirstPicture", "cache_name", "load", "load_labels", "load_picture", "save"]
@@ -36,6 +37,11 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """It was being written to: looked at again for half a line at its end when nobody has done so for a while."""
     failed: bool = False
     """The adapter itself failed: not written to the file, so that the next process tries again."""
+
+    @property
+    def unread(self) -> Sequence[Problem]:
+        """Why sessions are missing, or all of them."""
+        return [one for one in self.problems if is_cut((one,))] if self.summaries else self.problems
 
 
 class FirstPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

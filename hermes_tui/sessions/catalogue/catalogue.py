@@ -21,6 +21,7 @@ from hermes_tui.sessions.catalogue.agent import AgentSessions, Key, read
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
 from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem, SessionSummary, unified_id
+from session_adapters.reading.bounds import is_cut
 
 __all__ = ["Catalogue"]
 
@@ -126,8 +127,8 @@ class Catalogue:
         self, stop: Callable[[], bool], agents: Iterable[str] | None = None, only: Collection[str] | None = None
     ) -> Snapshot:
         """Read in full what was only read at its ends, newest first, until `stop()`, which is asked before each
-        source; with `only` the sources of the sessions of these unified ids. Others may use the catalogue
-        meanwhile."""
+        source; with `only` the sources of the sessions of these unified ids. Of a source with more sessions than can
+        be listed nothing is. Others may use the catalogue meanwhile."""
         wanted = self._wanted(agents)
         with self._work:
             fresh = [agent for agent in wanted if self._agents[agent].place is None]
@@ -138,6 +139,7 @@ class Catalogue:
                 for agent in wanted
                 for key, entry in self._agents[agent].entries.items()
                 if not entry.exact
+                and not is_cut(entry.problems)
                 and any(one.partial and (only is None or one.unified_id in only) for one in entry.summaries)
             ]
         todo.sort(key=lambda item: -item[2].source.modified)

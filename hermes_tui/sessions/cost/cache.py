@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
+from hermes_tui.sessions.catalogue.snapshot import newest_first
 from hermes_tui.sessions.cost import store
 from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.parallel_read import Beside, start
@@ -27,6 +28,7 @@ from hermes_tui.sessions.cost.store import SourceCalls
 from hermes_tui.sessions.cost.summary import Own, SpendSummary
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.model import Cost, Problem, SessionSummary, unified_id
+from session_adapters.reading.bounds import Stint, is_cut
 from session_adapters.text import scrub
 from session_adapters.usage import Usage
 
@@ -177,6 +179,7 @@ class CostCache:
         calls = []
         adapter = cache(self._adapters.get)  # which looks at the whole environment each time
         for entry in entries:
+            problems += entry.unread
             source = entry.source
             known = before.get((source.agent, source.path, source.session_id))
             if known is None or tuple(known.stamp) != source.stamp:
@@ -265,13 +268,33 @@ def _ask(
     if not entry.summaries or (ids is not None and not ids):
         return ()
     try:
-        return list(adapter(source.agent).usage(source, report, ids))
+        reader = adapter(source.agent)
+        if is_cut(entry.problems) and not reader.sums_at_once:
+            return _some(reader, entry, ids, report)
+        return list(reader.usage(source, report, ids))
     except AdapterBroken as error:
         reason = str(error)
     except Exception as error:
         reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
     report(Problem(agent=source.agent, path=source.path, reason=reason))
     return None
+
+
+def _some(
+    adapter: Adapter, entry: CachedSource, ids: Sequence[str] | None, report: Callable[[Problem], None]
+) -> Sequence[Usage]:
+    """The same of a source with more sessions than can be listed, the newest first, as far as that comes."""
+    if ids is None:
+        ids = [one.session_id for one in sorted(entry.summaries, key=newest_first)]
+    found: list[Usage] = []
+    stint = Stint()
+    for number, session_id in enumerate(ids):
+        if stint.over:
+            reason = f"there are too many sessions to add up: {number:,} of the {len(ids):,} in the list are, no more"
+            report(Problem(agent=adapter.name, path=entry.source.path, reason=reason))
+            break
+        found += adapter.usage(entry.source, report, (session_id,))
+    return found
 
 
 def _by_session(index: RunIndex) -> Mapping[str, Sequence[Run]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from hermes_tui.sessions.query.tree import MessageFilter, all_of
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.excerpt import bookends, name_of, seen_in, snippet, text_of, window_around
-from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart, Gathering
+from hermes_tui.sessions.search.grouping import FoundConversation, FoundPart, Gathering, root_of
 from hermes_tui.sessions.search.model import Match, Outcome, Result, SearchOptions, facts_of
 from hermes_tui.sessions.search.relevance import MOST_RANKED
 from hermes_tui.sessions.search.stores import CatalogueStores, by_age
@@ -89,7 +89,8 @@ def discover(
             ranked += 1
         conversations = gathering.best_first(conversations, ranked)
     elif options.sort == "cost":
-        conversations.sort(key=lambda one: -_cost(one))
+        costs = _costs(stores.sessions)
+        conversations.sort(key=lambda one: -costs.get(one.root, -1.0))
     chosen = conversations if options.limit is None else conversations[: options.limit]
     for conversation in chosen:
         _compare(stores, query, conversation, options, problems, stop)  # an index does not tell which place fits best
@@ -114,9 +115,13 @@ def _promising_first(newest: list[FoundConversation], most: int) -> list[FoundCo
     return [*better, *(one for one in newest if id(one) not in chosen)]
 
 
-def _cost(conversation: FoundConversation) -> float:
-    cost = conversation.best.summary.cost
-    return cost.total_usd if cost is not None else -1.0
+def _costs(sessions: Iterable[SessionSummary]) -> Mapping[tuple[str, str], float]:
+    """What conversations cost in all their parts, by `root_of`; those of unknown cost are missing."""
+    found: dict[tuple[str, str], float] = {}
+    for one in sessions:
+        if one.cost is not None:
+            found[root_of(one)] = found.get(root_of(one), 0.0) + one.cost.total_usd
+    return found
 
 
 def _compare(

@@ -28,6 +28,7 @@ from hermes_tui.sessions.search.relevance import MOST_RANKED, of_unit
 from hermes_tui.sessions.search.sources import Place, SourceSessions, Stores
 from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading.bounds import Stint
 
 __all__ = ["Hunt"]
 
@@ -59,7 +60,7 @@ class Hunt:
         self._stop = stop
         self._before_reading = before_reading
         self._lock = threading.Lock()
-        self._problems: list[Problem] = []
+        self._problems: list[Problem] = list(stores.unread)
         self._coverage = SearchCoverage()
         self._most = most
         self.more = False
@@ -80,7 +81,8 @@ class Hunt:
     @property
     def coverage(self) -> SearchCoverage:
         """How far it has come."""
-        return self._coverage
+        unread = len({(one.agent, one.path) for one in self.problems})
+        return replace(self._coverage, unread=unread) if unread else self._coverage
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -283,6 +285,11 @@ class Hunt:
 
     def _scan(self, shelf: SourceSessions, wanted: Mapping[str, Wanted]) -> Iterator[SourceMatch]:
         adapter = self._adapter(shelf)
+
+        def missed(left: Sequence[str]) -> None:
+            for session_id in left:  # nobody knows whether it is to be found
+                self._excluded.pop(wanted[session_id].summary.unified_id, None)
+
         if adapter is not None:
             yield from scan(
                 adapter,
@@ -292,6 +299,8 @@ class Hunt:
                 self._stop,
                 whole=shelf.whole and len(wanted) == len(shelf.sessions),
                 rewound=self._rewound,
+                stint=Stint() if shelf.cut else None,
+                missed=missed,
             )
 
     def _adapter(self, shelf: SourceSessions) -> Adapter | None:

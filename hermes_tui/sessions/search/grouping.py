@@ -11,7 +11,7 @@ from hermes_tui.sessions.search.relevance import of_place, of_session
 from session_adapters.model import EPOCH, SessionSummary
 from session_adapters.reading.searchable import Text
 
-__all__ = ["FoundConversation", "FoundPart", "Gathering"]
+__all__ = ["FoundConversation", "FoundPart", "Gathering", "root_of"]
 
 _UNKNOWN = 0.3
 """The score of a place whose words are in no text that is shown."""
@@ -172,6 +172,11 @@ class FoundConversation:
         return self._parts
 
     @property
+    def root(self) -> tuple[str, str]:
+        """See `root_of`."""
+        return root_of(self._found[0].summary)
+
+    @property
     def best(self) -> FoundPart:
         """The part that fits best, the newest of equals."""
         if len(self.parts) == 1:
@@ -194,6 +199,11 @@ class FoundConversation:
         return sum(part.total for part in self.parts.values())
 
 
+def root_of(summary: SessionSummary) -> tuple[str, str]:
+    """Tells the conversation of a session: its agent, and the native id of its first part."""
+    return summary.agent, summary.lineage_id or summary.session_id
+
+
 def _put(parts: dict[str, FoundPart], found: SourceMatch) -> None:
     part = parts.get(found.summary.session_id)
     if part is None:
@@ -212,8 +222,7 @@ class Gathering:
 
     def add(self, found: SourceMatch) -> None:
         """Take in what was found."""
-        summary = found.summary
-        root = (summary.agent, summary.lineage_id or summary.session_id)
+        root = root_of(found.summary)
         conversation = self._by_root.get(root)
         if conversation is None:
             conversation = self._by_root[root] = FoundConversation()

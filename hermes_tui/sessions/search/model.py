@@ -181,6 +181,8 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
     """Read."""
     unpriced: int = 0
     """Sessions whose cost is asked for and not added up yet: none of them is found by it."""
+    unread: int = 0
+    """Could not be read, or only in part; some of them are no `sources`, for no session of theirs is known."""
     trouble: str = ""
     """Why the index was not asked, where it should have been."""
 
@@ -192,6 +194,8 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
     def __str__(self) -> str:
         """`indexed 94 %, rest scanned`."""
         said = self._searched()
+        if self.unread:
+            said = f"{said}, {self.unread:,} could not be read in full"
         return f"{said}, {self.unpriced:,} costs not added up yet" if self.unpriced else said
 
     def _searched(self) -> str:
@@ -199,9 +203,10 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
             return "nothing to search"
         share = 100 * self.indexed // self.sources
         done = "rest scanned" if not self.left else f"{100 * (self.sources - self.left) // self.sources} % searched"
+        whole = "all scanned" if not self.unread else "scanned"
         if self.indexed == self.sources:
             return "indexed 100 %"
-        return f"indexed {share} %, {done}" if self.indexed else ("all scanned" if not self.left else done)
+        return f"indexed {share} %, {done}" if self.indexed else (whole if not self.left else done)
 
 
 class Outcome(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from hermes_tui.sessions.index.reading.reader import IndexCoverage
 from hermes_tui.sessions.query.filters import SessionFilter
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter, Source
-from session_adapters.model import SessionSummary
+from session_adapters.model import Problem, SessionSummary
 
 __all__ = ["Place", "SourceSessions", "Stores"]
 
@@ -27,6 +27,8 @@ class SourceSessions(NamedTuple):
     """It holds no others."""
     named: str = ""
     """Native id that the source has for its only session, where the list has another."""
+    cut: bool = False
+    """The list of its sessions had to be cut: there are more than anybody has."""
 
 
 class Stores(Protocol):
@@ -36,6 +38,8 @@ class Stores(Protocol):
     """The newest first."""
     sources: tuple[Source, ...]
     """Where they are."""
+    unread: tuple[Problem, ...]
+    """Why the list lacks sessions of some sources, or all."""
 
     def shelves(self) -> Sequence[SourceSessions]:
         """Every source with its sessions, the newest first."""

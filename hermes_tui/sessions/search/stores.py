@@ -19,6 +19,7 @@ from hermes_tui.sessions.search.sources import Place, SourceSessions
 from hermes_tui.sessions.search.titles import Titles
 from session_adapters.base import Adapter
 from session_adapters.model import SessionSummary
+from session_adapters.reading.bounds import is_cut
 from session_adapters.text import scrub
 
 __all__ = ["CatalogueStores", "by_age"]
@@ -50,7 +51,10 @@ class CatalogueStores:
         dressed, self.unpriced = dress(there)
         self.sessions = tuple(dressed)
         """Newest first."""
-        self._shelves = tuple(sorted(_shelves(self.sessions, catalogue.entries()), key=_newest_first))
+        entries = [one for one in catalogue.entries() if wanted is None or one.source.agent in wanted]
+        self._shelves = tuple(sorted(_shelves(self.sessions, entries), key=_newest_first))
+        self.unread = tuple(problem for entry in entries for problem in entry.unread)
+        """See `Stores.unread`."""
         self.sources = tuple(shelf.source for shelf in self._shelves)
         self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
         """Unified id → where the session is."""
@@ -142,9 +146,8 @@ def _newest_first(shelf: SourceSessions) -> float:
     return -max((one.updated_at.timestamp() for one in shelf.sessions), default=shelf.source.modified)
 
 
-def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[CachedSource]) -> Iterable[SourceSessions]:
+def _shelves(sessions: Iterable[SessionSummary], entries: Sequence[CachedSource]) -> Iterable[SourceSessions]:
     """Each session on one shelf, though copies of it may lie in several sources."""
-    entries = list(entries)
     there: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for number, entry in enumerate(entries):
         for one in entry.summaries:
@@ -165,4 +168,5 @@ def _shelves(sessions: Iterable[SessionSummary], entries: Iterable[CachedSource]
         whole = len(kept) == len(entry.summaries)
         own = entry.summaries[0].session_id if whole and len(kept) == 1 else ""
         renamed = own != kept[0].session_id and (kept[0].agent, kept[0].session_id) not in there
-        yield SourceSessions(entry.source, tuple(kept), whole and not renamed, own if renamed else "")
+        cut = is_cut(entry.problems)
+        yield SourceSessions(entry.source, tuple(kept), whole and not renamed, own if renamed else "", cut)

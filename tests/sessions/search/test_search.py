@@ -72,6 +72,11 @@ def test_the_other_orders(filled: SessionManager) -> None:
     assert ids(filled.search("docker", sort="cost")) == ["short", "title", "deploy"]
 
 
+def test_a_conversation_costs_what_all_its_parts_do(tiny_home: TinyHome, filled: SessionManager) -> None:
+    write(tiny_home, "going-on", "and then", "this", usd=3.0, parent="title")
+    assert ids(filled.search("docker", sort="cost")) == ["title", "short", "deploy"]
+
+
 def test_what_was_asked_goes_before_what_was_said_and_that_before_what_tools_wrote(
     tmp_path: Path,
 ) -> None:
@@ -286,6 +291,8 @@ def test_what_an_index_cannot_be_asked_is_found_with_one(
         (SearchCoverage(sources=50, indexed=40, scanned=5), "indexed 80 %, 90 % searched"),
         (SearchCoverage(sources=1000, indexed=999), "indexed 99 %, 99 % searched"),
         (SearchCoverage(sources=50, scanned=50), "all scanned"),
+        (SearchCoverage(sources=50, scanned=50, unread=2), "scanned, 2 could not be read in full"),
+        (SearchCoverage(unread=1), "nothing to search, 1 could not be read in full"),
         (SearchCoverage(sources=50, scanned=5), "10 % searched"),
         (SearchCoverage(sources=5, indexed=5, unpriced=1_200), "indexed 100 %, 1,200 costs not added up yet"),
     ],

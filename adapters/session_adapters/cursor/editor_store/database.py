@@ -18,9 +18,9 @@ from session_adapters.cursor.facts import CursorReader, CursorStore
 from session_adapters.cursor.places import uri_path, workspace_databases
 from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
 from session_adapters.model import SessionSummary
+from session_adapters.reading.bounds import TOO_LARGE, Stint
 from session_adapters.reading.files import read_small
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
-from session_adapters.reading.sqlite_limits import Stint
 from session_adapters.reading.units import Lost, SessionGone
 
 __all__ = ["EditorShelf", "editor_summaries", "has_session"]
@@ -71,7 +71,7 @@ def editor_summaries(
         stint = Stint()
         for number, (session_id, row) in enumerate(state.composers(keep)):
             if stint.over and not exact:
-                keep("table cursorDiskKV", f"it is too large for a list: {number} conversations are read, no more")
+                keep("table cursorDiskKV", f"{TOO_LARGE}: {number} conversations are read, no more")
                 break
             composer = _composer(session_id, row, keep)
             reader = ComposerReader(state, session_id, composer, headers.get(session_id)) if composer else None

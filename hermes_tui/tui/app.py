@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -326,6 +327,7 @@ class HermesApp(AppActions, inherit_bindings=False):
 def clear_up() -> None:
     """Let go of what was drawn and what was read; called now and then after something has changed."""
     forget_drawn()
+    gc.collect()  # a screen that was left, and all it had read, is a cycle, which Python looks for too seldom
     give_back()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
@@ -24,6 +25,9 @@ ROUNDS, EACH = 10, 10
 BOUND = 4_000_000
 DRAWN = 1000
 """Texts that may be remembered as they were drawn: two screens full."""
+
+LEFT = 500
+"""Objects in cycles that may come about while one looks."""
 
 
 def kept(pilot: Pilot[None]) -> int:
@@ -114,6 +118,25 @@ async def test_what_was_drawn_of_lines_out_of_sight_is_let_go(program: Program, 
         assert remembered() < DRAWN
         await pilot.press("g", "G")
         await until(pilot, lambda: f"Prompt number {ROUNDS - 1}" in screen_text(pilot))
+
+
+async def test_screens_that_were_left_are_let_go(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("First things first")
+    async with program(claude_home.home, size=WIDE) as pilot:
+        main = main_of(pilot)
+        await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
+        gc.disable()  # what Python looks at by itself depends on all that ran before
+        try:
+            for key in ("question_mark", "y", "question_mark", "y"):
+                await pilot.press(key)
+                await until(pilot, lambda: pilot.app.screen is not main)
+                await pilot.press("escape")
+                await until(pilot, lambda: pilot.app.screen is main)
+            await pilot.pause()
+            clear_up()
+            assert gc.collect() < LEFT
+        finally:
+            gc.enable()
 
 
 async def test_keys_that_are_refused_leave_nothing_behind(program: Program, claude_home: ClaudeHome) -> None:

@@ -17,7 +17,8 @@ from hermes_tui.tui.widgets.transcript.layout.segments import Rendered
 
 __all__ = ["LayoutCache", "Position", "is_tool"]
 
-_KEPT_ROWS = 20_000
+_KEPT_ROWS = 4_000
+"""A hundred screens: to lay a message out again takes less than to read it."""
 
 
 class Position(NamedTuple):

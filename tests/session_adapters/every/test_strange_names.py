@@ -12,6 +12,8 @@ import msgspec
 import pytest
 
 from bounded_run import run_bounded
+from hermes_tui.errors import CapabilityError
+from hermes_tui.sessions.manager import SessionManager
 from hostile_files import LOGS, Victim
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable
 from session_adapters.model import Problem, SessionSummary
@@ -96,3 +98,26 @@ def test_commands_write_them(tmp_path: Path) -> None:
         assert searched.code in (0, 1), searched.stderr
         assert "nexpected" not in searched.stderr + run.stderr
     assert run_bounded(tmp_path, "cost", "report", "--json").code in (0, 1)
+
+
+def test_no_command_names_a_file_that_is_not_there(store: Callable[..., Path], tmp_path: Path) -> None:
+    """Pi and omp are given a path: with U+FFFD for a byte they would begin a new session there."""
+    (tmp_path / "proc").mkdir()
+    refused: set[str] = set()
+    for victim in LOGS:
+        home = store(victim.agent, *victim.home.split("/"))
+        path = victim.find(home)
+        path.rename(_strange(path, os.fsencode(path.stem) + b"\xff" + os.fsencode(path.suffix)))
+        environment = Environment(home=home, proc=tmp_path / "proc")
+        manager = SessionManager(environment, cache_dir=tmp_path / victim.agent, indexed=False)
+        for one in manager.list(victim.agent, limit=None):
+            for command in (manager.resume, manager.fork):
+                try:
+                    start = command(one.agent, one.session_id)
+                except CapabilityError as error:
+                    if "no UTF-8" in str(error):
+                        refused.add(one.agent)
+                else:
+                    named = (*start.argv, *start.env.values())
+                    assert not [word for word in named if "\ufffd" in word], one.unified_id
+    assert {"pi", "omp"} <= refused

@@ -80,8 +80,9 @@ class CodexAdapter(Adapter):
         return codex_roots(self.environment)
 
     def sources(self, report: Report) -> Iterator[Source]:
-        """See `Adapter.sources`."""
-        return unique(chain.from_iterable(list_sources(root, report) for root in self.roots()))
+        """See `Adapter.sources`. What is wrong with the names is said here: they belong to no rollout."""
+        yield from unique(chain.from_iterable(list_sources(root, report) for root in self.roots()))
+        self._names.read(self.environment, report)
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`. Tokens are those of the session's own part: what a fork took over is its
@@ -103,7 +104,7 @@ class CodexAdapter(Adapter):
             if not damaged:
                 report(_problem(source, "holds no session" if survey.size else "is empty"))
             return ()
-        title = self._titles(report).get(survey.head.session_id, "")
+        title = self._titles().get(survey.head.session_id, "")
         builds_on_another = survey.head.meta.history_base is not None
         fold = self._with_bases(source, survey) if exact and builds_on_another else survey.fold
         fields = summary_fields(fold, survey.head, survey.builders, title)
@@ -131,7 +132,7 @@ class CodexAdapter(Adapter):
                 other.size, other.archived, other.path
             ):
                 best[summary.session_id] = summary
-        titles = self._titles(lambda problem: None)
+        titles = self._titles()
         return [
             replace(summary, title=one_line(titles[session_id])) if titles.get(session_id) else summary
             for session_id, summary in best.items()
@@ -152,8 +153,8 @@ class CodexAdapter(Adapter):
             found = [source for source in listed if not is_uuid(source.session_id) and _holds(source, session_id)]
         return max(found, key=lambda one: _rank(one.size, one.layout == ARCHIVED, one.path), default=None)
 
-    def _titles(self, report: Report) -> Mapping[str, str]:
-        return self._names.read(self.environment, report)
+    def _titles(self) -> Mapping[str, str]:
+        return self._names.read(self.environment, lambda problem: None)
 
     # Reading -----------------------------------------------------------------------------------------------
 
@@ -168,7 +169,7 @@ class CodexAdapter(Adapter):
             pass
         fold = SessionFold()
         fold.add(transcript.messages)
-        title = self._titles(lambda problem: None).get(session_id, "")
+        title = self._titles().get(session_id, "")
         fields = summary_fields(fold, head, [transcript.builder], title)
         size = transcript.size if isinstance(transcript, CodexTranscript) else source.size
         known = _summary(fields, source, size, partial=False)

@@ -119,7 +119,7 @@ class ThreadNames:
     that the lines lack. Read again when the file or the database has changed."""
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[tuple[int, ...], Mapping[str, str]]] = {}
+        self._known: dict[str, tuple[tuple[int, ...], Mapping[str, str], Sequence[str]]] = {}
 
     def read(self, environment: Environment, report: Report) -> Mapping[str, str]:
         """Session id → name. The lines count before the rows."""
@@ -139,19 +139,17 @@ class ThreadNames:
         try:
             stamp = look(path)
             known = self._known.get(str(path))
-            if known is not None and known[0] == stamp:
-                return known[1]
-            names, damaged = read(path)
+            if known is None or known[0] != stamp:
+                known = self._known[str(path)] = (stamp, *read(path))
         except (FileNotFoundError, NotADirectoryError, DatabaseMissing):
             return {}
         except (OSError, DatabaseUnreadable) as error:
             reason = f"names of sessions cannot be read: {getattr(error, 'strerror', None) or error}"
             report(Problem(agent="codex", path=str(path), reason=reason))
             return {}
-        for reason in damaged:
+        for reason in known[2]:
             report(Problem(agent="codex", path=str(path), reason=reason))
-        self._known[str(path)] = (stamp, names)
-        return names
+        return known[1]
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
@@ -190,7 +188,7 @@ def _read_lines(path: Path) -> tuple[dict[str, str], list[str]]:
     with open_file(path) as fd:
         for line in lines(fd):
             records, lost = _NAME.all(line.data)
-            damaged += lost and line.complete
+            damaged += (lost or bool(line.too_long)) and line.complete
             for record in records:
                 if record.id and record.thread_name is not None:
                     names[record.id] = record.thread_name

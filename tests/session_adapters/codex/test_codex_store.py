@@ -120,6 +120,21 @@ def test_names_given_by_the_user(tmp_path: Path, problems: list[Problem]) -> Non
     assert [one.title for one in reader.relate([summary])] == ["newest"]
 
 
+def test_lost_names_are_said_at_every_look(tmp_path: Path) -> None:
+    """They belong to no rollout: what was said of one that has not changed is not said again."""
+    write(tmp_path, uuid(1), meta(uuid(1)), *turn("a", "A"))
+    index = tmp_path / ".codex/session_index.jsonl"
+    index.write_text("half a line\n")
+    long = adapter(tmp_path)
+    assert long.find(uuid(1)) is not None and long.relate(listed(long, lambda problem: None))
+    for size, lost in ((0, 1), (16 << 20, 2)):
+        index.write_bytes(index.read_bytes() + (b"x" * size + b"\n" if size else b""))
+        for reader in (long, adapter(tmp_path)):
+            problems: list[Problem] = []
+            assert len(list(reader.sources(problems.append))) == 1
+            assert [one.reason for one in problems] == [f"{lost} damaged lines with names of sessions"]
+
+
 def threads(folder: Path, number: int, **names: str | None) -> Path:
     """A database of Codex' with a name for each session."""
     path = folder / f"state_{number}.sqlite"

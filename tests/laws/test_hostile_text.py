@@ -71,6 +71,7 @@ def home(tmp_path: Path) -> Path:
         "sessions list --json",
         *(f"sessions show claude {IDS[0]} --format {form}" for form in ("markdown", "json", "jsonl")),
         f"sessions show claude {IDS[0]} --context",
+        *(f"sessions show claude {IDS[0]} --around m0 --format {form}" for form in ("markdown", "jsonl")),
         f"sessions export claude {IDS[0]} --format html",
         "sessions search gnp --no-index",
         "sessions search gnp --no-index --json",

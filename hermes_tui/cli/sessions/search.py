@@ -191,8 +191,10 @@ def window_records(window: MessageWindow) -> Iterator[bytes]:
     """A part of a conversation as JSON lines: where it begins and ends, then a message each."""
     import msgspec
 
+    from hermes_tui.sessions.jsontext import encode
+
     for one in (msgspec.structs.replace(window, lines=()), *window.lines):
-        yield msgspec.json.encode(one) + b"\n"
+        yield encode(one) + b"\n"
 
 
 def window_lines(window: MessageWindow, now: datetime) -> Iterator[str]:

@@ -66,8 +66,12 @@ def encode_calls(calls: Iterable[SourceCalls]) -> bytes:
 
 
 def save(path: Path, sheet: SpendSummary, calls: Sequence[SourceCalls]) -> None:
-    """Replace the file. Raises `OSError`."""
-    write_parts(path, _MAGIC, (_ENCODER.encode(sheet), encode_calls(calls)))
+    """Replace the file, unless a sum is too large for MessagePack. Raises `OSError`."""
+    try:
+        encoded = _ENCODER.encode(sheet)
+    except OverflowError:
+        return
+    write_parts(path, _MAGIC, (encoded, encode_calls(calls)))
     forget_others(path, "costs-*.msgpack")
 
 

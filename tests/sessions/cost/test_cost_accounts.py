@@ -131,3 +131,13 @@ def test_calls_of_one_moment_pay_each_its_own_tier() -> None:
         cost = own_cost(order, (), PRICES)
         assert cost is not None
         assert cost.total_usd == pytest.approx(sum(map(listed, calls)), rel=1e-9)
+
+
+def test_a_sum_too_large_to_be_kept_is_added_up_anew(tmp_path: Path) -> None:
+    """Every command ended with an unexpected error."""
+    spender = Spender(tmp_path / "home")
+    spender.session("one", {"input": 10**30}, {"input": 7})
+    for _ in range(2):
+        manager = spender.manager()
+        manager.catalogue.refresh()
+        assert manager.total_cost().input_tokens == 10**30 + 7

@@ -207,7 +207,7 @@ class HermesAdapter(Adapter):
             try:
                 data = read_small(root.path / "runtime" / "active_sessions.json")
                 listed = msgspec.json.decode(data, type=_ActiveSessions, strict=False)
-            except (OSError, msgspec.MsgspecError):
+            except (OSError, ValueError, RecursionError):
                 continue  # a hint that is not there, or half written
             for entry in listed.entries:
                 try:

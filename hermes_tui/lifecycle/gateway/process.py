@@ -114,7 +114,7 @@ def _said(home: Path, pid: int | None) -> _StateRecord:
     """What the process with that pid wrote of itself; nothing where the file is another's or cannot be read."""
     try:
         said = msgspec.json.decode(read_small(home / "gateway_state.json", limit=1 << 20), type=_StateRecord)
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return _StateRecord()
     return said if said.pid == pid else _StateRecord()
 
@@ -138,7 +138,7 @@ def _named_pid(home: Path) -> int | None:
     for name in ("gateway.pid", "gateway.lock"):
         try:
             return msgspec.json.decode(read_small(home / name, limit=65536), type=_PidRecord).pid
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue  # an old version, or one that is just writing it
     return None
 

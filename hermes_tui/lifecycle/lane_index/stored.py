@@ -96,5 +96,5 @@ class StoredIndex:
 def _decoded(value: Any) -> Any:
     try:
         return json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+    except (ValueError, RecursionError):
         return value

@@ -60,6 +60,14 @@ def test_a_lock_file_left_behind_is_no_gateway(home: Path) -> None:
     assert gateway_of(home).state == "stopped"
 
 
+def test_what_a_gateway_wrote_may_be_nested_without_end(home: Path) -> None:
+    with held(home / "gateway.lock") as process:
+        for name in ("gateway.pid", "gateway_state.json"):
+            (home / name).write_text('{"x": ' + "[" * 30_000)
+        found = gateway_of(home)
+        assert (found.state, found.pid, found.phase) == ("running", process.pid, "")
+
+
 def test_a_held_lock_is_a_gateway_with_its_pid_and_start(home: Path) -> None:
     before = datetime.now(UTC)
     with held(home / "gateway.lock") as process:

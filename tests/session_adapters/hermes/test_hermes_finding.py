@@ -126,8 +126,9 @@ def test_a_session_is_live_while_the_process_that_opened_it_runs(tmp_path: Path)
     assert adapter.live() == {}
     (runtime / "active_sessions.json").write_text(json.dumps({"entries": [*entries, 7, {"pid": "x"}, None]}))
     assert {key: alive.pid for key, alive in adapter.live().items()} == {"s11": 11}
-    (runtime / "active_sessions.json").write_text('{"entries": [')
-    assert adapter.live() == {}
+    for damaged in ('{"entries": [', '{"entries": ' + "[" * 100_000, "{"):
+        (runtime / "active_sessions.json").write_text(damaged)
+        assert adapter.live() == {}
 
 
 # Cost of reading ---------------------------------------------------------------------------------------------

@@ -32,6 +32,9 @@ __all__ = [
 CONTENT_LIMIT = 32 << 20
 """Bytes of one row; a larger one is named and never held in memory."""
 
+_REPEATS, _REPEATED = 1_000, 64 << 10
+"""Messages of a conversation that may stand in it again, and bytes of the longest of them."""
+
 Kind = Literal["chat", "composer", "transcript", "text", "tab", "document"]
 """Which layout a session was read from: the CLI's `store.db`; the editor's database; a transcript in lines of JSON;
 an older one in plain text; the editor's oldest, tabs in a workspace's database; spec 004 §4.2.5."""
@@ -79,6 +82,7 @@ class CursorReader(ABC):
     def __init__(self, facts: CursorFacts) -> None:
         self.facts = facts
         self.lost: list[Lost] = []
+        self._noted: set[Lost] = set()
 
     @abstractmethod
     def units(self) -> list[CursorUnit]:
@@ -96,8 +100,30 @@ class CursorReader(ABC):
     def note(self, place: str, reason: str) -> None:
         """Keep what could not be read."""
         lost = Lost(place, reason)
-        if lost not in self.lost:
+        if lost not in self._noted:
+            self._noted.add(lost)
             self.lost.append(lost)
+
+    def numbered(self, names: Iterable[str]) -> list[tuple[str, int]]:
+        """(id, place among the names): a name that came before has a number behind it. A name takes 32 bytes, and its
+        message up to `CONTENT_LIMIT`, so no more than `_REPEATS` are taken again."""
+        found: list[tuple[str, int]] = []
+        known = list(names)
+        repeats = 0
+        for place, (unique, name) in enumerate(zip(unique_ids(known), known, strict=True)):
+            repeats += unique != name
+            if unique == name or repeats <= _REPEATS:
+                found.append((unique, place))
+        if repeats > _REPEATS:
+            self.note("order", f"of {repeats:,} repeated messages {_REPEATS:,} are shown")
+        return found
+
+    def is_too_long_again(self, unit: CursorUnit, name: str, data: bytes) -> bool:
+        """Whether the message was read before and is so long that it is not read again."""
+        if unit.id == name or len(data) <= _REPEATED:
+            return False
+        self.note(str(unit.place), f"it is repeated, and shown once ({len(data)} bytes)")
+        return True
 
 
 class CursorStore(ABC):

@@ -399,6 +399,61 @@ def test_files_and_directories_in_the_wrong_place(home: Path) -> None:
     }
 
 
+# Names that name more than there is -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["chat", "editor"])
+def test_a_long_message_is_repeated_once(kind: str, tmp_path: Path) -> None:
+    """A name takes 32 bytes, the message that it names may take 32 MB: gigabytes came of a few thousand names."""
+    long = "x" * 100_000
+    store: Chat | Editor
+    if kind == "chat":
+        store = Chat(tmp_path)
+        store.add(prompt("again"), {"role": "assistant", "content": long})
+        store.order *= 5000
+        store.commit()
+        name = store.session_id
+    else:
+        store = Editor(tmp_path)
+        store.bubble("c", 1, "again")
+        store.bubble("c", 2, long)
+        store.headers["c"] *= 5000
+        name = store.composer("c")
+    session = get(store.adapter, name)
+    assert [len(one.content) for one in session.messages].count(len(long)) == 1
+    assert 2 < sum(one.content == "again" for one in session.messages) < 1002
+    (source,) = {source.path: source for source, _ in everything(store.adapter)}.values()
+    reasons = [one.reason for one in store.adapter.open(source, name).problems]
+    assert "of 9,998 repeated messages 1,000 are shown" in reasons
+    assert any("it is repeated, and shown once (100" in reason for reason in reasons)
+
+
+@pytest.mark.timeout(30)
+def test_names_of_nothing_are_counted_up_to_a_limit(tmp_path: Path) -> None:
+    chat = Chat(tmp_path)
+    chat.say("first")
+    chat.order += [number.to_bytes(32, "big").hex() for number in range(30_000)]
+    chat.commit()
+    problems: list[Problem] = []
+    ((_, summary),) = everything(chat.adapter, problems=problems)
+    assert [one.content for one in get(chat.adapter, summary.session_id).messages] == ["first"]
+    assert problems[-1].reason == "29990 more records are damaged"
+    chat.order.clear()
+    chat.connection.execute("UPDATE blobs SET data = ?", (b"\x10\x01" * 5_000_000,))
+    problems.clear()
+    everything(chat.adapter, problems=problems)
+    assert [one.reason for one in problems] == ["a part of the conversation's root is damaged"]
+
+
+def test_a_table_with_other_columns_is_named(tmp_path: Path) -> None:
+    editor = Editor(tmp_path)
+    editor.bubble("c", 1, "hello")
+    editor.connection.execute("ALTER TABLE cursorDiskKV RENAME COLUMN value TO worth")
+    problems: list[Problem] = []
+    assert everything(editor.adapter, problems=problems) == []
+    assert [one.place for one in problems] == ["table cursorDiskKV"]
+
+
 # What is said of transcripts elsewhere -----------------------------------------------------------------------
 
 

@@ -20,7 +20,6 @@ from session_adapters.cursor.facts import (
     CursorReader,
     CursorStore,
     CursorUnit,
-    unique_ids,
 )
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.places import log_directories, uri_path
@@ -107,7 +106,7 @@ class ChatReader(CursorReader):
 
     def units(self) -> list[CursorUnit]:
         """See `CursorReader.units`. A blob never changes: its name says what is in it."""
-        return [CursorUnit(id_, name) for id_, name in zip(unique_ids(self.root.ids), self.root.ids, strict=True)]
+        return [CursorUnit(id_, self.root.ids[place]) for id_, place in self.numbered(self.root.ids)]
 
     def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
         """See `CursorReader.contents`."""
@@ -120,7 +119,7 @@ class ChatReader(CursorReader):
                 self.note(place, reason)
             for unit in page:
                 data = blobs.get(unit.place)
-                if data is None:
+                if data is None or self.is_too_long_again(unit, unit.place, data):
                     continue
                 try:
                     found[unit.id] = messages_of_blob(unit.id, data, self.root.zone)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 __all__ = ["ChatRoot", "Wire", "read_root", "read_wire"]
 
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+_FIELDS = 200_000
+"""More are not read: one takes two bytes in a file and a hundred in memory."""
 _ID_BYTES = 32
 """A blob is named by the SHA-256 of its content."""
 
@@ -43,10 +45,12 @@ class Wire(NamedTuple):
 
 
 def read_wire(data: bytes) -> Wire:
-    """All fields up to the first that makes no sense. Never raises."""
+    """All fields up to the first that makes no sense, or the first of too many. Never raises."""
     fields: list[tuple[int, int | bytes]] = []
     at = 0
     while at < len(data):
+        if len(fields) == _FIELDS:
+            return Wire(fields, whole=False)
         tag, at = _varint(data, at)
         number, kind = tag >> 3, tag & 7
         if not 0 < number < 1 << 29:

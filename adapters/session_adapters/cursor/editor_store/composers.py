@@ -10,7 +10,7 @@ from zlib import crc32
 
 from session_adapters.cursor.editor_store.bubbles import bubble_of, messages_of_bubble, workspace_of
 from session_adapters.cursor.editor_store.state import EditorState
-from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit, unique_ids
+from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit
 from session_adapters.cursor.pieces import real_model
 from session_adapters.cursor.places import uri_path
 from session_adapters.cursor.records import Bubble, Composer, dig, items, number, word
@@ -47,11 +47,8 @@ class ComposerReader(CursorReader):
 
     def listed(self) -> list[CursorUnit]:
         """The units, without stamps."""
-        names = unique_ids(id_ for id_, _ in self._headers)
-        return [
-            CursorUnit(name, f"{_BUBBLES}{self.facts.id}:{id_}", (), str(role))
-            for name, (id_, role) in zip(names, self._headers, strict=True)
-        ]
+        found = [(name, *self._headers[place]) for name, place in self.numbered(id_ for id_, _ in self._headers)]
+        return [CursorUnit(name, f"{_BUBBLES}{self.facts.id}:{id_}", (), str(role)) for name, id_, role in found]
 
     def units(self) -> list[CursorUnit]:
         """See `CursorReader.units`."""
@@ -80,6 +77,8 @@ class ComposerReader(CursorReader):
                     self.note(unit.place, f"it is too large to be read ({row.size} bytes)")
                 if value is None:
                     self.missing += row is None or row.size == 0
+                    continue
+                if isinstance(value, bytes) and self.is_too_long_again(unit, _own_id(unit), value):
                     continue
                 try:
                     bubble = bubble_of(value)

@@ -44,7 +44,9 @@ class EditorState:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self._connection = connection
-        self._disk = {"key", "value"} <= columns(connection, "cursorDiskKV")
+        disk = columns(connection, "cursorDiskKV")
+        self._disk = {"key", "value"} <= disk
+        self._is_foreign = bool(disk) and not self._disk
         self._items = {"key", "value"} <= columns(connection, "ItemTable")
         if not self._disk and not self._items:
             raise DatabaseUnreadable("it has no table of keys and values: it is not the editor's")
@@ -55,6 +57,8 @@ class EditorState:
             f"SELECT CAST(key AS BLOB), {_VALUE}, octet_length(value) FROM cursorDiskKV"  # noqa: S608
             " WHERE key > ?1 AND key < 'composerData;' ORDER BY key LIMIT ?2"
         )
+        if self._is_foreign:
+            note("table cursorDiskKV", "it has no columns key and value, and no conversation is read from it")
         after = COMPOSERS
         while self._disk:
             try:

@@ -47,7 +47,8 @@ __all__ = [
 T = TypeVar("T")
 ARCHIVE_LIMIT = 128 << 20
 """Bytes of an unpacked transcript that are held in memory, whatever the database says of its size."""
-_MOST_LINES = 500_000
+_LINES, _STORED_LINE = 50_000, 100
+"""Lines of an unpacked transcript, and one more for so many bytes that are stored: a thousand alike take one."""
 _CHUNK = 256
 """Events that are gone through at a time."""
 _AHEAD = 64
@@ -246,12 +247,13 @@ def unpacked_archive(archive: Archive, database: str) -> list[bytes]:
         if not name or "/" in name or name in (".", ".."):
             raise FileNotFoundError("the transcript was put away, and its archive has no name")
         data = read_small(Path(database).parent.parent / "sessions" / "cold" / name, ARCHIVE_LIMIT)
+    stored = len(data)
     if archive.encoding == "zstd":
         try:
             data = decompress(data, ARCHIVE_LIMIT)
         except ZstdError as error:
             raise OSError(f"its transcript was put away and cannot be read: {error}") from error
-    return _lines(data)
+    return _lines(data, stored)
 
 
 # In a file ---------------------------------------------------------------------------------------------------
@@ -294,7 +296,8 @@ class PackedShelf(_FileShelf):
 
     def _load(self) -> list[bytes]:
         try:
-            return _lines(decompress(read_small(self.path, ARCHIVE_LIMIT), ARCHIVE_LIMIT))
+            packed = read_small(self.path, ARCHIVE_LIMIT)
+            return _lines(decompress(packed, ARCHIVE_LIMIT), len(packed))
         except ZstdError as error:
             raise OSError(str(error)) from error
 
@@ -331,9 +334,10 @@ def _events_of(messages: list[Any]) -> Iterator[bytes]:
         yield msgspec.json.encode(record)
 
 
-def _lines(data: bytes) -> list[bytes]:
-    if data.count(b"\n") > _MOST_LINES:
-        raise OSError(f"it has more than {_MOST_LINES:,} lines")
+def _lines(data: bytes, stored: int) -> list[bytes]:
+    most = _LINES + stored // _STORED_LINE
+    if data.count(b"\n") > most:
+        raise OSError(f"it has more than {most:,} lines in {stored:,} bytes")
     return [line for line in data.split(b"\n") if line.strip()]
 
 

@@ -10,10 +10,11 @@ CORPUS ?=
 EXAMPLES ?=
 BENCH_ARGS ?=
 MINUTES ?=
+BOMBS ?=
 SOAK_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-long lint types check format docs snapshots screenshots page bench queries soak ccusage differential writers kills test-gateway build clean
+.PHONY: help demo run test test-long lint types check format docs snapshots screenshots page bench queries soak bombs ccusage differential writers kills test-gateway build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -67,6 +68,9 @@ queries: $(STAMP)  ## type ten thousand random and hostile queries, on the corpu
 
 soak: $(STAMP)  ## run the program beside ten agents that write, with random keys, and count its memory (MINUTES=60)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks.soak $(if $(MINUTES),--minutes $(MINUTES)) $(SOAK_ARGS)
+
+bombs: $(STAMP)  ## run every command on hostile stores of every agent, and print what each took (BOMBS=hermes,zstd)
+	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks.bombs $(if $(BOMBS),--only $(BOMBS))
 
 ccusage: $(STAMP)  ## what ccusage says of the sample stores, for the tests of costs (needs npm)
 	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/record_ccusage.py

@@ -16,7 +16,7 @@ import apsw
 
 from support import STORES
 
-__all__ = ["BOMBS", "PLACES", "Place", "lay"]
+__all__ = ["BOMBS", "PLACES", "Place", "lay", "unbound"]
 
 
 class Place(NamedTuple):
@@ -85,7 +85,7 @@ def _columns(db: apsw.Connection, place: Place) -> list[str]:
     return [row[1] for row in db.execute(f'PRAGMA table_info("{place.table}")')]
 
 
-def _unbound(db: apsw.Connection, table: str) -> None:
+def unbound(db: apsw.Connection, table: str) -> None:
     """Take away what guards the table or follows it."""
     db.execute("PRAGMA foreign_keys = 0")
     found = db.execute("SELECT name FROM sqlite_master WHERE type = 'trigger' AND tbl_name = ?", (table,)).fetchall()
@@ -122,7 +122,7 @@ def expanding(db: apsw.Connection, place: Place, size: int) -> None:
 
 def generated(db: apsw.Connection, place: Place, size: int) -> None:
     """A column whose text is made up while it is read."""
-    _unbound(db, place.table)
+    unbound(db, place.table)
     db.execute("PRAGMA legacy_alter_table = 1")
     names = [name for name in _columns(db, place) if name != place.text]
     listed = ", ".join(f'"{name}"' for name in names)
@@ -135,14 +135,14 @@ def generated(db: apsw.Connection, place: Place, size: int) -> None:
 
 def long_value(db: apsw.Connection, place: Place, size: int) -> None:
     """One text of `size` bytes."""
-    _unbound(db, place.table)
+    unbound(db, place.table)
     chosen = f'"{place.key}" = (SELECT max("{place.key}") FROM "{place.table}")'
     db.execute(f'UPDATE "{place.table}" SET "{place.text}" = ? WHERE {chosen}', ("x" * size,))
 
 
 def long_everywhere(db: apsw.Connection, place: Place, size: int) -> None:
     """Texts of `size` bytes together, a long one in each row."""
-    _unbound(db, place.table)
+    unbound(db, place.table)
     count = _number(db, f'SELECT count(*) FROM "{place.table}"')
     text = "x" * (size // count)
     db.execute(f'UPDATE "{place.table}" SET "{place.text}" = "{place.key}" || ?', (text,))
@@ -150,7 +150,7 @@ def long_everywhere(db: apsw.Connection, place: Place, size: int) -> None:
 
 def many_rows(db: apsw.Connection, place: Place, size: int) -> None:
     """`size` more rows like one that is there."""
-    _unbound(db, place.table)
+    unbound(db, place.table)
     keys = {row[1]: "9000000 + n" for row in db.execute(f'PRAGMA table_info("{place.table}")') if row[5]}
     for index, unique, origin in db.execute(
         'SELECT name, "unique", origin FROM pragma_index_list(?)', (place.table,)

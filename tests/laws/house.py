@@ -19,7 +19,7 @@ PLACES = ("hermes_tui", "adapters/session_adapters")
 _OFFERED = {"_asdict", "_exit", "_fields", "_make", "_replace"}
 """Names that the standard library documents, of named tuples and of `os`."""
 
-__all__ = ["circles", "comments", "folders", "homonyms", "lines", "modules", "once", "private"]
+__all__ = ["circles", "comments", "folders", "homonyms", "lines", "modules", "once", "private", "shared"]
 
 
 def modules() -> dict[str, Path]:
@@ -101,6 +101,36 @@ def private() -> Counter[str]:
     return +found
 
 
+def shared() -> dict[str, set[str]]:
+    """Class → private names of `self` that it uses and a base of ours in another file brings along: two files share
+    the private names of one object."""
+    made: dict[str, set[str]] = {}
+    used: dict[str, set[str]] = {}
+    bases: dict[str, tuple[str, set[str]]] = {}
+    for module, tree in _trees().items():
+        for node in (one for one in ast.walk(tree) if isinstance(one, ast.ClassDef)):
+            bases[node.name] = module, {ast.unparse(base).partition("[")[0] for base in node.bases}
+            names = [one for one in ast.walk(node) if isinstance(one, ast.Attribute) and _is_own(one)]
+            made[node.name] = {one.attr for one in names if isinstance(one.ctx, ast.Store)}
+            made[node.name] |= {
+                one.name for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+            }
+            used[node.name] = {one.attr for one in names}
+
+    def brought(name: str, module: str) -> set[str]:
+        where, above = bases.get(name, (module, set()))
+        own = made[name] if where != module else set()
+        return own.union(*(brought(base, module) for base in above if base in bases))
+
+    found = {name: (used[name] - made[name]) & brought(name, module) for name, (module, _) in bases.items()}
+    return {name: names for name, names in found.items() if names}
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    """Whether it is a private name of `self`."""
+    return isinstance(node.value, ast.Name) and node.value.id == "self" and bool(re.match(r"_(?!_)", node.attr))
+
+
 def circles() -> list[list[str]]:
     """Groups of modules that import each other, for types or late too, largest first: the strongly connected parts
     of the graph. A package that imports its own modules is no circle."""
@@ -178,6 +208,9 @@ def main() -> None:
     reached = private()
     print(f"private names of other objects: {reached.total()} in {len(reached)} modules")
     print("  " + ", ".join(f"{name} {count}" for name, count in reached.most_common(8)))
+    together = Counter({name: len(names) for name, names in shared().items()})
+    print(f"private names that a base in another file brings along: {together.total()} in {len(together)} classes")
+    print("  " + ", ".join(f"{name} {count}" for name, count in together.most_common(8)))
     found = circles()
     print(f"circles of imports: {len(found)}")
     for part in found:

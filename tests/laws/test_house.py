@@ -46,3 +46,8 @@ def test_modules_import_each_other_in_few_circles() -> None:
 def test_objects_keep_their_private_names_to_themselves() -> None:
     reached = house.private()
     assert reached.total() <= 61, reached
+
+
+def test_two_files_share_few_private_names_of_one_object() -> None:
+    found = house.shared()
+    assert sum(map(len, found.values())) <= 63, found

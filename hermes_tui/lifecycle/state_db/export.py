@@ -65,7 +65,7 @@ class ExportRows(SessionRows, MessageRows):
             rows = self.rows(
                 "SELECT id FROM sessions WHERE started_at < ?1 AND ended_at IS NOT NULL"
                 " AND (?2 IS NULL OR source = ?2)",
-                (self._clock() - older_than_days * _DAY, source or None),
+                (self.clock() - older_than_days * _DAY, source or None),
             )
             self._delete([row["id"] for row in rows])
         return len(rows)

@@ -116,7 +116,7 @@ class LaneRows(Store):
 
     def _save(self, scope: str, entries: Mapping[str, str]) -> None:
         self._need_routing()
-        now = self._clock()
+        now = self.clock()
         for key, entry in entries.items():
             if key and entry:
                 self.execute(

@@ -55,7 +55,7 @@ class MessageRows(Store):
         """
         if unknown := values.keys() - _KNOWN:
             raise TypeError(f"append_message() has no argument {', '.join(sorted(unknown))}")
-        row = _encode(session_id, role, content, values, _seconds(timestamp, self._clock()))
+        row = _encode(session_id, role, content, values, _seconds(timestamp, self.clock()))
         calls = _count_calls(values.get("tool_calls"))
         try:
             with self.transaction():
@@ -83,7 +83,7 @@ class MessageRows(Store):
 
     def _insert_all(self, session_id: str, messages: Iterable[Mapping[str, Any]]) -> None:
         """Messages without a time of their own get one each, a microsecond apart, so that they stay in order."""
-        now, number, calls = self._clock(), 0, 0
+        now, number, calls = self.clock(), 0, 0
         for message in messages:
             role = message.get("role", "unknown")
             values = {key: value for key, value in message.items() if key in _KNOWN}

@@ -61,7 +61,7 @@ class SessionRows(Store):
             "model_config": json.dumps(model_config) if model_config else None,
             "system_prompt": system_prompt,
             "parent_session_id": parent_session_id,
-            "started_at": self._clock() if started_at is None else started_at,
+            "started_at": self.clock() if started_at is None else started_at,
             **columns,
         }
         filled = self.schema.only("sessions", (name for name in _FILLED_IN if name in row))
@@ -78,7 +78,7 @@ class SessionRows(Store):
         with self.transaction():
             self.execute(
                 "UPDATE sessions SET ended_at = ?, end_reason = ? WHERE id = ? AND ended_at IS NULL",
-                (self._clock(), end_reason, session_id),
+                (self.clock(), end_reason, session_id),
             )
 
     def promote_to_session_reset(self, session_id: str, reason: str = "session_reset") -> bool:
@@ -88,7 +88,7 @@ class SessionRows(Store):
             changed = self.execute(
                 "UPDATE sessions SET ended_at = ?, end_reason = ?"
                 " WHERE id = ? AND (ended_at IS NULL OR end_reason IN (?, ?))",
-                (self._clock(), reason, session_id, *RECOVERABLE),
+                (self.clock(), reason, session_id, *RECOVERABLE),
             )
         return changed > 0
 

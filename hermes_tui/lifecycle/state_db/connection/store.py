@@ -52,7 +52,7 @@ class Store:
         they take `PATIENCE` seconds. Raises `StoreError`."""
         self.path = path
         self.read_only = read_only
-        self._clock = clock
+        self.clock = clock
         self._waiting = waiting
         self._waits = False
         self._lock = threading.RLock()

@@ -33,7 +33,7 @@ class AgreementScreen(Dialog[ScreenResultType | None]):
     def __init__(self, heading: str) -> None:
         """`heading`, safe for a terminal, is shown until there is more to say."""
         super().__init__()
-        self._heading = heading
+        self.heading = heading
         self._shown = float("inf")
         self._last_key = 0.0
         self._quiet = 0.0
@@ -48,7 +48,7 @@ class AgreementScreen(Dialog[ScreenResultType | None]):
 
     def on_mount(self) -> None:
         """The heading alone."""
-        self._title(self._heading, "bright")
+        self._title(self.heading, "bright")
 
     def _title(self, text: str, style: str) -> None:
         self.query_one("#dialog-title", Line).show([(f" {text}", style)], [("esc leaves ", "faint")])

@@ -91,13 +91,13 @@ class StartScreen(AgreementScreen[Agreed]):
             self._failed(f"{type(error).__name__}: {error}")
 
     def _failed(self, reason: str) -> None:
-        heading = f"Cannot {self._heading.lower()}"
+        heading = f"Cannot {self.heading.lower()}"
         self.ask(heading, [Paragraph(f"{safe(reason)}.", style="warning")], refused=True)
 
     def _take(self, start: Start) -> None:
         self.start = start
         blocks = list(start_blocks(start, self._home))
-        heading = f"{self._heading} with {safe(start.label)}?"
+        heading = f"{self.heading} with {safe(start.label)}?"
         if start.obstacles:
             self._choices = ()
             self.ask(f"Cannot {start.verb} yet", blocks, refused=True)

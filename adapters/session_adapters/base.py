@@ -227,16 +227,11 @@ class Adapter(ABC):
 
     # Searching ---------------------------------------------------------------------------------------------
 
-    def texts(
-        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
-    ) -> Iterator[Text]:
+    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """What can be searched in every message of `source` (of one session in it, where one is named), each
         session in one run: in conversation order exactly the texts of what `session` gives, and behind them, marked,
         those of other branches. Reads everything, a session at a time; what cannot be read is reported and passed
         over.
-
-        With `prose_only`, `Text.tool` and `Text.names` may be empty and messages without prose may be missing, if
-        that is faster.
         """
         wanted = [session_id] if session_id is not None else self._ids(source, report)
         for one in wanted:

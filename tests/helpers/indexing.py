@@ -15,15 +15,7 @@ from hermes_tui.sessions.index.schema import TABLES, open_writer
 from hermes_tui.sessions.index.writing.indexer import Indexer
 from session_adapters.base import Environment, Source
 
-__all__ = ["BESIDE", "build", "contents", "homes_sources"]
-
-BESIDE = """
-import sys
-from hermes_tui.sessions.index.writing import prefetch, worker
-prefetch._WORTH = 0
-sys.exit(worker.main())
-"""
-"""The program of an indexer that reads ahead by a process beside also where there is little to read."""
+__all__ = ["build", "contents", "homes_sources"]
 
 
 def build(environment: Environment, path: Path, *, commits: int | None = None) -> bool:

@@ -177,13 +177,11 @@ class ClaudeAdapter(Adapter):
 
     # Searching ---------------------------------------------------------------------------------------------
 
-    def texts(
-        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
-    ) -> Iterator[Text]:
+    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`."""
         if session_id is not None and not _is_in(source, session_id):
             return iter(())
-        return texts(source, report, session_id, prose_only=prose_only)
+        return texts(source, report, session_id)
 
     def text_reader(self, source: Source) -> TextReader | None:
         """See `Adapter.text_reader`."""

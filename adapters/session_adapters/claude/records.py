@@ -25,8 +25,6 @@ __all__ = [
     "ImageSource",
     "LineHead",
     "Said",
-    "Spoken",
-    "SpokenBody",
     "UseResult",
     "assistant_kind",
     "block_text",
@@ -157,25 +155,13 @@ class BriefBlock(Struct, gc=False):
     text: Text = None
 
 
-class SpokenBody(Struct, gc=False):
-    """`message`, for what was said: tool input and output are passed over, which is what makes it fast."""
+class BriefBody(Struct):
+    """`message`, for counting: tool input and output are passed over, which is what makes it fast."""
 
     id: Text = None
     content: str | list[BriefBlock | str] | None = None
-
-
-class BriefBody(SpokenBody):
-    """`message`, for counting."""
-
     model: Text = None
     usage: ClaudeUsage | None = None
-
-
-class Spoken(Marks, gc=False):
-    """A line, for what was said."""
-
-    message: SpokenBody | str | None = None
-    content: str | list[BriefBlock | str] | dict[str, Any] | None = None
 
 
 class ClaudeBrief(LineHead):
@@ -339,7 +325,7 @@ def assistant_kind(line: LineHead, model: str | None) -> MessageKind:
     return "notice" if model == "<synthetic>" else "message"
 
 
-def reply_key(line: Marks, body: SpokenBody | Body | None) -> str:
+def reply_key(line: Marks, body: BriefBody | Body | None) -> str:
     """What the several lines of one reply share: `message.id` alone, since `requestId` may be missing."""
     return (body.id if body else None) or line.uuid or ""
 

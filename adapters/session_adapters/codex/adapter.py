@@ -35,7 +35,7 @@ from session_adapters.codex.splice import Base, CodexTranscript
 from session_adapters.codex.store import ARCHIVED, ThreadNames, codex_home, codex_roots, list_sources
 from session_adapters.codex.summary import summary_fields
 from session_adapters.codex.survey import CodexSurvey, survey_document, survey_rollout
-from session_adapters.codex.texts import prose, text_reader, texts
+from session_adapters.codex.texts import text_reader, texts
 from session_adapters.codex.usage import read_usage
 from session_adapters.fold import SessionFold
 from session_adapters.model import Message, Problem, Session, SessionSummary
@@ -270,15 +270,10 @@ class CodexAdapter(Adapter):
 
     # Searching ---------------------------------------------------------------------------------------------
 
-    def texts(
-        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
-    ) -> Iterator[Text]:
+    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`."""
-        by_session = super().texts(source, report, session_id, prose_only=prose_only)
+        by_session = super().texts(source, report, session_id)
         try:
-            if prose_only:
-                said = prose(source, report, session_id)
-                return by_session if said is None else said
             reader = text_reader(source)
         except FileNotFoundError:
             return iter(())

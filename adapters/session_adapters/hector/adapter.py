@@ -218,13 +218,11 @@ class HectorAdapter(Adapter):
         except (DatabaseUnreadable, OSError) as error:
             raise SessionUnreadable(f"cannot read hector session {session_id} in {source.path}: {error}") from error
 
-    def texts(
-        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
-    ) -> Iterator[Text]:
+    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`. Rows that several sessions share are found in the one that counts them."""
         for one in self._ids(source, report) if session_id is None else [session_id]:
             if not self._is_counted_elsewhere(source, one):
-                yield from super().texts(source, report, one, prose_only=prose_only)
+                yield from super().texts(source, report, one)
 
     def _is_counted_elsewhere(self, source: Source, session_id: str) -> bool:
         try:

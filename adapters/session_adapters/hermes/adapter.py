@@ -39,7 +39,7 @@ from session_adapters.hermes.memories import MemoryTranscript, memory_sources, m
 from session_adapters.hermes.messages import HermesConversation
 from session_adapters.hermes.queries import ALL, HermesSchema, exists, page_ids, read_rows, take_census
 from session_adapters.hermes.summaries import summaries_of
-from session_adapters.hermes.texts import new_texts, prose_texts
+from session_adapters.hermes.texts import new_texts
 from session_adapters.hermes.transcript import HermesTranscript
 from session_adapters.hermes.usage import read_usage
 from session_adapters.model import Problem, Session, SessionSummary
@@ -290,16 +290,12 @@ class HermesAdapter(Adapter):
             self._report(report, source.path, str(error))
             return iter(())
 
-    def texts(
-        self, source: Source, report: Report, session_id: str | None = None, *, prose_only: bool = False
-    ) -> Iterator[Text]:
+    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`."""
-        by_session = super().texts(source, report, session_id, prose_only=prose_only)
+        by_session = super().texts(source, report, session_id)
         if session_id is not None or source.layout in _FILES:
             return by_session
         try:
-            if prose_only:
-                return prose_texts(source.path, lambda one: self.texts(source, report, one))
             found = new_texts(source.path, {}, lambda one: self.texts(source, report, one))
         except (DatabaseUnreadable, OSError):
             return by_session  # which reports it

@@ -9,20 +9,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from zlib import crc32
 
 import apsw
 
-from session_adapters.hermes.messages import HermesConversation, role_of, spoken_text, visibility_of
-from session_adapters.hermes.queries import ALL, CONTENT_LIMIT, HermesSchema, page_ids, read_rows
+from session_adapters.hermes.messages import HermesConversation
+from session_adapters.hermes.queries import ALL, HermesSchema, page_ids, read_rows
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.reading.searchable import SessionTexts, Text, texts_of
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
-from session_adapters.reading.sqlite_rows import as_float, as_text, select_list
-from session_adapters.times import from_epoch
+from session_adapters.reading.sqlite_rows import as_text, select_list
 
-__all__ = ["new_texts", "prose_texts"]
+__all__ = ["new_texts"]
 
 Otherwise = Callable[[str], Iterable[Text]]
 """Gives what can be read of a session in a part of the file that is damaged."""
@@ -31,89 +30,14 @@ _PAGE = 2000
 """Rows after which a read ends: a writer's checkpoint waits for the end of a read."""
 _SPAN = 10_000
 """The same, of rows that are only looked at."""
-_SILENT = "('tool', 'function', 'system', 'developer')"
 _PLAIN = re.compile(r"[\w.:|=-]+", re.ASCII)
 """Ids that stand in JSON as they are."""
-
-
-# What was said -----------------------------------------------------------------------------------------------
-
-
-def prose_texts(path: str, otherwise: Otherwise) -> Iterator[Text]:
-    """What was said in every session. Raises as `read_database` does, but only before it returns."""
-    return _prose_of(path, read_database(path, _sessions), otherwise)
-
-
-def _prose_of(path: str, ids: Sequence[str], otherwise: Otherwise) -> Iterator[Text]:
-    at, after = 0, -ALL
-    while at < len(ids):
-        try:
-            page = read_database(path, _Said(ids, at, after).read)
-        except DatabaseUnreadable:
-            rest = [text for text in otherwise(ids[at]) if text.prose and int(text.message_id) > after]
-            page = _Page(rest, at + 1, -ALL)
-        at, after = page.at, page.after
-        yield from page.texts
-
-
-class _Page(NamedTuple):
-    texts: list[Text]
-    at: int
-    """Where to go on: the session, and the row after which."""
-    after: int
-
-
-class _Said(NamedTuple):
-    """Reads on from the row `after` of the session `ids[at]`."""
-
-    ids: Sequence[str]
-    at: int
-    after: int
-
-    def read(self, connection: apsw.Connection) -> _Page:
-        """The next page."""
-        schema = HermesSchema.of(connection)
-        found: list[Text] = []
-        at, after = self.at, self.after
-        if not schema.has_messages or "content" not in schema.messages:
-            return _Page(found, len(self.ids), after)
-        names = ("role", "timestamp", "active", "compacted", "codex_message_items")
-        query = (
-            f"SELECT id, CASE WHEN octet_length(content) <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END,"  # noqa: S608
-            f" {select_list(schema.messages, names)} FROM messages"
-            f" WHERE session_id = ?1 AND +id > ?2 AND lower(role) NOT IN {_SILENT} ORDER BY +id LIMIT {_PAGE}"
-        )
-        while at < len(self.ids) and len(found) < _PAGE:
-            number = 0
-            for row in connection.execute(query, (self.ids[at], after)):
-                number, after = number + 1, row[0]
-                text = _said(self.ids[at], *row)
-                if text is not None:
-                    found.append(text)
-            if number < _PAGE:
-                at, after = at + 1, -ALL
-        return _Page(found, at, after)
-
-
-def _said(
-    session_id: str, id_: int, content: Any, role: Any, time: Any, active: Any, compacted: Any, items: Any
-) -> Text | None:
-    spoken = role_of(as_text(role) or "")
-    if spoken not in ("user", "assistant"):
-        return None
-    text = spoken_text(spoken, as_text(content) or "", as_text(items))
-    moment = from_epoch(as_float(time))
-    at = None if moment is None else moment.timestamp()
-    return Text(session_id, str(id_), spoken, at, text, "", visibility_of(active, compacted)) if text else None
 
 
 def _sessions(connection: apsw.Connection) -> list[str]:
     HermesSchema.of(connection)
     rows = connection.execute("SELECT CAST(id AS BLOB) FROM sessions NOT INDEXED")
     return [found for (id_,) in rows if (found := as_text(id_)) and "\ufffd" not in found]
-
-
-# What is new -------------------------------------------------------------------------------------------------
 
 
 class _Mark:

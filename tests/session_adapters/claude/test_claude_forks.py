@@ -190,12 +190,11 @@ def test_inline_helpers_are_sessions_of_their_own(tmp_path: Path, pad: int, exac
     source = reader.find("s")
     assert source is not None
     wanted = {text for texts, _ in HELPERS.values() for text in texts} | {m.content for m in main.messages}
-    for prose_only in (True, False):
-        given = list(reader.texts(source, never, prose_only=prose_only))
-        assert {text.prose for text in given} == wanted
-        assert {(t.session_id, t.prose) for t in given if t.session_id != "s"} == {
-            (name, text) for name, (texts, _) in HELPERS.items() for text in texts
-        }
+    given = list(reader.texts(source, never))
+    assert {text.prose for text in given} == wanted
+    assert {(t.session_id, t.prose) for t in given if t.session_id != "s"} == {
+        (name, text) for name, (texts, _) in HELPERS.items() for text in texts
+    }
     calls = list(reader.usage(source, never))
     assert sum(call.output_tokens for call in calls) == 3 + sum(out for _, out in HELPERS.values())
     assert reader.text_reader(source) is None

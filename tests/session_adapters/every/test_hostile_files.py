@@ -71,7 +71,6 @@ def test_a_hole_behind_a_conversation_hides_nothing_and_is_named(spoiled: tuple[
     adapter.summaries(source, problems.append)
     adapter.summaries(source, problems.append, exact=True)
     list(adapter.texts(source, problems.append))
-    list(adapter.texts(source, problems.append, prose_only=True))
     list(adapter.usage(source, problems.append))
     if adapter.verbatim is not None:
         assert not may_hold(str(path), [b"nosuchwordanywhere"], adapter.verbatim)

@@ -18,7 +18,6 @@ from session_adapters.hermes import texts as module
 from session_adapters.hermes.adapter import HermesAdapter
 from session_adapters.model import Problem
 from session_adapters.reading.searchable import Text, texts_of
-from session_adapters.tool_names import NOTHING
 
 VERSIONS = ("v1", "v2", "v3", "v4", "v5", "v6", "0.13.0", "0.15.0", "0.16.0", "0.17.0", "0.18.0", "0.18.2")
 HOMES = (("home",), *(("old_versions", version) for version in VERSIONS))
@@ -52,12 +51,6 @@ def test_texts_are_those_of_the_sessions(
     for source in sources:
         whole = _by_session(conversations(adapter, source))
         assert _by_session(adapter.texts(source, ignore)) == whole
-        said = [text._replace(tool="", names=NOTHING) for text in whole if text.prose]
-        assert [
-            text._replace(tool="", names=NOTHING)
-            for text in _by_session(adapter.texts(source, ignore, prose_only=True))
-            if text.prose
-        ] == said
 
 
 def _by_session(texts: Iterable[Text]) -> list[Text]:
@@ -207,8 +200,3 @@ def test_what_a_damaged_page_leaves_is_still_read(store: Stored, tmp_path: Path)
     whole = conversations(adapter, source)
     assert whole
     assert sorted(adapter.texts(source, ignore)) == sorted(whole)
-    said = sorted(text._replace(tool="", names=NOTHING) for text in whole if text.prose)
-    found = [
-        text._replace(tool="", names=NOTHING) for text in adapter.texts(source, ignore, prose_only=True) if text.prose
-    ]
-    assert sorted(found) == said

@@ -176,10 +176,10 @@ def test_an_adapter_that_fails_costs_its_own_sessions(tmp_path: Path, monkeypatc
     adapter = adapters.get("claude")
     whole = adapter.texts
 
-    def failing(source, report, session_id=None, *, prose_only=False):  # type: ignore[no-untyped-def]
+    def failing(source, report, session_id=None):  # type: ignore[no-untyped-def]
         if source.path == str(bad):
             raise RuntimeError("a mistake")
-        return whole(source, report, session_id, prose_only=prose_only)
+        return whole(source, report, session_id)
 
     monkeypatch.setattr(adapter, "texts", failing)
     connection = open_writer(tmp_path / "i.db")

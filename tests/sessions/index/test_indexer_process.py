@@ -31,7 +31,7 @@ from hermes_tui.sessions.index.writing.indexer import Indexer
 from hermes_tui.sessions.index.writing.worker import WorkerExit
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query.tree import Word
-from indexing import BESIDE, build, contents, homes_sources
+from indexing import build, contents, homes_sources
 from session_adapters.base import Environment, Report, Source
 from session_adapters.reading.searchable import Text
 from support import REPOSITORY, STORES
@@ -91,7 +91,7 @@ def test_killed_at_any_moment(several: Path, finished: Path, tmp_path: Path) -> 
     assert run(several, tmp_path / "timed" / "i.db") == WorkerExit.DONE
     length = time.monotonic() - started
     for number in range(KILLS):
-        process = subprocess.Popen([sys.executable, "-c", BESIDE, str(path)], env=variables(several))
+        process = subprocess.Popen(command(path), env=variables(several))
         with_rest = chosen.random() * length
         try:
             process.wait(with_rest)
@@ -429,10 +429,10 @@ def test_a_source_that_cannot_be_read_does_not_start_it_again_and_again(
     adapter = adapters.get("claude")
     whole = adapter.texts
 
-    def failing(source: Source, report: Report, *, prose_only: bool = False) -> Iterator[Text]:
+    def failing(source: Source, report: Report) -> Iterator[Text]:
         if source.path == str(bad):
             raise RuntimeError("a mistake")
-        return whole(source, report, prose_only=prose_only)
+        return whole(source, report)
 
     monkeypatch.setattr(adapter, "texts", failing)
     service = IndexService(tmp_path / "i.db", environment, sources=lambda: homes_sources(environment))

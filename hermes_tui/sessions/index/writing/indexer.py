@@ -15,7 +15,6 @@ import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.index.source_state import Key, Level, Report, key_of
-from hermes_tui.sessions.index.writing.prefetch import Ahead, Untold, start
 from hermes_tui.sessions.index.writing.updater import Sink
 from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Adapter, Source
@@ -69,14 +68,11 @@ class Indexer:
         *,
         pid: int = 0,
         stop: Callable[[], bool] = lambda: False,
-        beside: bool = False,
     ) -> None:
-        """With `beside` a process of its own may read ahead: a copy of this one, which must have no threads."""
         self._writer = IndexWriter(connection, self._committed)
         self._adapters = adapters
         self._pid = pid
         self._stop = stop
-        self._beside = beside
         self._sources = 0
         self._looked = -inf
         self._said: Report | None = None
@@ -122,7 +118,7 @@ class Indexer:
         self._followed = self._followed or bool(changed)
         self._commit()
         self._each(changed, self._change)
-        self._each_said(_newest_first(fresh))
+        self._each(fresh, self._prose)
         self._each([*fresh, *started], self._all)
 
     def _each(self, sources: Iterable[Source], step: Callable[[Adapter, Source], None]) -> None:
@@ -130,18 +126,6 @@ class Indexer:
             self._guarded(source, step)
             self._writer.commit_when_full()
         self._commit()
-
-    def _each_said(self, sources: Sequence[Source]) -> None:
-        """What was said in sources of which there is nothing yet."""
-        ahead = start(self._adapters, sources) if self._beside else None
-        try:
-            for number, source in enumerate(sources):
-                self._guarded(source, self._prose if ahead is None else partial(self._from_ahead, ahead, number))
-                self._writer.commit_when_full()
-            self._commit()
-        finally:
-            if ahead is not None:
-                ahead.close()
 
     def _look(self) -> Iterable[Source]:
         """Every source there is; those that are no more are taken out."""
@@ -206,18 +190,6 @@ class Indexer:
         """What was said in a source of which there is nothing yet."""
         self._take(adapter, source, Level.PROSE)
 
-    def _from_ahead(self, ahead: Ahead, number: int, adapter: Adapter, source: Source) -> None:
-        """The same, as it was read ahead."""
-        sink = Sink(self._writer, source, prose_only=True)
-        try:
-            for native, messages in ahead.said(number):
-                if not sink.say(native, messages):
-                    raise Untold
-        except Untold:
-            self._prose(adapter, source)
-        else:
-            sink.finish(Level.PROSE, source)
-
     def _all(self, adapter: Adapter, source: Source) -> None:
         """Everything in a source that differs from what there is."""
         self._take(adapter, source, Level.ALL)
@@ -227,7 +199,7 @@ class Indexer:
         prose_only = level == Level.PROSE
         sink = Sink(self._writer, source, prose_only=prose_only)
         if prose_only or not self._renew(adapter, source, sink):
-            sink.take(_guarded(lambda: adapter.texts(source, problems.append, prose_only=prose_only)))
+            sink.take(_guarded(lambda: adapter.texts(source, problems.append)))
         if problems and not sink.taken:
             raise _AdapterFailed  # not readable now is not the same as empty
         sink.finish(level, source)

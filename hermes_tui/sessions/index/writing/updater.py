@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 
 from hermes_tui.sessions.index.reading.prefixes import beginnings
 from hermes_tui.sessions.index.schema import FILE, LONG, ROLE, SECOND, TOOL
-from hermes_tui.sessions.index.source_state import IndexedMessage, Level
-from hermes_tui.sessions.index.writing.documents import (
-    NUMBERS,
-    Said,
-    keyed,
-    mark_of,
-    milliseconds,
-    said,
-    unique_key,
-    utf8,
-)
+from hermes_tui.sessions.index.source_state import VISIBILITY, IndexedMessage, Level
 from hermes_tui.sessions.index.writing.writer import IndexWriter
 from hermes_tui.sessions.words import spaced_bytes
 from session_adapters.base import Source
@@ -25,6 +16,9 @@ from session_adapters.text import scrub
 from session_adapters.tool_names import NOTHING
 
 __all__ = ["Sink"]
+
+_NUMBERS = {name: number for number, name in enumerate(VISIBILITY)}
+"""Visibility → its number."""
 
 
 class Sink:
@@ -41,45 +35,28 @@ class Sink:
         self._sessions: dict[str, int] = {}
         """Those that were met."""
         self._native: str | None = None
-        self._blank = False
-        """There was nothing of this session."""
         self._rows: dict[str, IndexedMessage] = {}
         self._seen: set[str] = set()
         self._second = 0
         self.taken = 0
         """Texts that `take` was given."""
-        self.written = 0
-        """Messages whose words were put in or changed."""
 
     def take(self, texts: Iterable[Text]) -> None:
         """All texts of the source; what is not among them is taken out."""
-        for key, second, text in keyed(self._source, texts):
+        for text in texts:
             self.taken += 1
             if text.session_id != self._native:
                 self._leave()
                 self._enter(text.session_id)
+            number = 0
+            while (key := _unique_key(text, number)) in self._seen:
+                number += 1
             self._seen.add(key)
-            if self._blank and self._prose_only:
-                one = said(key, second, text)
-                if one is not None:
-                    self._writer.say(self._sessions[text.session_id], (one,))
-            else:
-                self._put(key, text)
+            self._put(key, text)
             self._writer.commit_when_full()
         self._leave()
         if not self._prose_only:
             self._forget_others()
-
-    def say(self, native: str, messages: Iterable[Said]) -> bool:
-        """Add what was said in a session of which there was nothing before this source was begun; False where there
-        was something."""
-        if native != self._native:
-            self._enter(native)
-        if not self._blank:
-            return False
-        self._writer.say(self._sessions[native], messages)
-        self._writer.commit_when_full()
-        return True
 
     def renew(self, found: Iterable[SessionTexts]) -> None:
         """Every session of the source, with what is new in it."""
@@ -111,7 +88,7 @@ class Sink:
         for number, text in texts:
             if text.session_id != self._native:
                 self._enter(text.session_id)
-            self._put(unique_key(text, number), text)
+            self._put(_unique_key(text, number), text)
             self._writer.commit_when_full()
 
     def finish(self, level: Level, source: Source) -> None:
@@ -119,9 +96,9 @@ class Sink:
         self._writer.mark(source, level)
 
     def _enter(self, native: str) -> None:
-        session, self._blank = self._session(native)
+        session, fresh = self._session(native)
         self._native, self._seen = native, set()
-        self._rows = {} if self._blank else self._writer.rows(self.number, session)
+        self._rows = {} if fresh else self._writer.rows(self.number, session)
         self._second = int(self._source.modified)
 
     def _session(self, native: str) -> tuple[int, bool]:
@@ -143,11 +120,11 @@ class Sink:
         """Add a message of the session that is being read, or change it."""
         if text.time is not None:
             self._second = int(text.time)
-        prose = utf8(text.prose)
-        tool = b"" if self._prose_only else utf8(text.tool)
+        prose = _utf8(text.prose)
+        tool = b"" if self._prose_only else _utf8(text.tool)
         names = self._names(text) if not self._prose_only and (prose or tool or text.names != NOTHING) else None
-        at = milliseconds(text)
-        visibility = NUMBERS.get(text.visibility, 0)
+        at = _milliseconds(text)
+        visibility = _NUMBERS.get(text.visibility, 0)
         row = self._rows.get(key)
         if row is not None and row.at != at and row.id >> SECOND != self._second:
             self._writer.remove(self._rows.pop(key))
@@ -200,7 +177,6 @@ class Sink:
             put("tool", row.id, b"" if once else words, before.tool)
             put("long", row.id, once, before.tool)
             put("brief", row.id, beginnings(once or words), before.tool)
-        self.written += changed
         return changed
 
 
@@ -209,6 +185,26 @@ def _each_once(text: bytes) -> bytes:
     return b" ".join(dict.fromkeys(text.split()))
 
 
+def _unique_key(text: Text, number: int) -> str:
+    """What a message is known by among those of its session; ids may repeat."""
+    return f"{text.message_id}\0{number}" if number else text.message_id
+
+
+def _utf8(text: str) -> bytes:
+    """As FTS5 is given it; nothing for blanks."""
+    if text.isspace():
+        return b""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return scrub(text).encode()
+
+
+def _milliseconds(text: Text) -> int | None:
+    """Of its time, since the epoch."""
+    return None if text.time is None else round(text.time * 1000)
+
+
 def _mark(text: bytes) -> int | None:
     """Tells a text from another; None for none."""
-    return mark_of(text) if text else None
+    return zlib.crc32(text) | (len(text) & 0x7FFFFFFF) << 32 if text else None

@@ -95,7 +95,7 @@ def _index(path: Path, ear: Ear) -> WorkerExit:
     try:
         break_seal(path)
         _check(connection, program)
-        indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone, beside=True)
+        indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone)
         told: Sequence[Source] | None = ()
         tidied = False
         while told is not None and indexer.run(told):

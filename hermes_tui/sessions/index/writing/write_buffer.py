@@ -76,12 +76,6 @@ class Collected:
         facts = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool, row.names)
         self._messages.append((row.id, *facts))
 
-    def said(self, message: tuple[Any, ...], words: bytes) -> None:
-        """A message that is new, as its row is written, and what was said in it."""
-        self._messages.append(message)
-        self._words["prose"][message[0]] = words
-        self.size += len(words)
-
     def changed(self, row: IndexedMessage) -> None:
         """A message about which something is different now."""
         self._changed.append((row.visibility, row.prose, row.short, row.tool, row.names, row.id))

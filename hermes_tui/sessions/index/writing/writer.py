@@ -10,7 +10,6 @@ import apsw
 from hermes_tui.sessions.index.rowids import Numbers
 from hermes_tui.sessions.index.schema import TOOL_TABLES
 from hermes_tui.sessions.index.source_state import IndexedMessage, Key, Level, Standing
-from hermes_tui.sessions.index.writing.documents import Said
 from hermes_tui.sessions.index.writing.ledger import SourceLedger
 from hermes_tui.sessions.index.writing.transactions import Transactions
 from session_adapters.base import Source
@@ -132,12 +131,6 @@ class IndexWriter:
         self._collected.message(session, key, role, row)
         if row.names is not None:
             self._collected.call(row, None, row.unit)
-
-    def say(self, session: int, messages: Iterable[Said]) -> None:
-        """Put in what was said in messages of which there is nothing yet."""
-        for key, second, at, role, visibility, mark, words in messages:
-            row = self._numbers.next(second)
-            self._collected.said((row, session, key, at, role, visibility, mark, None, None, None), words)
 
     def change(self, row: IndexedMessage, names: str | None, unit: int) -> None:
         """Write down what became of a row, which had those names and was of that `unit` before."""

@@ -55,7 +55,6 @@ def report(
     list of prices, and marked with ~.
     """
     manager = manager_of(context.find_root().obj.home)
-    manager.costs.begin()
     summary = manager.total_cost(agent=agent, tags=tuple(tags) or None, group_by=group_by, **options)
     manager.catalogue.close()
     groups = list((summary.breakdowns or {}).values())

@@ -21,7 +21,6 @@ from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.snapshot import newest_first
 from hermes_tui.sessions.cost import store
 from hermes_tui.sessions.cost.aggregate import Accounts
-from hermes_tui.sessions.cost.parallel_read import Beside, start
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
 from hermes_tui.sessions.cost.store import SourceCalls
@@ -50,14 +49,6 @@ class CostCache:
         self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
         self._index: tuple[Mapping[str, tuple[int, ...]], RunIndex] = ({}, RunIndex())
-        self._beside: Beside | None = None
-
-    def begin(self, *, listed: bool) -> None:
-        """Where nothing is known yet: begin to read in another process, for a `refresh` that will follow. `listed`:
-        the sessions are, so that this process will have the time to look up prices."""
-        with self._work:
-            if self._beside is None and not self._known().own:
-                self._beside = start(self._adapters, None if listed else self.prices)
 
     def refresh(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> SpendSummary:
         """The sheet of `sessions`, whose sources are `entries`; reads only what changed since the last time."""
@@ -174,7 +165,7 @@ class CostCache:
     def _read(self, entries: Sequence[CachedSource]) -> tuple[list[SourceCalls], list[Problem]]:
         """The calls of every source; those that changed are read."""
         known_before = [] if self._file is None else store.load_calls(self._file)
-        before = {(one.agent, one.path, one.session_id): one for one in (*known_before, *self._read_beside())}
+        before = {(one.agent, one.path, one.session_id): one for one in known_before}
         problems: list[Problem] = []
         calls = []
         adapter = cache(self._adapters.get)  # which looks at the whole environment each time
@@ -188,15 +179,6 @@ class CostCache:
                 known = replace(known, marks=marks)
             calls.append(known)
         return calls, problems
-
-    def _read_beside(self) -> Sequence[SourceCalls]:
-        """What the other process has read, if there is one."""
-        beside, self._beside = self._beside, None
-        if beside is None:
-            return ()
-        if not beside.looks_up and not beside.is_ready():
-            self.prices.prepare()
-        return beside.calls(self.prices)
 
     def _read_source(
         self,

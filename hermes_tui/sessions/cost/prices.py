@@ -46,13 +46,6 @@ class Prices:
             tariff = self._asked[model, provider] = self._own.get(model or "") or self._listed(model, provider)
             return tariff
 
-    def prepare(self) -> None:
-        """Import the list, for whoever has nothing better to do until it is asked; not where it was asked before."""
-        if not self.found:
-            from genai_prices.data_snapshot import get_snapshot
-
-            get_snapshot()
-
     def _listed(self, model: str | None, provider: str | None) -> Tariff | None:
         if not model:
             return None

@@ -21,7 +21,6 @@ def main() -> int:
     os.nice(10)
     task = msgspec.json.decode(sys.stdin.buffer.read(), type=Task, dec_hook=lambda kind, text: kind(text))
     manager = SessionManager(task.environment, cache_dir=task.cache_dir, agents=task.agents, prices=task.prices)
-    manager.costs.begin()
     manager.catalogue.refresh()
     manager.costs.sheet()
     return 0

@@ -48,10 +48,6 @@ class CostDesk:
         self._ledger = CostCache(adapters, file, prices)
         self._booking = threading.Lock()
 
-    def begin(self) -> None:
-        """A command begins that will ask for costs and for nothing before: see `CostCache.begin`."""
-        self._ledger.begin(listed=bool(self._catalogue.saved().sessions))
-
     def total(self, options: CostOptions) -> CostSummary:
         """The sums of the sessions that match, as the stores are now."""
         self._catalogue.refresh()

@@ -6,7 +6,7 @@ of every source.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import MsgspecError, Raw, Struct, msgpack
@@ -15,7 +15,7 @@ from hermes_tui.sessions.checksummed_file import forget_others, read_part, write
 from hermes_tui.sessions.cost.summary import SpendSummary
 from session_adapters.usage import Usage
 
-__all__ = ["SourceCalls", "decode_calls", "encode_calls", "load_calls", "load_sheet", "save"]
+__all__ = ["SourceCalls", "load_calls", "load_sheet", "save"]
 
 _MAGIC = b"hermes-tui costs 3\n"
 
@@ -49,20 +49,10 @@ def load_sheet(path: Path) -> SpendSummary | None:
 def load_calls(path: Path) -> list[SourceCalls]:
     """The calls in the file; none when it is missing, damaged or of another version."""
     part = read_part(path, _MAGIC, 1)
-    return [] if part is None else decode_calls(part)
-
-
-def decode_calls(data: bytes) -> list[SourceCalls]:
-    """What `encode_calls` made; none where it is damaged."""
     try:
-        return _CALLS.decode(data)
+        return [] if part is None else _CALLS.decode(part)
     except (MsgspecError, ValueError, RecursionError):
         return []
-
-
-def encode_calls(calls: Iterable[SourceCalls]) -> bytes:
-    """The calls as they stand in the file."""
-    return _ENCODER.encode([raw for one in calls if (raw := _encoded(one)) is not None])
 
 
 def save(path: Path, sheet: SpendSummary, calls: Sequence[SourceCalls]) -> None:
@@ -71,7 +61,8 @@ def save(path: Path, sheet: SpendSummary, calls: Sequence[SourceCalls]) -> None:
         encoded = _ENCODER.encode(sheet)
     except OverflowError:
         return
-    write_parts(path, _MAGIC, (encoded, encode_calls(calls)))
+    kept = _ENCODER.encode([raw for one in calls if (raw := _encoded(one)) is not None])
+    write_parts(path, _MAGIC, (encoded, kept))
     forget_others(path, "costs-*.msgpack")
 
 

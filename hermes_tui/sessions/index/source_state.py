@@ -8,7 +8,7 @@ import msgspec
 
 from session_adapters.base import Source
 
-__all__ = ["VISIBILITY", "IndexedMessage", "Key", "Level", "Report", "Standing", "key_of"]
+__all__ = ["VISIBILITY", "IndexedMessage", "Key", "Level", "Report", "Standing", "has_text_key", "key_of"]
 
 VISIBILITY = ("live", "rewound", "compacted", "branch")
 """As the index numbers them."""
@@ -80,3 +80,12 @@ class IndexedMessage:
 def key_of(source: Source) -> Key:
     """What a source is known by."""
     return source.agent, source.path, source.session_id
+
+
+def has_text_key(source: Source) -> bool:
+    """Whether the key can be written to the database: a path may be any bytes."""
+    try:
+        "".join(key_of(source)).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

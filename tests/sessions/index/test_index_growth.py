@@ -29,6 +29,20 @@ from session_adapters.reading.files import METER
 from session_adapters.reading.searchable import SessionTexts
 
 
+def test_a_path_that_is_no_text_keeps_no_other_out(tmp_path: Path) -> None:
+    """The indexer failed at it, each time, and nothing was ever indexed. Searches read such a file themselves."""
+    made = ClaudeHome(tmp_path)
+    plain = made.session("plain")
+    other = Path(os.fsdecode(os.fsencode(made.projects) + b"/-home-\xff"), "other.jsonl")
+    other.parent.mkdir()
+    shutil.copy(plain, other)
+    environment = Environment(home=tmp_path)
+    assert {one.path for one in homes_sources(environment)} == {str(plain), str(other)}
+    for _ in range(2):
+        assert build(environment, tmp_path / "i.db")
+        assert {path for path, *_ in contents(tmp_path / "i.db")["sources"]} == {str(plain)}
+
+
 @given(data=st.data())
 @examples(15)
 def test_however_it_came_about_it_is_the_same(data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:

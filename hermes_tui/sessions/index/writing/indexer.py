@@ -14,7 +14,7 @@ import apsw
 import msgspec
 
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
-from hermes_tui.sessions.index.source_state import Key, Level, Report, key_of
+from hermes_tui.sessions.index.source_state import Key, Level, Report, has_text_key, key_of
 from hermes_tui.sessions.index.writing.updater import Sink
 from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Adapter, Source
@@ -146,6 +146,8 @@ class Indexer:
         started: list[Source] = []
         for source in listed:
             one = known.get(key_of(source))
+            if not has_text_key(source):
+                continue  # searches read it
             if one is None or one.level == Level.NOTHING:
                 fresh.append(source)
             elif one.stamp != source.stamp:

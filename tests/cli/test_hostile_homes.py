@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from bombs import TARGETS, WORD, lay
 from bounded_run import LIMIT, baseline, run_bounded, run_interrupted
 from hostile_files import LOGS, with_hole
 from session_adapters.reading.bounds import VALUES_LIMIT
@@ -67,6 +68,32 @@ def test_what_is_left_out_is_said(homes: tuple[Path, Path]) -> None:
     for victim in LOGS:
         (said,) = (line for line in told.splitlines() if victim.find(hostile).name in line and "byte" in line)
         assert "the line is too long to be read" in said
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    [
+        "cursor/chat/blobs/size: one message, 200 times",
+        "cursor/chat/blobs/count: fields",
+        "cursor/table/cursorDiskKV/depth: objects",
+        "gemini/lines/transcript/foreign",
+        "hector/yaml/config/count: merges",
+        "hermes/yaml/config/count: aliases",
+        "openclaw/zstd/file/size: within",
+        "openclaw/zstd/archive/size: gigabytes",
+    ],
+)
+def test_a_bomb_in_each_kind_of_store(bomb: str, tmp_path: Path) -> None:
+    """`make bombs` tries them all, with every command."""
+    name, _, kind = bomb.rpartition("/")
+    (target,) = (one for one in TARGETS if f"{one.agent}/{one.kind}/{one.label}" == name)
+    lay(kind, target, tmp_path / "home")
+    for arguments in (_COMMANDS[0], ("sessions", "search", WORD, "--no-index", "--json")):
+        run = run_bounded(tmp_path / "home", *arguments)
+        assert run.code == 0, run.stderr
+        assert run.processor < LIMIT.seconds
+        assert run.over(baseline(*arguments)) < LIMIT.megabytes
+        assert WORD in run.stdout  # of its neighbour
 
 
 def test_ctrl_c_ends_a_command_on_them(homes: tuple[Path, Path]) -> None:

@@ -308,7 +308,7 @@ def _values_of(make: Callable[[bytes], bytes | str | None], *, rows: int = 1) ->
                 assert isinstance(data, bytes)
                 value = make(data if data.lstrip()[:1] in (b"{", b"[") else b'{"text":"x"}')
                 bound = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
-                query = f'UPDATE "{place.table}" SET "{place.text}" = ? WHERE "{place.key}" = ?'
+                query = f'UPDATE OR IGNORE "{place.table}" SET "{place.text}" = ? WHERE "{place.key}" = ?'
                 db.execute(query, (bound, key))
 
     return spoil

@@ -35,7 +35,7 @@ from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.cursor import CursorAdapter, facts, tracking
 from session_adapters.cursor.editor_store import state
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.reading import sqlite
+from session_adapters.reading.copying import copies
 
 Stored = Callable[..., Path]
 relaxed = examples(10)
@@ -460,23 +460,23 @@ def test_a_table_with_other_columns_is_named(tmp_path: Path) -> None:
 def test_a_crashed_database_of_titles_is_copied_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is asked for every transcript. Where it has grown to hundreds of megabytes, it is said that it was left."""
     path = the(home, ".cursor/ai-tracking/*.db")
-    copies: list[str] = []
-    copy_file = sqlite._copy_file
+    made: list[str] = []
+    copy_file = copies.copy_file
 
     def counted(source: str, target: str, of: str) -> None:
         if of == str(path):
-            copies.append(source)
+            made.append(source)
         copy_file(source, target, of)
 
-    monkeypatch.setattr(sqlite, "_copy_file", counted)
+    monkeypatch.setattr(copies, "copy_file", counted)
     crashed_writer(path, "UPDATE conversation_summaries SET title = 'late'")
     assert listed(adapter_for(home))[SPOKEN].title == "late"
-    assert copies == []
+    assert made == []
     path.with_name(path.name + "-shm").unlink()
     before = tree(home)
     for _ in range(2):
         assert listed(adapter_for(home))[SPOKEN].title == "late"
-    assert copies == [str(path), f"{path}-wal"]
+    assert made == [str(path), f"{path}-wal"]
     assert tree(home) == before
     monkeypatch.setattr(tracking, "_COPIED", path.stat().st_size)
     path.touch()
@@ -487,4 +487,4 @@ def test_a_crashed_database_of_titles_is_copied_once(home: Path, monkeypatch: py
     assert said.pop().startswith(
         "its title and model there cannot be read: after a crash only a copy of it could be read safely"
     )
-    assert copies == [str(path), f"{path}-wal"]
+    assert made == [str(path), f"{path}-wal"]

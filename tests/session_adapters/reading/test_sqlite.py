@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
-from contextlib import suppress
+import time
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from databases import (
     unprivileged,
 )
 from session_adapters.reading import sqlite
+from session_adapters.reading.copying import copies
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 
 ROWS = [f"INSERT INTO t VALUES ({number})" for number in range(10)]
@@ -187,7 +190,7 @@ def test_each_reason_is_one_sentence(tmp_path: Path) -> None:
 
 def test_a_copy_over_the_limit_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, _ = state("crashed, no -shm", tmp_path)
-    monkeypatch.setattr(sqlite, "COPY_LIMIT", 1000)
+    monkeypatch.setattr(copies, "COPY_LIMIT", 1000)
     with pytest.raises(DatabaseUnreadable, match="over the limit"):
         read_database(path, count_rows)
 
@@ -250,3 +253,54 @@ def test_damage_is_an_error_with_a_reason_or_no_error(data: st.DataObject, tmp_p
         assert str(error)
         assert not str(error).endswith(".")
     assert tree(tmp_path) == before
+
+
+@pytest.fixture
+def left_behind(tmp_path: Path) -> Path:
+    """A database with a log that no program has open any more, and without the shared memory."""
+    path = tmp_path / "left" / "x.db"
+    path.parent.mkdir()
+    made = tmp_path / "made.db"
+    with closing(apsw.Connection(str(made))) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("CREATE TABLE t (x)")
+        db.executemany("INSERT INTO t VALUES (?)", [(number,) for number in range(100)])
+        for suffix in ("", "-wal"):
+            shutil.copyfile(f"{made}{suffix}", f"{path}{suffix}")
+    return path
+
+
+def _count(path: Path) -> int:
+    return len(read_database(path, lambda db: db.execute("SELECT x FROM t").fetchall()))
+
+
+def test_a_large_copy_is_made_once_and_given_back(left_behind: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    copy_file = copies.copy_file
+
+    def counted(source: str, target: str, path: str) -> None:
+        made.append(target)
+        copy_file(source, target, path)
+
+    monkeypatch.setattr(copies, "copy_file", counted)
+    monkeypatch.setattr(copies, "KEPT_FROM", 0)
+    monkeypatch.setattr(copies, "KEPT_SECONDS", 0.2)
+    assert [_count(left_behind) for _ in range(3)] == [100] * 3
+    assert len(made) == 2
+    os.utime(left_behind, (1, 1))
+    assert _count(left_behind) == 100 and len(made) == 4
+    until = time.monotonic() + 20
+    while any(Path(one).parent.exists() for one in made) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert not any(Path(one).parent.exists() for one in made)
+
+
+def test_a_log_that_takes_too_long_is_not_gone_through_again_and_again(
+    left_behind: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path(f"{left_behind}-shm").write_bytes(bytes(32 << 10))  # without a program that keeps it up to date
+    monkeypatch.setattr(sqlite, "OPENING_SECONDS", -1.0)
+    with pytest.raises(DatabaseUnreadable, match="open it once with its own program"):
+        _count(left_behind)
+    monkeypatch.setattr(sqlite, "OPENING_SECONDS", 1.5)
+    assert _count(left_behind) == 100

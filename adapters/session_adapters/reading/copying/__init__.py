@@ -1,0 +1,1 @@
+"""Files of databases, and private copies of them."""

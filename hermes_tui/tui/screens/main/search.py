@@ -11,7 +11,7 @@ from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.screens.main.history import SearchHistory
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.results import SearchResults
-from hermes_tui.tui.screens.main.transcript import Hit, TranscriptController
+from hermes_tui.tui.screens.main.transcript import SearchHit, TranscriptController
 from hermes_tui.tui.widgets.header import SEARCHING
 from hermes_tui.tui.widgets.session_list.rows import Conversation
 from hermes_tui.tui.workers.previewer import look
@@ -272,7 +272,7 @@ class SearchController:
             place = result.match.place
             message_id = result.match.message_id or (f"#{place}" if place is not None else "")
         parts = self.engine.parts(answer.query, summary.unified_id)
-        self._transcript.open_hit(Hit(answer.query, conversation.key, summary, message_id, parts), step)
+        self._transcript.open_hit(SearchHit(answer.query, conversation.key, summary, message_id, parts), step)
 
     def open_next(self, step: int) -> None:
         """There is no match below (1) or above (-1) in what is open: go on in the next part of the conversation, then

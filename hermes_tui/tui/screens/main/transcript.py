@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.search.within import Within
     from hermes_tui.tui.widgets.transcript.loading import Kept
 
-__all__ = ["Hit", "TranscriptController"]
+__all__ = ["SearchHit", "TranscriptController"]
 
 
-class Hit(NamedTuple):
+class SearchHit(NamedTuple):
     """What a search has found in a conversation."""
 
     query: Query
@@ -63,7 +63,7 @@ class TranscriptController:
         self._kept: Kept | None = None
         """The session as it was before the search."""
         self._aim: _Aim | None = None
-        self._hit: Hit | None = None
+        self._hit: SearchHit | None = None
 
     @property
     def is_settled(self) -> bool:
@@ -151,7 +151,7 @@ class TranscriptController:
 
     # From match to match -----------------------------------------------------------------------------------
 
-    def open_hit(self, hit: Hit, step: int = 0) -> None:
+    def open_hit(self, hit: SearchHit, step: int = 0) -> None:
         """Open what was found at its best match; with a `step`, the conversation at its first match (1) or its last
         one (-1)."""
         from hermes_tui.sessions.search.within import Within

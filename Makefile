@@ -6,6 +6,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 PYTEST_ARGS ?=
+HELPERS := tests:tests/helpers:tests/helpers/plain:tests/helpers/expected:tests/helpers/makers:tests/helpers/hostile
 CORPUS ?=
 EXAMPLES ?=
 BENCH_ARGS ?=
@@ -14,7 +15,7 @@ BOMBS ?=
 SOAK_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test test-long lint types check format docs snapshots screenshots page bench queries soak bombs ccusage differential writers kills test-gateway build clean
+.PHONY: help demo run test quick test-long lint types check format docs snapshots screenshots page bench queries soak bombs ccusage differential writers kills test-gateway build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -27,11 +28,14 @@ run: $(STAMP)  ## run the program on this machine's own sessions
 	$(BIN)/hermes-tui
 
 test: $(STAMP)  ## set everything up and run all tests
-	$(BIN)/python -m pytest -q -n auto $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -q -n auto --dist worksteal $(PYTEST_ARGS)
+
+quick: $(STAMP)  ## the quick tests: what to run before a commit
+	$(BIN)/python -m pytest -q -n auto --dist worksteal -m "not long" $(PYTEST_ARGS)
 
 test-long: $(STAMP)  ## all tests, with ten times as many random examples (EXAMPLES=10) of a new seed (HERMES_TUI_SEED=N: of that one)
 	HERMES_TUI_SEED=$${HERMES_TUI_SEED:-$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')} HERMES_TUI_EXAMPLES=$(or $(EXAMPLES),10) \
-		$(BIN)/python -m pytest -q -n auto --timeout 7200 $(PYTEST_ARGS)
+		$(BIN)/python -m pytest -q -n auto --dist worksteal --timeout 7200 $(PYTEST_ARGS)
 
 lint: $(STAMP)  ## formatting, lint rules and the direction of imports
 	$(BIN)/ruff format --check .
@@ -54,30 +58,30 @@ snapshots: $(STAMP)  ## the pictures that tests/snapshots compares with, anew: l
 	$(BIN)/python -m pytest -q -n 0 tests/snapshots --snapshot-update
 
 screenshots: $(STAMP)  ## make screenshots/*.svg anew from the static demo
-	PYTHONPATH=tests/helpers $(BIN)/python tests/screen_pictures.py screenshots
+	PYTHONPATH=$(HELPERS) $(BIN)/python tests/screen_pictures.py screenshots
 
 page: $(STAMP)  ## screenshots/export.png anew: an HTML export in a browser without a window (chromium-headless-shell)
-	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/page_picture.py screenshots/export.png
+	PYTHONPATH=$(HELPERS) $(BIN)/python tests/page_picture.py screenshots/export.png
 
 bench: $(STAMP)  ## measure speed and memory (CORPUS=DIR keeps the generated sessions there)
-	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(BENCH_ARGS)
+	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) $(BENCH_ARGS)
 
 queries: $(STAMP)  ## type ten thousand random and hostile queries, on the corpus and on a store that is read beside
-	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) --only queries
+	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks $(if $(CORPUS),--corpus $(CORPUS)) --only queries
 	HERMES_TUI_EXAMPLES=400 $(BIN)/python -m pytest -q -n 0 tests/sessions/search/test_search_live.py -k whatever_is_typed
 
 soak: $(STAMP)  ## run the program beside ten agents that write, with random keys, and count its memory (MINUTES=60)
-	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks.soak $(if $(MINUTES),--minutes $(MINUTES)) $(SOAK_ARGS)
+	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks.soak $(if $(MINUTES),--minutes $(MINUTES)) $(SOAK_ARGS)
 
 bombs: $(STAMP)  ## run every command on hostile stores of every agent, and print what each took (BOMBS=hermes,zstd)
-	PYTHONPATH=tests:tests/helpers $(BIN)/python -m benchmarks.bombs $(if $(BOMBS),--only $(BOMBS))
+	PYTHONPATH=$(HELPERS) $(BIN)/python -m benchmarks.bombs $(if $(BOMBS),--only $(BOMBS))
 
 ccusage: $(STAMP)  ## what ccusage says of the sample stores, for the tests of costs (needs npm)
-	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/record_ccusage.py
+	PYTHONPATH=$(HELPERS) $(BIN)/python tests/record_ccusage.py
 	$(BIN)/python -m pytest -q tests/sessions/cost/test_cost_compared.py
 
 differential: $(STAMP)  ## compare the store of lanes with the real Hermes at length (EXAMPLES=2000)
-	PYTHONPATH=tests:tests/helpers $(BIN)/python tests/lifecycle/differential.py $(or $(EXAMPLES),1000)
+	PYTHONPATH=$(HELPERS) $(BIN)/python tests/lifecycle/differential.py $(or $(EXAMPLES),1000)
 
 writers: $(STAMP)  ## eight processes on one session store for minutes, then many random steps beside the real Hermes
 	HERMES_TUI_EXAMPLES=25 $(BIN)/python -m pytest -q --timeout 7200 \

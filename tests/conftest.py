@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 from collections.abc import Callable, Iterator
+from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,16 @@ __all__ = ["pytest_runtest_setup"]
 
 chances.set_up()
 
+LONG = (
+    *("e2e/*", "packaging/*", "snapshots/*", "demo/*", "*_damage.py", "*hostile*", "*_following.py"),
+    *("cli/stores/*", "cli/test_manners.py"),
+    *("laws/test_read_only.py", "laws/test_house.py", "laws/test_one_sqlite.py", "laws/test_left_out.py"),
+    *("lifecycle/gateway/test_real*", "lifecycle/operations/*", "lifecycle/state_db/*", "lifecycle/lane_index/*"),
+    *("screens/[!m]*", "session_adapters/every/test_every_adapter.py"),
+    *("sessions/search/*live.py", "sessions/search/*recall.py", "sessions/index/*", "sessions/catalogue/*"),
+)
+"""Tests that `make quick` leaves out, below this folder: they drive programs, damage files or take long otherwise."""
+
 # A shell that runs the tests in the background lets them ignore Ctrl-C, and so would every program that they start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -36,8 +47,11 @@ def pytest_xdist_auto_num_workers() -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The seed of this run for what hypothesis draws."""
+    """The seed of this run for what hypothesis draws, and a mark for what is long."""
+    folder = Path(__file__).parent
     for item in items:
+        if any(fnmatch(item.path.relative_to(folder).as_posix(), pattern) for pattern in LONG):
+            item.add_marker("long")
         if isinstance(item, pytest.Function):
             chances.repeatable(item.obj)
 

@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable
 from typing import Any, cast
 
+from textual.app import App
 from textual.pilot import Pilot
+from textual.strip import Strip
 
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.main.screen import MainScreen
 from support import PATIENCE
 
-__all__ = ["main_of", "screen_text", "toasts", "until"]
+__all__ = ["drawn", "main_of", "screen_text", "toasts", "until"]
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
@@ -25,9 +27,13 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
 
 
 def screen_text(pilot: Pilot[Any]) -> str:
-    """What the screen shows, line by line. Uses `Screen._compositor`, which Textual has had since 0.1."""
-    strips = pilot.app.screen._compositor.render_strips()
-    return "\n".join("".join(segment.text for segment in strip).rstrip() for strip in strips)
+    """What the screen shows, line by line."""
+    return "\n".join(strip.text.rstrip() for strip in drawn(pilot.app))
+
+
+def drawn(app: App[Any]) -> list[Strip]:
+    """The lines of the screen as they were drawn. Uses `Screen._compositor`, which Textual has had since 0.1."""
+    return app.screen._compositor.render_strips()
 
 
 def main_of(pilot: Pilot[None]) -> MainScreen:

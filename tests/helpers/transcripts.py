@@ -13,6 +13,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.platform.paths import styles_dir
 from hermes_tui.tui.themes import THEMES
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
+from pilots import drawn
 from session_adapters.model import Message, Role, SessionSummary
 from session_adapters.transcript import Change, Transcript
 
@@ -122,7 +123,7 @@ async def settle(pilot: Pilot[None]) -> None:
 
 def screen_of(app: App[None]) -> list[str]:
     """The text on the screen, row by row, without the border and the scrollbar: what was really drawn again."""
-    strips = app.screen._compositor.render_strips()
+    strips = drawn(app)
     return [strip.text[2:-2].rstrip() for strip in strips[1:-1]]
 
 

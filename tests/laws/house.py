@@ -19,7 +19,18 @@ PLACES = ("hermes_tui", "adapters/session_adapters")
 _OFFERED = {"_asdict", "_exit", "_fields", "_make", "_replace"}
 """Names that the standard library documents, of named tuples and of `os`."""
 
-__all__ = ["circles", "comments", "folders", "homonyms", "lines", "modules", "once", "private", "shared"]
+__all__ = [
+    "circles",
+    "comments",
+    "folders",
+    "homonyms",
+    "lines",
+    "modules",
+    "once",
+    "private",
+    "reached_by_tests",
+    "shared",
+]
 
 
 def modules() -> dict[str, Path]:
@@ -75,6 +86,34 @@ def once() -> tuple[int, int]:
                 if node.name.startswith("_") and not node.name.startswith("__"):
                     private.append((module, node.name))
     return sum(uses[module][name] == 2 for module, name in private), every
+
+
+def reached_by_tests() -> list[str]:
+    """Private names that tests reach from outside, each with its place: attributes of anything but `self` and `cls`,
+    names given to `setattr` and its like, and imports. What Hermes hides in itself is the oracle's matter."""
+    found = list[str]()
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        place = path.relative_to(ROOT)
+        if not {"stores", "oracle"} & set(place.parts):
+            for node in ast.walk(ast.parse(path.read_bytes())):
+                found += (f"{place}:{node.lineno} {name}" for name in _names_reached(node))  # type: ignore[attr-defined]
+    return found
+
+
+def _names_reached(node: ast.AST) -> Iterator[str]:
+    match node:
+        case ast.Attribute(ast.Name("self" | "cls")):
+            return
+        case ast.Attribute(attr=name):
+            names = [name]
+        case ast.Call(ast.Name(called) | ast.Attribute(attr=called), arguments) if called.endswith("attr"):
+            given = (one.value for one in arguments[:2] if isinstance(one, ast.Constant))
+            names = [text.rpartition(".")[2] for text in given if isinstance(text, str)]
+        case ast.ImportFrom(names=imported):
+            names = [alias.name for alias in imported]
+        case _:
+            return
+    yield from (name for name in names if re.match("_[^_]", name) and name not in _OFFERED)
 
 
 def comments() -> tuple[int, int]:
@@ -211,6 +250,7 @@ def main() -> None:
     together = Counter({name: len(names) for name, names in shared().items()})
     print(f"private names that a base in another file brings along: {together.total()} in {len(together)} classes")
     print("  " + ", ".join(f"{name} {count}" for name, count in together.most_common(8)))
+    print(f"private names that tests reach: {len(reached_by_tests())}")
     found = circles()
     print(f"circles of imports: {len(found)}")
     for part in found:

@@ -25,7 +25,7 @@ from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.cost import CostScreen, cost_rows, filter_text, title_parts
 from hermes_tui.tui.widgets.cost_chart import CostChart
 from hermes_tui.tui.widgets.cost_list import CostList, bar
-from pilots import screen_text, until
+from pilots import drawn, screen_text, until
 from session_adapters.base import Environment
 from spending import Spender
 
@@ -281,7 +281,7 @@ async def test_no_colour_is_no_colour(spender: Spender, monkeypatch: pytest.Monk
     app = program(spender)
     async with app.run_test(size=(80, 24)) as pilot:
         await open_costs(pilot)
-        strips = app.screen._compositor.render_strips()
+        strips = drawn(app)
         styles = [segment.style for strip in strips for segment in strip if segment.style is not None]
         assert styles
         for style in styles:

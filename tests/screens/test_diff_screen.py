@@ -23,7 +23,7 @@ from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.widgets.diff.rows import blocks_of, lay_out
 from hermes_tui.tui.widgets.diff.texts import Texts
 from hermes_tui.tui.widgets.diff.view import DiffView
-from pilots import screen_text, until
+from pilots import screen_text, toasts, until
 from session_adapters.model import Message, Role, Session, ToolCall
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -35,10 +35,6 @@ def app_of(pilot: Pilot[None]) -> HermesApp:
 
 def view_of(pilot: Pilot[None]) -> DiffView:
     return pilot.app.screen.query_one(DiffView)
-
-
-def toasts(pilot: Pilot[None]) -> list[str]:
-    return [notification.message for notification in pilot.app._notifications]
 
 
 @pytest.fixture

@@ -28,7 +28,7 @@ from hermes_tui.tui.widgets.hints import keys_here
 from hermes_tui.tui.widgets.page import Page
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
-from pilots import toasts, until
+from pilots import drawn, toasts, until
 from session_adapters.model import Problem
 
 Go = Callable[[Pilot[None]], Awaitable[None]]
@@ -74,9 +74,7 @@ def app_of(pilot: Pilot[None]) -> Program:
 
 def seen(pilot: Pilot[None]) -> Seen:
     app = app_of(pilot)
-    lines = [
-        "".join(f"{part.text}\0{part.style}" for part in strip) for strip in app.screen._compositor.render_strips()
-    ]
+    lines = ["".join(f"{part.text}\0{part.style}" for part in strip) for strip in drawn(app)]
     return Seen([id(one) for one in app.screen_stack], lines, toasts(pilot), id(app.focused), app.done)
 
 
@@ -95,7 +93,7 @@ async def back(pilot: Pilot[None]) -> None:
     app.main.sessions.set_forest(app.main.sessions.forest)
     rows = [at for at, row in enumerate(app.main.sessions.rows) if row.unfolded is not None]
     app.main.sessions.move_to(rows[1])
-    await until(pilot, lambda: app.screen is app.main and not app._notifications)
+    await until(pilot, lambda: app.screen is app.main and not toasts(pilot))
 
 
 async def to_list(pilot: Pilot[None]) -> None:

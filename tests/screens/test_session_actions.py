@@ -24,7 +24,7 @@ from hermes_tui.tui.screens.dialogs.copy import copyables
 from hermes_tui.tui.screens.dialogs.export import ExportScreen
 from hermes_tui.tui.screens.dialogs.menu import MenuScreen
 from made import session
-from pilots import screen_text, until
+from pilots import screen_text, toasts, until
 from session_adapters.model import Message, ToolCall
 from tmuxes import Tmux
 
@@ -34,10 +34,6 @@ KEY = "ghp_" + "a1B2" * 9
 
 def app_of(pilot: Pilot[None]) -> HermesApp:
     return cast(HermesApp, pilot.app)
-
-
-def toasts(pilot: Pilot[None]) -> list[str]:
-    return [notification.message for notification in pilot.app._notifications]
 
 
 def content(path: str) -> tuple[str, int] | None:

@@ -415,7 +415,7 @@ async def test_moving_the_cursor_draws_two_lines(monkeypatch: pytest.MonkeyPatch
 
         def marked() -> list[int]:
             strips = app.screen._compositor.render_strips()[1:-1]
-            styles = [strip.crop(20, 21)._segments[0].style for strip in strips]
+            styles = [next(iter(strip.crop(20, 21))).style for strip in strips]
             return [y for y, style in enumerate(styles) if style is not None and style.bgcolor != base]
 
         drawn: list[tuple[object, ...]] = []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chances import TIMES, chance
-from lifecycle.gateway_steps import Steps
+from lifecycle.gateway.steps import Steps
 from lifecycle.real_world import RealWorld
 from oracle.gateway import RealGateway
 

@@ -18,7 +18,7 @@ from hermes_tui.tui.screens.lanes.transcript import LaneTranscript
 from hermes_tui.tui.widgets.lanes.table import LaneTable
 from hermes_tui.tui.widgets.page import Page
 from lane_homes import BO, DISCORD, NOW, HermesDemo, app_of, go, lanes_of, planned, state, toasts
-from pilots import screen_text, until
+from pilots import drawn, screen_text, until
 
 # What it says ----------------------------------------------------------------------------------------------------
 
@@ -133,7 +133,7 @@ async def test_no_colour_is_no_colour(demo: HermesDemo, monkeypatch: pytest.Monk
             if key:
                 await pilot.press(key)
                 await planned(pilot)
-            strips = pilot.app.screen._compositor.render_strips()
+            strips = drawn(pilot.app)
             styles = [segment.style for strip in strips for segment in strip if segment.style is not None]
             assert styles
             for style in styles:

@@ -17,7 +17,7 @@ from hermes_tui.tui.recent_searches import Recent
 from hermes_tui.tui.saved_searches import Saved
 from hermes_tui.tui.screens.dialogs.search_menu import Offers, SearchMenu
 from hermes_tui.tui.screens.main.screen import MainScreen
-from pilots import screen_text, until
+from pilots import screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
@@ -40,10 +40,6 @@ def line(pilot: Pilot[None], words: str) -> str:
     """The line of the menu with these words, without its frame and with single blanks."""
     (found,) = [one for one in screen_text(pilot).splitlines() if words in one and "│" in one]
     return " ".join(found.split("│")[1].split())
-
-
-def said(pilot: Pilot[None]) -> list[str]:
-    return [one.message for one in pilot.app._notifications]
 
 
 def test_each_query_is_offered_once() -> None:
@@ -82,7 +78,7 @@ async def test_what_is_typed_and_what_is_recent_is_saved_and_removed(
         await until(pilot, lambda: line(pilot, "jetty") == "1 jetty")
         assert Saved().path.read_text() == "heron\n"
         await left(pilot)
-        assert main.box.value == "heron" and said(pilot) == []
+        assert main.box.value == "heron" and toasts(pilot) == []
 
         await opened(pilot)
         assert line(pilot, "heron") == "b ★ heron"
@@ -115,8 +111,8 @@ async def test_those_of_the_settings_are_not_changed(program: Program, claude_ho
         await pilot.press("slash")
         await opened(pilot)
         await pilot.press("delete", "ctrl+s")
-        await until(pilot, lambda: len(said(pilot)) == 2)
-        removed, saved = said(pilot)
+        await until(pilot, lambda: len(toasts(pilot)) == 2)
+        removed, saved = toasts(pilot)
         assert removed == "“wet feet” stands in [searches] of your settings file: remove it there."
         assert saved == "“wet feet” is saved already, in [searches] of your settings file."
         assert line(pilot, "wet feet") == "a ★ wet feet settings: weir OR reeds"
@@ -132,12 +128,12 @@ async def test_what_cannot_be_written_is_said(
         await opened(pilot)
         assert take(Saved().path.with_name("saved-searches.lock")) is not None
         await pilot.press("ctrl+s")
-        await until(pilot, lambda: len(said(pilot)) == 1)
-        assert said(pilot)[0].startswith("Nothing was changed: ") and "another program" in said(pilot)[0]
+        await until(pilot, lambda: len(toasts(pilot)) == 1)
+        assert toasts(pilot)[0].startswith("Nothing was changed: ") and "another program" in toasts(pilot)[0]
         assert line(pilot, "heron") == "0 / heron"
         await pilot.press("delete")
-        await until(pilot, lambda: len(said(pilot)) == 2)
-        assert "nothing to remove" in said(pilot)[1]
+        await until(pilot, lambda: len(toasts(pilot)) == 2)
+        assert "nothing to remove" in toasts(pilot)[1]
 
 
 async def test_more_than_fit_are_scrolled_through(program: Program, claude_home: ClaudeHome) -> None:

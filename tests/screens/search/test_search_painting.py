@@ -21,7 +21,7 @@ from hermes_tui.tui.widgets.session_list.list_columns import RowTexts
 from hermes_tui.tui.widgets.session_list.list_style import Painter, Parts
 from hermes_tui.tui.widgets.session_list.list_view import SessionLines
 from hermes_tui.tui.widgets.session_list.rows import ListRow
-from pilots import screen_text, until
+from pilots import drawn, screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
@@ -240,7 +240,7 @@ async def test_the_title_of_what_was_found_looks_like_that_of_a_transcript(
 
         def look_of_title() -> tuple[object, object]:
             """Colours of the title in the frame beside the list."""
-            line = [one for strip in [pilot.app.screen._compositor.render_strips()[1]] for one in strip]
+            line = [one for strip in [drawn(pilot.app)[1]] for one in strip]
             found = next(one for one in line if "Alpha centauri" in one.text)
             assert found.style is not None
             return found.style.color, found.style.bgcolor

@@ -33,7 +33,7 @@ from hermes_tui.tui.widgets.page import Page
 from hermes_tui.tui.widgets.search_box import SearchBox
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from indexing import build
-from pilots import screen_text, until
+from pilots import screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
@@ -402,7 +402,7 @@ async def test_an_unreadable_history_is_said_once(program: Program, claude_home:
             await pilot.press("escape")
         await pilot.press("slash", "ctrl+r")
         await pilot.pause()
-        said = [one.message for one in pilot.app._notifications]
+        said = toasts(pilot)
         assert sum("cannot be read" in one for one in said) == 1
         assert main.history.recent.path.is_dir()
 
@@ -451,7 +451,7 @@ async def test_a_search_that_breaks_off_says_so_and_the_next_one_works(
         assert "The search for jetty broke off" in screen_text(pilot) and "searching" not in screen_text(pilot)
         await search(pilot, "heron")  # a name has it; what was said was not searched
         assert titles(main) == ["Something else"] and "· broken off" in screen_text(pilot)
-        (said,) = [one.message for one in pilot.app._notifications]
+        (said,) = toasts(pilot)
         assert said.startswith("The search broke off: unexpected error (RuntimeError); details are in ")
         monkeypatch.setattr(Hunt, "run", run)
         await search(pilot, "jetty")

@@ -20,7 +20,7 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.lanes.plan import PlanScreen
 from hermes_tui.tui.screens.lanes.screen import LanesScreen
-from pilots import until
+from pilots import toasts, until
 from session_adapters.base import Environment
 
 __all__ = [
@@ -116,10 +116,6 @@ def lanes_of(pilot: Pilot[None]) -> LanesScreen:
 
 def app_of(pilot: Pilot[None]) -> HermesApp:
     return cast(HermesApp, pilot.app)
-
-
-def toasts(pilot: Pilot[None]) -> list[str]:
-    return [notification.message for notification in pilot.app._notifications]
 
 
 async def go(pilot: Pilot[None], key: str, profile: str = "default") -> None:

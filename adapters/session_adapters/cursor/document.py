@@ -235,13 +235,13 @@ def document_summaries(path: str, size: int, note: Callable[[Lost], None], *, ex
     """Every session of the database. Raises `DatabaseUnreadable`."""
     full = exact or size <= FULL_SIZE
 
-    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], list[Lost]]:
+    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], dict[Lost, None]]:
         tables = _Tables(connection)
         found: list[SessionSummary] = []
-        lost: list[Lost] = []
+        lost: dict[Lost, None] = {}
 
         def keep(place: str, reason: str) -> None:
-            lost.append(Lost(place, reason))
+            lost[Lost(place, reason)] = None
 
         for key, facts in tables.facts(keep):
             reader = DocumentReader(tables, key, facts)
@@ -254,7 +254,7 @@ def document_summaries(path: str, size: int, note: Callable[[Lost], None], *, ex
             fold.messages += len(units) - len(seen)
             fold.partial = len(seen) < len(units)
             fold.warnings = len(reader.lost)
-            lost += [one for one in reader.lost if one not in lost]
+            lost.update(reader.lost)
             found.append(fold.summary(facts, path))
         return found, lost
 

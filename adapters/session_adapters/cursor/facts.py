@@ -81,8 +81,7 @@ class CursorReader(ABC):
 
     def __init__(self, facts: CursorFacts) -> None:
         self.facts = facts
-        self.lost: list[Lost] = []
-        self._noted: set[Lost] = set()
+        self.lost: dict[Lost, None] = {}
 
     @abstractmethod
     def units(self) -> list[CursorUnit]:
@@ -99,10 +98,7 @@ class CursorReader(ABC):
 
     def note(self, place: str, reason: str) -> None:
         """Keep what could not be read."""
-        lost = Lost(place, reason)
-        if lost not in self._noted:
-            self._noted.add(lost)
-            self.lost.append(lost)
+        self.lost[Lost(place, reason)] = None
 
     def numbered(self, names: Iterable[str]) -> list[tuple[str, int]]:
         """(id, place among the names): a name that came before has a number behind it. A name takes 32 bytes, and its

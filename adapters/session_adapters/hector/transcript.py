@@ -171,7 +171,7 @@ class HectorTranscript(Transcript):
         for row in page.rows:
             self._conversation.take(shown(row.messages, page.facts))
         self._marks += [_kept(mark) for mark in page.marks]
-        self._lost += [lost for lost in page.lost if lost not in self._lost]
+        self._lost = list(dict.fromkeys((*self._lost, *page.lost)))
         self._facts = page.facts
         self._publish()
         return Change(first=self._conversation.take_change())

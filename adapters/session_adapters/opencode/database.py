@@ -38,7 +38,7 @@ class DatabaseReader(OpenCodeReader):
         return found
 
     def _take_lost(self) -> None:
-        self.lost += [lost for _, lost in self._rows.lost if lost not in self.lost]
+        self.lost.update(dict.fromkeys(lost for _, lost in self._rows.lost))
 
 
 class OpenCodeDatabase(OpenCodeStore):

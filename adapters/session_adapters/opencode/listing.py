@@ -88,7 +88,7 @@ def _work(
                 count_session(found[facts.id], rows, units[facts.id], facts.id)
         else:
             _glance(rows, units, found)
-        return found, rows.lost
+        return found, list(rows.lost)
 
     return read
 

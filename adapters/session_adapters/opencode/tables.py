@@ -48,7 +48,7 @@ class OpenCodeRows:
     def __init__(self, connection: apsw.Connection, schema: OpenCodeSchema | None = None) -> None:
         self.connection = connection
         self.schema = schema or OpenCodeSchema.of(connection)
-        self.lost: list[tuple[str, Lost]] = []
+        self.lost: dict[tuple[str, Lost], None] = {}
         """(session id or empty, what)"""
 
     # Which messages there are ------------------------------------------------------------------------------
@@ -293,8 +293,7 @@ class OpenCodeRows:
 
     def _note(self, owner: str, place: str, reason: str) -> None:
         lost = (owner, Lost(place, reason))
-        if lost not in self.lost:
-            self.lost.append(lost)
+        self.lost[lost] = None
 
 
 def _bounded(id_: str, data: str, limit: int) -> str:

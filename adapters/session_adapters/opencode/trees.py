@@ -176,9 +176,7 @@ class TreeReader(OpenCodeReader):
             place = str(path.relative_to(self._tree.info.parents[2]))
         except ValueError:
             place = str(path)
-        lost = Lost(place, reason)
-        if lost not in self.lost:
-            self.lost.append(lost)
+        self.lost[Lost(place, reason)] = None
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

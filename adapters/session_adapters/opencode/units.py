@@ -85,7 +85,7 @@ class OpenCodeReader(ABC):
 
     def __init__(self, facts: OpenCodeFacts) -> None:
         self.facts = facts
-        self.lost: list[Lost] = []
+        self.lost: dict[Lost, None] = {}
 
     @abstractmethod
     def units(self) -> list[OpenCodeUnit]:

@@ -6,7 +6,7 @@ once, earlier ones page by page; whenever the store has changed, those whose sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session_adapters.base import SessionMissing, SessionUnreadable
@@ -47,7 +47,9 @@ T = TypeVar("T")
 class UnitReader(Protocol[U]):
     """One session in an opened store; good for a moment."""
 
-    lost: list[Lost]
+    @property
+    def lost(self) -> Collection[Lost]:
+        """What could not be read so far, each once."""
 
     def units(self) -> list[U]:
         """All of it, in conversation order, without reading any text."""
@@ -140,7 +142,7 @@ class UnitTranscript(Transcript, Generic[U]):
         self._units = [*units[start:stop], *self._units]
         self._blocks = [*blocks, *self._blocks]
         self.complete = start == 0
-        self._lost += [lost for lost in reader.lost if lost not in self._lost]
+        self._lost = list(dict.fromkeys((*self._lost, *reader.lost)))
         self._publish()
         return True
 
@@ -182,7 +184,7 @@ class UnitTranscript(Transcript, Generic[U]):
         self.complete = start == 0
         again = [unit.id for unit in different]
         self._lost = [lost for lost in self._lost if not any(id_ in lost.place for id_ in again)]
-        self._lost += [lost for lost in reader.lost if lost not in self._lost]
+        self._lost = list(dict.fromkeys((*self._lost, *reader.lost)))
         self._publish()
         if removed:
             return Change(first=0, rewritten=True)

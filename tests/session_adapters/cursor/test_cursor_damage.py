@@ -437,7 +437,7 @@ def test_names_of_nothing_are_counted_up_to_a_limit(tmp_path: Path) -> None:
     problems: list[Problem] = []
     ((_, summary),) = everything(chat.adapter, problems=problems)
     assert [one.content for one in get(chat.adapter, summary.session_id).messages] == ["first"]
-    assert problems[-1].reason == "29990 more records are damaged"
+    assert problems[-1].reason == "29,990 more damaged places"
     chat.order.clear()
     chat.connection.execute("UPDATE blobs SET data = ?", (b"\x10\x01" * 5_000_000,))
     problems.clear()

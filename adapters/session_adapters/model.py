@@ -8,6 +8,7 @@ rather than null.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -286,6 +287,11 @@ class Session(SessionSummary, frozen=True):
     """A session with all its messages (spec 004 §3.2)."""
 
     messages: tuple[Message, ...] = field(default_factory=_empty_list)
+
+    @classmethod
+    def of(cls, summary: SessionSummary, messages: Iterable[Message], **changes: Any) -> Session:
+        """A summary, with `changes`, and its messages."""
+        return cls(**{**msgspec.structs.asdict(summary), **changes, "messages": tuple(messages)})
 
 
 class SessionMissing(LookupError):

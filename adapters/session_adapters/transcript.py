@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
-from session_adapters.model import Message, Problem, SessionMissing, SessionUnreadable, ToolResult
-from session_adapters.reading.damage import Damage
+from session_adapters.model import Message, Problem, ToolResult
+from session_adapters.reading.damage import Damage, reading_session, reason_of
 from session_adapters.reading.files import Line, is_whole, line_start, lines, open_file, read_at
 
 __all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "along", "first_difference"]
@@ -78,6 +79,10 @@ class Transcript(ABC):
         """No file at `path` tells by its looks that there is something new: only `refresh` does."""
         self.problems: list[Problem] = []
 
+    def problem(self, reason: str, place: str = "") -> Problem:
+        """Something of this session that could not be read."""
+        return Problem(agent=self.agent, path=self.path, reason=reason, place=place, session_id=self.session_id)
+
     @abstractmethod
     def earlier(self) -> int:
         """Load the part before; how many messages were put in front. 0 when there is nothing more: `complete`, or
@@ -122,13 +127,14 @@ def along(transcript: Transcript, message_id: str) -> list[Message] | None:
 class Builder(ABC):
     """Turns an agent's records, fed one line at a time, into messages. One per run of lines."""
 
+    replays = False
+    """Something in these lines changed what stood above: they cannot be understood without it."""
+
     def __init__(self) -> None:
         self.messages: list[Message] = []
         self.damaged = Damage()
         """By the offset of the line."""
         self._calls: dict[str, tuple[int, int]] = {}
-        self._unanswered: dict[str, list[tuple[int, dict[str, object]]]] = {}
-        self._facts: dict[str, dict[str, object]] = {}
         self._changed: int | None = None
 
     @abstractmethod
@@ -151,18 +157,10 @@ class Builder(ABC):
         """Whether a long file may be cut before this line: what follows does not belong to what is above it."""
         return True
 
-    @classmethod
-    def join(cls, earlier: Message, later: Message) -> Message | None:
-        """One message, where a cut went through it; None where these are two."""
-        return None
-
     def add(self, message: Message) -> int:
         """Append a message; its index."""
         index = len(self.messages)
         self.messages.append(message)
-        if message.tool_result is not None and not message.tool_result.linked:
-            key = message.tool_result.tool_call_id
-            self._unanswered.setdefault(key, []).append((index, self._facts.pop(key, {})))
         for position, call in enumerate(message.tool_calls):
             self._calls[call.tool_call_id] = (index, position)
         self._touch(index)
@@ -180,7 +178,6 @@ class Builder(ABC):
         result whether there was one. The name of the tool is taken from the call."""
         place = self._calls.get(result.tool_call_id)
         if place is None:
-            self._facts[result.tool_call_id] = more  # for `prepend`, when the call comes with an earlier page
             return result
         index, position = place
         message = self.messages[index]
@@ -190,39 +187,6 @@ class Builder(ABC):
         self.messages[index] = replace(message, tool_calls=calls)
         self._touch(index)
         return replace(result, tool_name=result.tool_name or call.tool_name, linked=True)
-
-    def prepend(self, front: Builder) -> None:
-        """Put the messages of an earlier run of lines in front, as if all had been fed to one builder: results are
-        linked with calls there, and what a cut went through is joined. Every index moves."""
-        self.meet(front)
-        for key, results in list(self._unanswered.items()):
-            for index, more in results:
-                message = self.messages[index]
-                result = message.tool_result
-                if result is not None and result.tool_call_id == key and not result.linked:
-                    self.messages[index] = replace(message, tool_result=front.link(result, **more))
-            if key in front._calls:
-                del self._unanswered[key]
-        shift = len(front.messages)
-        self.renumber(range(shift, shift + len(self.messages)))
-        self.messages = [*front.messages, *self.messages]
-        self._calls = {**front._calls, **self._calls}
-        for key, results in front._unanswered.items():
-            self._unanswered[key] = [*results, *self._unanswered.get(key, ())]
-        self.damaged.prepend(front.damaged)
-        self.moved(shift)
-
-    def moved(self, shift: int) -> None:  # noqa: B027
-        """Called when every index has grown by `shift`; a builder that keeps indices of its own adds it, here or
-        in `renumber`."""
-
-    def meet(self, front: Builder) -> None:
-        """Called before `front` is put in front: a builder that remembers more than calls settles it here."""
-        if front.messages and self.messages:
-            joined = self.join(front.messages[-1], self.messages[0])
-            if joined is not None:
-                front.change(len(front.messages) - 1, joined)
-                self.drop({0})
 
     def drop(self, indices: set[int]) -> None:
         """Take messages out; every index after them moves."""
@@ -244,10 +208,6 @@ class Builder(ABC):
             for key, (index, position) in self._calls.items()
             if (place := places[index]) is not None
         }
-        self._unanswered = {
-            key: [(place, more) for index, more in results if (place := places[index]) is not None]
-            for key, results in self._unanswered.items()
-        }
 
     def take_change(self) -> int | None:
         """The lowest index touched since the last call."""
@@ -258,11 +218,16 @@ class Builder(ABC):
         self._changed = index if self._changed is None else min(index, self._changed)
 
 
-class JsonlTranscript(Transcript):
+B = TypeVar("B", bound=Builder)
+
+
+class JsonlTranscript(Transcript, Generic[B]):
     """A conversation in one append-only file of JSON lines.
 
-    Append-only until proven otherwise: the offset and the bytes before it are kept; when the file shrank, became
-    another one or differs in those bytes, it is read anew. A torn last line waits for its newline.
+    For what is earlier it is read again from further up, each time twice as far: a line may belong to one far above
+    it, and a builder that is fed both needs no rule for joining two. Append-only until proven otherwise: the offset
+    and the bytes before it are kept; when the file shrank, became another one or differs in those bytes, it is read
+    anew. A torn last line waits for its newline.
     """
 
     def __init__(
@@ -270,49 +235,67 @@ class JsonlTranscript(Transcript):
         agent: str,
         session_id: str,
         path: str,
-        builder: Callable[[], Builder],
+        builder: Callable[[], B],
         *,
         page: int = PAGE,
     ) -> None:
         super().__init__(agent, session_id, path)
         self.size = 0
         """Bytes of the file when it was last looked at."""
+        self.builder = builder()
+        """What the loaded messages were made by."""
         self._new_builder = builder
-        self._builder = builder()
         self._page = page
-        try:
-            self._load()
-        except FileNotFoundError as error:
-            raise SessionMissing(f"{agent} session {session_id}: {path} is not there any more") from error
-        except OSError as error:
-            raise SessionUnreadable(f"cannot read {path}: {error.strerror or error}") from error
+        with reading_session(agent, session_id, path), open_file(path) as fd:
+            self._load(fd, os.fstat(fd))
 
-    def _load(self) -> None:
+    def _load(self, fd: int, status: os.stat_result) -> None:
         """Read the last page into a new builder. Raises `OSError`, and then nothing has changed."""
-        with open_file(self.path) as fd:
-            status = os.fstat(fd)
-            builder = self._new_builder()
-            start = self._cut(fd, status.st_size)
-            self._builder = builder
-            self._inode = (status.st_dev, status.st_ino)
-            self._start = self._end = start
-            self._feed(fd, status.st_size)
-        self._builder.take_change()
-        self.messages = self._builder.messages
-        self.complete = start == 0
+        size = status.st_size
+        self._read(fd, self._cut(fd, size, self._page), size, self._page)
+        self._inode = (status.st_dev, status.st_ino)
 
-    def _cut(self, fd: int, end: int) -> int:
+    @property
+    def loaded(self) -> int:
+        """How many bytes the loaded messages take."""
+        return self._end - self._start
+
+    def _read(self, fd: int, start: int, stop: int, span: int) -> None:
+        """Read what stands between the two into a new builder; `span` bytes are wanted. Raises `OSError`, and then
+        nothing has changed."""
+        known = dict(vars(self))
+        try:
+            self._run(fd, start, stop, span)
+            if start and self.builder.replays:
+                self._run(fd, 0, stop, sys.maxsize)
+        except OSError:
+            vars(self).update(known)
+            raise
+        self.builder.take_change()
+        self.messages = self.builder.messages
+
+    def _run(self, fd: int, start: int, stop: int, span: int) -> None:
+        self.builder = self._new_builder()
+        self._start = self._end = start
+        self.complete = start == 0 and self.lead(span - stop)
+        self._feed(fd, stop)
+
+    def lead(self, room: int) -> bool:
+        """Give the builder what comes before the file, in other ones, if about `room` bytes; whether that is all."""
+        return True
+
+    def _cut(self, fd: int, end: int, page: int) -> int:
         """Where the page that ends at `end` begins: at a line that starts a turn if one is in reach."""
-        if end <= self._page:
+        if end <= page:
             return 0
-        start = end - self._page
+        start = end - page
         first: int | None = None
         for line in lines(fd, start, end):
             if line.offset == start or not line.complete:
                 continue  # most likely the second half of a line
             if first is None:
                 first = line.offset
-            if not line.too_long and self._builder.starts_turn(line.data):
+            if not line.too_long and self.builder.starts_turn(line.data):
                 return line.offset
         if first is not None:
             return first
@@ -324,10 +307,10 @@ class JsonlTranscript(Transcript):
         self.size = stop
         for line in lines(fd, self._end, stop):
             if line.complete:
-                self._builder.give(line)
+                self.builder.give(line)
                 self._unterminated = line.offset + len(line.data) == stop
             elif not line.too_long and is_whole(line.data):
-                self._builder.feed(line)
+                self.builder.feed(line)
                 self._unterminated = True
             else:
                 stop = line.offset
@@ -336,7 +319,7 @@ class JsonlTranscript(Transcript):
         self._note_damage()
 
     def _note_damage(self) -> None:
-        self.problems = self._builder.damaged.problems(self.agent, self.path, self.session_id)
+        self.problems = self.builder.damaged.problems(self.agent, self.path, self.session_id)
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -344,21 +327,13 @@ class JsonlTranscript(Transcript):
         while not self.complete and len(self.messages) <= before:
             try:
                 with open_file(self.path) as fd:
-                    status = os.fstat(fd)
-                    if not self._continues(fd, status):
+                    if not self._continues(fd, os.fstat(fd)):
                         return 0
-                    front = self._new_builder()
-                    start = self._cut(fd, self._start)
-                    for line in lines(fd, start, self._start):
-                        front.give(line)
+                    loaded = self.loaded
+                    more = max(loaded, self._page)
+                    self._read(fd, self._cut(fd, self._start, more), self._end, loaded + more)
             except OSError:
                 return 0
-            self._builder.prepend(front)
-            self._builder.take_change()
-            self._start = start
-            self.complete = start == 0
-            self.messages = self._builder.messages
-            self._note_damage()
         return max(0, len(self.messages) - before)
 
     def refresh(self) -> Change:
@@ -371,15 +346,17 @@ class JsonlTranscript(Transcript):
                         self._feed(fd, status.st_size)
                     else:
                         self._note_damage()
-                    self.messages = self._builder.messages
-                    return Change(first=self._builder.take_change())
-            self._load()
+                    if not (self._start and self.builder.replays):
+                        self.messages = self.builder.messages
+                        return Change(first=self.builder.take_change())
+                    self._read(fd, 0, status.st_size, sys.maxsize)
+                else:
+                    self._load(fd, status)
         except FileNotFoundError:
             return Change(gone=True)
         except OSError as error:
             self._note_damage()
-            reason = f"cannot be read now: {error.strerror or error}"
-            self.problems.append(Problem(agent=self.agent, path=self.path, reason=reason, session_id=self.session_id))
+            self.problems.append(self.problem(f"cannot be read now: {reason_of(error)}"))
             return Change()
         return Change(first=0, rewritten=True)
 

@@ -12,13 +12,9 @@ import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from itertools import chain
 from typing import Any, ClassVar
 
-from msgspec.structs import asdict
-
 from session_adapters.base import (
-    Adapter,
     Capabilities,
     Liveness,
     NativeCommand,
@@ -27,7 +23,6 @@ from session_adapters.base import (
     SessionMissing,
     SessionUnreadable,
     Source,
-    unique,
 )
 from session_adapters.claude.builder import ClaudeBuilder
 from session_adapters.claude.chains import chain_in
@@ -45,14 +40,15 @@ from session_adapters.claude.paths import (
 )
 from session_adapters.claude.relate import relate
 from session_adapters.claude.summary import ClaudeCounts
-from session_adapters.claude.texts import text_reader, texts
+from session_adapters.claude.texts import text_reader
 from session_adapters.claude.usage import read_usage
-from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.reading.damage import REPORTED
+from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
+from session_adapters.model import Session, SessionSummary
+from session_adapters.reading.damage import reading_session, reason_of
 from session_adapters.reading.files import Line, open_file
+from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
-from session_adapters.reading.searchable import Text, TextReader
-from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
+from session_adapters.transcript import JsonlTranscript, Transcript
 from session_adapters.usage import Usage
 
 __all__ = ["ClaudeAdapter"]
@@ -61,7 +57,7 @@ _PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
 """An id that cannot be taken for an option."""
 
 
-class ClaudeAdapter(Adapter):
+class ClaudeAdapter(JsonlAdapter):
     """Reads Claude Code's transcripts."""
 
     name: ClassVar[str] = "claude"
@@ -69,12 +65,6 @@ class ClaudeAdapter(Adapter):
     badge: ClassVar[str] = "cc"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
     verbatim = Verbatim(own=frozenset(b"conversation compacted tokens the call failed retry of none".split()))
-    head: ClassVar[int] = 16 << 10
-    """Bytes at the beginning of a file that `summaries` reads."""
-    tail: ClassVar[int] = 16 << 10
-    """Bytes at its end."""
-    page: ClassVar[int] = PAGE
-    """Bytes of a transcript that `open` reads at a time."""
 
     # Finding -----------------------------------------------------------------------------------------------
 
@@ -82,31 +72,24 @@ class ClaudeAdapter(Adapter):
         """See `Adapter.roots`."""
         return config_roots(self.environment)
 
-    def sources(self, report: Report) -> Iterator[Source]:
-        """See `Adapter.sources`."""
-        return unique(chain.from_iterable(list_sources(root.path, report) for root in self.roots()))
+    def listed(self, root: Root, report: Report) -> Iterator[Source]:
+        """See `JsonlAdapter.listed`."""
+        return list_sources(root.path, report)
 
-    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
-        """See `Adapter.summaries`."""
-        try:
-            with open_file(source.path) as fd:
-                size = os.fstat(fd).st_size
-                counts = ClaudeCounts(source.session_id, subagent=is_helper(source), copies=read_copies(fd, size))
-                if exact:
-                    feed_all(fd, 0, size, counts)
-                    part: Part = "whole"
-                else:
-                    part = ends(fd, size, counts, head=self.head, tail=self.tail)
-        except FileNotFoundError:
-            return ()
-        except OSError as error:
-            report(_problem(source, f"cannot be read: {error.strerror or error}"))
-            return ()
-        for problem in counts.damaged.problems("claude", source.path, source.session_id, limit=REPORTED):
-            report(problem)
+    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
+        """See `JsonlAdapter.summarised`."""
+        with open_file(source.path) as fd:
+            size = os.fstat(fd).st_size
+            counts = ClaudeCounts(source.session_id, subagent=is_helper(source), copies=read_copies(fd, size))
+            if exact:
+                feed_all(fd, 0, size, counts)
+                part: Part = "whole"
+            else:
+                part = ends(fd, size, counts, head=self.head, tail=self.tail)
+        report_damage(source, counts.damaged, report)
         if not counts.records:
             if not counts.damaged and size:
-                report(_problem(source, "holds no record"))
+                report(problem_in(source, "holds no record"))
             return ()
         main = _summary(source, counts, size, part, report)
         return (main, *(_inline_summary(main, helper) for helper in counts.helpers.values()))
@@ -160,7 +143,7 @@ class ClaudeAdapter(Adapter):
             if chain not in counts.helpers:
                 raise SessionMissing(f"claude session {session_id} is not in {source.path}")
             summary = _inline_summary(summary, counts.helpers[chain])
-        return Session(**_fields(summary), messages=tuple(transcript.messages))
+        return Session.of(summary, transcript.messages)
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. Ids of replies are the same in every copy, so that inherited ones can be told."""
@@ -171,19 +154,11 @@ class ClaudeAdapter(Adapter):
         except FileNotFoundError:
             return iter(())
         except OSError as error:
-            report(_problem(source, f"cannot be read: {error.strerror or error}"))
+            report(problem_in(source, f"cannot be read: {reason_of(error)}"))
             return iter(())
         return super().usage(source, report, session_ids) if found is None else iter(found)
 
-    # Searching ---------------------------------------------------------------------------------------------
-
-    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
-        """See `Adapter.texts`."""
-        if session_id is not None and not _is_in(source, session_id):
-            return iter(())
-        return texts(source, report, session_id)
-
-    def text_reader(self, source: Source) -> TextReader | None:
+    def text_reader(self, source: Source) -> LinesReader | None:
         """See `Adapter.text_reader`."""
         return text_reader(source)
 
@@ -239,10 +214,6 @@ def _summary(source: Source, counts: ClaudeCounts, size: int, part: Part, report
     return counts.summary(**known)
 
 
-def _fields(summary: SessionSummary) -> dict[str, Any]:
-    return {name: value for name, value in asdict(summary).items() if name != "unified_id"}
-
-
 def _inline_summary(main: SessionSummary, helper: ClaudeCounts) -> SessionSummary:
     """That of a helper inside the file of the session `main`."""
     return helper.summary(
@@ -268,16 +239,5 @@ def _chain_of(source: Source, session_id: str) -> str:
 
 def _copies_of(source: Source, session_id: str) -> Copies:
     """Raises `SessionMissing`, `SessionUnreadable`."""
-    try:
-        with open_file(source.path) as fd:
-            return read_copies(fd, os.fstat(fd).st_size)
-    except FileNotFoundError as error:
-        raise SessionMissing(f"claude session {session_id}: {source.path} is not there any more") from error
-    except OSError as error:
-        raise SessionUnreadable(f"cannot read {source.path}: {error.strerror or error}") from error
-
-
-def _problem(source: Source, reason: str, place: str = "") -> Problem:
-    return Problem(
-        agent="claude", path=printable(source.path), reason=reason, place=place, session_id=source.session_id
-    )
+    with reading_session(source.agent, session_id, source.path), open_file(source.path) as fd:
+        return read_copies(fd, os.fstat(fd).st_size)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import reduce
 from typing import Any
 
 from msgspec.structs import replace
@@ -20,7 +19,6 @@ from session_adapters.claude.blocks import (
 from session_adapters.claude.chains import Chains
 from session_adapters.claude.copies import NO_COPIES, Copies
 from session_adapters.claude.figures import token_usage
-from session_adapters.claude.kept import settle_kept
 from session_adapters.claude.kinds import damage, unknown
 from session_adapters.claude.records import (
     Body,
@@ -59,13 +57,9 @@ class ClaudeBuilder(Builder):
         self._copies = copies
         self._replies: dict[str, int] = {}
         """Replies that a further line may belong to, by key: those since the last prompt."""
-        self._before_prompt: dict[str, int] | None = None
-        """Those before the first prompt, which may have begun on an earlier page; None while there is no prompt."""
-        self._seen: set[str] = set()
-        self._pieces: dict[int, list[tuple[str, Message]]] = {}
-        """What each line gave to a reply, by the reply's index."""
+        self._seen: dict[str, str] = {}
+        """Records by uuid: the message that each is a part of."""
         self._last_assistant: int | None = None
-        self._early_costs: list[Cost] = []
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -98,7 +92,7 @@ class ClaudeBuilder(Builder):
             if uuid:
                 if uuid in self._seen:
                     continue
-                self._seen.add(uuid)
+                self._seen[uuid] = uuid
             place = uuid or (f"@{line.offset}.{number}" if number else f"@{line.offset}")
             if reason := unknown(record):
                 self.damaged.add(line.offset, reason)
@@ -127,80 +121,12 @@ class ClaudeBuilder(Builder):
                 if cost := line_cost(record):
                     self._cost(cost)
 
-    # Pages -------------------------------------------------------------------------------------------------
-
-    def meet(self, front: Builder) -> None:
-        """See `Builder.meet`: replies that the cut went through, costs, and records that both pages hold."""
-        if not isinstance(front, ClaudeBuilder):
-            return
-        gone = self._forget(front)
-        for key, index in self._begun_before().items():
-            target = front._replies.get(key)
-            if target is not None and index not in gone:
-                front.change(target, join_replies(front.messages[target], self.messages[index]))
-                front._pieces[target] = front._pieces[target] + self._pieces[index]
-                gone.add(index)
-        self.drop(gone)
-        for cost in self._early_costs:
-            front._cost(cost)
-
-    def prepend(self, front: Builder) -> None:
-        """See `Builder.prepend`."""
-        super().prepend(front)
-        if not isinstance(front, ClaudeBuilder):
-            return
-        if self._before_prompt is None:
-            self._replies = {**front._replies, **self._replies}
-        if front._before_prompt is not None:
-            self._before_prompt = front._before_prompt
-        elif self._before_prompt is not None:
-            self._before_prompt = {**front._replies, **self._before_prompt}
-        if self._last_assistant is None:
-            self._last_assistant = front._last_assistant
-        self._pieces |= front._pieces
-        self._seen |= front._seen
-        self._early_costs = front._early_costs
-        settle_kept(self.messages, self._pieces)
-
     def renumber(self, places: Sequence[int | None]) -> None:
         """See `Builder.renumber`."""
         super().renumber(places)
-        self._replies = _moved(self._replies, places)
-        if self._before_prompt is not None:
-            self._before_prompt = _moved(self._before_prompt, places)
-        self._pieces = {place: pieces for i, pieces in self._pieces.items() if (place := places[i]) is not None}
+        self._replies = {key: at for key, index in self._replies.items() if (at := places[index]) is not None}
         if self._last_assistant is not None:
             self._last_assistant = places[self._last_assistant]
-
-    def _adopt(self, call: ToolCall) -> None:
-        """Take over what a repetition of a call knows of its result."""
-        place = self._calls.get(call.tool_call_id)
-        if place is not None and call.output is not None:
-            index, position = place
-            calls = list(self.messages[index].tool_calls)
-            calls[position] = call
-            self.change(index, replace(self.messages[index], tool_calls=tuple(calls)))
-
-    def _begun_before(self) -> dict[str, int]:
-        return self._replies if self._before_prompt is None else self._before_prompt
-
-    def _forget(self, front: ClaudeBuilder) -> set[int]:
-        """Take out of the replies what the earlier page holds too; the messages of which nothing is left."""
-        repeated = front._seen & self._seen
-        gone: set[int] = set()
-        for index, message in enumerate(self.messages if repeated else ()):
-            pieces = self._pieces.get(index, [(message.id.partition("#")[0], message)])
-            kept = [(place, piece) for place, piece in pieces if place not in repeated]
-            if len(kept) == len(pieces):
-                continue
-            for call in message.tool_calls:
-                front._adopt(call)
-            if kept:
-                self._pieces[index] = kept
-                self.messages[index] = _whole_reply(kept, message)
-            else:
-                gone.add(index)
-        return gone
 
     # One kind of line each ---------------------------------------------------------------------------------
 
@@ -220,8 +146,6 @@ class ClaudeBuilder(Builder):
         if said is None:
             return
         if said.kind == "message":
-            if self._before_prompt is None:
-                self._before_prompt = dict(self._replies)
             self._replies.clear()
         self._add(record, next(names), "user", said, attachments)
 
@@ -252,7 +176,7 @@ class ClaudeBuilder(Builder):
             index = self._replies[key] = self.add(piece)
         else:
             self.change(index, join_replies(self.messages[index], piece))
-        self._pieces.setdefault(index, []).append((place, piece))
+        self._seen[place] = key
         self._last_assistant = index
 
     def _plain_call(self, record: ClaudeRecord, place: str) -> None:
@@ -291,24 +215,15 @@ class ClaudeBuilder(Builder):
                 timestamp=parse_time(record.timestamp),
                 attachments=attachments,
                 inherited=self._copies.has(record),
-                kept_from=said.kept_from,
+                kept_from=self._seen.get(said.kept_from, said.kept_from),
             )
         )
-        if said.kept_from:
-            settle_kept(self.messages, self._pieces)
 
     def _cost(self, cost: Cost) -> None:
-        index = self._last_assistant
-        if index is None:
-            self._early_costs.append(cost)
-            return
-        message = self.messages[index]
-        told = _with_tokens(message, cost) if cost.tokens.total else message
-        self.change(index, replace(told, cost=add_costs(message.cost, cost)))
-
-
-def _moved(indices: Mapping[str, int], places: Sequence[int | None]) -> dict[str, int]:
-    return {key: place for key, index in indices.items() if (place := places[index]) is not None}
+        if self._last_assistant is not None:
+            message = self.messages[self._last_assistant]
+            told = _with_tokens(message, cost) if cost.tokens.total else message
+            self.change(self._last_assistant, replace(told, cost=add_costs(message.cost, cost)))
 
 
 def join_replies(earlier: Message, later: Message) -> Message:
@@ -325,13 +240,6 @@ def join_replies(earlier: Message, later: Message) -> Message:
         kind=later.kind,
         cost=earlier.cost or later.cost,
     )
-
-
-def _whole_reply(pieces: list[tuple[str, Message]], known: Message) -> Message:
-    """The reply made of `pieces`, with what is known of its calls and its cost."""
-    reply = reduce(join_replies, (piece for _, piece in pieces))
-    calls = {call.tool_call_id: call for call in known.tool_calls}
-    return replace(reply, tool_calls=tuple(calls.get(c.tool_call_id, c) for c in reply.tool_calls), cost=known.cost)
 
 
 def _with_tokens(message: Message, cost: Cost) -> Message:

@@ -6,19 +6,16 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 
-from session_adapters.base import Report, Source
+from session_adapters.base import Source
 from session_adapters.claude.builder import ClaudeBuilder
-from session_adapters.claude.chains import chain_in, helper_id
-from session_adapters.claude.paths import is_helper, printable
+from session_adapters.claude.paths import is_helper
 from session_adapters.claude.records import ClaudeRecord, Marks
-from session_adapters.model import Problem
-from session_adapters.reading.damage import REPORTED, Damage
 from session_adapters.reading.files import open_file
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.scanner import Seeker
 from session_adapters.reading.searchable import Rewritten, Text
 
-__all__ = ["text_reader", "texts"]
+__all__ = ["text_reader"]
 
 _SIDE = Seeker(Marks, re.compile(rb'"isSidechain"\s*:\s*true'))
 
@@ -26,8 +23,8 @@ _SIDE = Seeker(Marks, re.compile(rb'"isSidechain"\s*:\s*true'))
 class _Builder(ClaudeBuilder):
     """Knows which of its messages are settled: those before the last prompt, since a reply goes on until then."""
 
-    def __init__(self, *, subagent: bool = False, chain: str = "") -> None:
-        super().__init__(subagent=subagent, chain=chain)
+    def __init__(self, *, subagent: bool = False) -> None:
+        super().__init__(subagent=subagent)
         self._settled = 0
         self._plain = False
 
@@ -47,42 +44,10 @@ class _Builder(ClaudeBuilder):
             self._settled = len(self.messages)
 
 
-def text_reader(source: Source) -> LinesReader | None:
-    """A reader of one transcript that goes on where it stopped; None where there are helpers in it, whose texts are
-    other sessions'. Raises `OSError`."""
-    with open_file(source.path) as fd:
-        side = _SIDE.read(fd, os.fstat(fd).st_size)
-        if not is_helper(source) and any(record.is_sidechain for record, _, _ in side):
-            return None
-    return _reader(source, kind=_Growing)
-
-
-def texts(source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
-    """See `Adapter.texts`; `session_id` is in this source."""
-    chain = chain_in(source.session_id, session_id) if session_id is not None else ""
-    first = _reader(source, chain)
-    damaged = Damage()
-    try:
-        yield from (text for _, text in first.read())
-        damaged = first.builder.damaged
-        for other in first.builder.chains if session_id is None else ():
-            yield from (text for _, text in _reader(source, other).read())
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        report(_problem(source, f"cannot be read: {error.strerror or error}"))
-    for problem in damaged.problems("claude", source.path, source.session_id, limit=REPORTED):
-        report(problem)
-
-
 class _Reader(LinesReader):
-    """Reads the texts of a session, or of one helper in its file."""
+    """Reads a file without helpers."""
 
     builder: _Builder
-
-
-class _Growing(_Reader):
-    """Reads a file without helpers."""
 
     def read(self) -> Iterator[tuple[int, Text]]:
         """See `TextReader.read`."""
@@ -91,12 +56,13 @@ class _Growing(_Reader):
             raise Rewritten(f"the file of {self.session_id} holds a helper now")
 
 
-def _reader(source: Source, chain: str = "", *, kind: type[_Reader] = _Reader) -> _Reader:
-    builder = _Builder(subagent=is_helper(source), chain=chain)
-    session_id = helper_id(source.session_id, chain) if chain else source.session_id
-    return kind(source.path, session_id, builder, builder.settled)
-
-
-def _problem(source: Source, reason: str, place: str = "") -> Problem:
-    path = printable(source.path)
-    return Problem(agent="claude", path=path, reason=reason, place=place, session_id=source.session_id)
+def text_reader(source: Source) -> LinesReader | None:
+    """A reader of one transcript that goes on where it stopped; None where there are helpers in it, whose texts are
+    other sessions'. Raises `OSError`."""
+    helper = is_helper(source)
+    with open_file(source.path) as fd:
+        side = _SIDE.read(fd, os.fstat(fd).st_size)
+        if not helper and any(record.is_sidechain for record, _, _ in side):
+            return None
+    builder = _Builder(subagent=helper)
+    return _Reader(source.path, source.session_id, builder, builder.settled)

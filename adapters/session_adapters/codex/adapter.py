@@ -10,13 +10,11 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
 from session_adapters.base import (
-    Adapter,
     Capabilities,
     Environment,
     Liveness,
@@ -26,7 +24,6 @@ from session_adapters.base import (
     SessionMissing,
     SessionUnreadable,
     Source,
-    unique,
 )
 from session_adapters.codex.document import CodexDocumentTranscript, document_lines, is_document
 from session_adapters.codex.live import held_locks, open_rollouts
@@ -35,16 +32,17 @@ from session_adapters.codex.splice import Base, CodexTranscript
 from session_adapters.codex.store import ARCHIVED, ThreadNames, codex_home, codex_roots, list_sources
 from session_adapters.codex.summary import summary_fields
 from session_adapters.codex.survey import CodexSurvey, survey_document, survey_rollout
-from session_adapters.codex.texts import text_reader, texts
+from session_adapters.codex.texts import text_reader
 from session_adapters.codex.usage import read_usage
 from session_adapters.fold import SessionFold
-from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.reading.damage import REPORTED
+from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
+from session_adapters.model import Message, Session, SessionSummary
+from session_adapters.reading.damage import reading_session, reason_of
 from session_adapters.reading.files import lines, open_file
+from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
-from session_adapters.reading.searchable import Text, TextReader
 from session_adapters.text import one_line
-from session_adapters.transcript import PAGE, Transcript
+from session_adapters.transcript import Transcript
 from session_adapters.usage import Usage
 
 __all__ = ["CodexAdapter"]
@@ -54,7 +52,7 @@ _PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
 _DAEMON = "Codex starts a background app-server that keeps running after you leave it"
 
 
-class CodexAdapter(Adapter):
+class CodexAdapter(JsonlAdapter):
     """Reads Codex' rollouts."""
 
     name: ClassVar[str] = "codex"
@@ -62,12 +60,6 @@ class CodexAdapter(Adapter):
     badge: ClassVar[str] = "cx"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
     verbatim = Verbatim(own=frozenset(b"turn aborted unknown error".split()), unless=(b"history_base",))
-    head: ClassVar[int] = 16 << 10
-    """Bytes at the beginning of a file that `summaries` reads."""
-    tail: ClassVar[int] = 16 << 10
-    """Bytes at its end."""
-    page: ClassVar[int] = PAGE
-    """Bytes of a transcript that `open` reads at a time."""
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
@@ -79,30 +71,26 @@ class CodexAdapter(Adapter):
         """See `Adapter.roots`."""
         return codex_roots(self.environment)
 
+    def listed(self, root: Root, report: Report) -> Iterator[Source]:
+        """See `JsonlAdapter.listed`."""
+        return list_sources(root, report)
+
     def sources(self, report: Report) -> Iterator[Source]:
         """See `Adapter.sources`. What is wrong with the names is said here: they belong to no rollout."""
-        yield from unique(chain.from_iterable(list_sources(root, report) for root in self.roots()))
+        yield from super().sources(report)
         self._names.read(self.environment, report)
 
-    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
-        """See `Adapter.summaries`. Tokens are those of the session's own part: what a fork took over is its
+    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
+        """See `JsonlAdapter.summarised`. Tokens are those of the session's own part: what a fork took over is its
         parent's. What stands in the parent's rollout alone is counted with `exact`."""
-        try:
-            if is_document(source.path):
-                survey = survey_document(source.path)
-            else:
-                survey = survey_rollout(source.path, head=self.head, tail=self.tail, exact=exact)
-        except FileNotFoundError:
-            return ()
-        except (OSError, ValueError) as error:
-            report(_problem(source, f"cannot be read: {getattr(error, 'strerror', None) or error}"))
-            return ()
-        damaged = survey.damaged
-        for problem in damaged.problems("codex", source.path, source.session_id, limit=REPORTED):
-            report(problem)
+        if is_document(source.path):
+            survey = survey_document(source.path)
+        else:
+            survey = survey_rollout(source.path, head=self.head, tail=self.tail, exact=exact)
+        report_damage(source, survey.damaged, report)
         if survey.is_empty:
-            if not damaged:
-                report(_problem(source, "holds no session" if survey.size else "is empty"))
+            if not survey.damaged:
+                report(problem_in(source, "holds no session" if survey.size else "is empty"))
             return ()
         title = self._titles().get(survey.head.session_id, "")
         builds_on_another = survey.head.meta.history_base is not None
@@ -173,7 +161,7 @@ class CodexAdapter(Adapter):
         fields = summary_fields(fold, head, [transcript.builder], title)
         size = transcript.size if isinstance(transcript, CodexTranscript) else source.size
         known = _summary(fields, source, size, partial=False)
-        return Session(**_fields_of(known), messages=tuple(transcript.messages))
+        return Session.of(known, transcript.messages)
 
     def _open(
         self, source: Source, session_id: str, page: int
@@ -201,17 +189,12 @@ class CodexAdapter(Adapter):
 
     def _identify(self, source: Source, session_id: str) -> tuple[RolloutHead, int]:
         """The head, and where the session's own lines begin."""
-        try:
+        with reading_session(self.name, session_id, source.path):
             if is_document(source.path):
                 return identify(document_lines(source.path), source.path), 0
             with open_file(source.path) as fd:
                 head = identify(lines(fd), source.path)
                 return head, own_start(lines(fd), head) if head.copied else 0
-        except FileNotFoundError as error:
-            raise SessionMissing(f"codex session {session_id}: {source.path} is not there any more") from error
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise SessionUnreadable(f"cannot read {source.path}: {reason}") from error
 
     def _bases(self, head: RolloutHead) -> tuple[list[Base], str]:
         """The rollouts that a fork by reference begins with, nearest first, and why the conversation does not go
@@ -264,27 +247,11 @@ class CodexAdapter(Adapter):
         except FileNotFoundError:
             return iter(())
         except OSError as error:
-            report(_problem(source, f"cannot be read: {error.strerror or error}"))
+            report(problem_in(source, f"cannot be read: {reason_of(error)}"))
             return iter(())
         return super().usage(source, report, session_ids) if found is None else iter(found)
 
-    # Searching ---------------------------------------------------------------------------------------------
-
-    def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
-        """See `Adapter.texts`."""
-        by_session = super().texts(source, report, session_id)
-        try:
-            reader = text_reader(source)
-        except FileNotFoundError:
-            return iter(())
-        except OSError as error:
-            report(_problem(source, f"cannot be read: {error.strerror or error}"))
-            return iter(())
-        if reader is None:
-            return by_session
-        return texts(reader, source, report) if session_id in (None, reader.session_id) else iter(())
-
-    def text_reader(self, source: Source) -> TextReader | None:
+    def text_reader(self, source: Source) -> LinesReader | None:
         """See `Adapter.text_reader`."""
         return text_reader(source)
 
@@ -336,14 +303,5 @@ def _summary(fields: Mapping[str, Any], source: Source, size: int, *, partial: b
     return SessionSummary(**fields, path=source.path, size=size, partial=partial, archived=source.layout == ARCHIVED)
 
 
-def _fields_of(summary: SessionSummary) -> dict[str, Any]:
-    names = (name for name in summary.__struct_fields__ if name != "unified_id")
-    return {name: getattr(summary, name) for name in names}
-
-
 def _says_nothing(messages: Iterable[Message]) -> bool:
     return all(message.id == "lost" for message in messages)
-
-
-def _problem(source: Source, reason: str, place: str = "") -> Problem:
-    return Problem(agent="codex", path=source.path, reason=reason, place=place, session_id=source.session_id)

@@ -3,18 +3,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.codex.messages import CodexBuilder
-from session_adapters.model import Problem
+from session_adapters.model import Message
 from session_adapters.reading.bounds import DOCUMENT_LIMIT
-from session_adapters.reading.files import Decoder, Line, file_stamp, read_small
-from session_adapters.transcript import Change, Transcript
+from session_adapters.reading.document import WholeTranscript
+from session_adapters.reading.files import Decoder, Line, read_small
 
 __all__ = ["CodexDocumentTranscript", "document_lines", "is_document"]
 
@@ -39,43 +37,17 @@ def document_lines(path: str) -> list[Line]:
     return [Line(number, msgspec.json.encode(record)) for number, record in enumerate(records)]
 
 
-class CodexDocumentTranscript(Transcript):
-    """Such a rollout; `refresh` reads it again when it changed."""
+class CodexDocumentTranscript(WholeTranscript):
+    """Such a rollout."""
 
     def __init__(self, session_id: str, path: str) -> None:
-        super().__init__("codex", session_id, path)
-        self.complete = True
         self.builder = CodexBuilder(session_id)
-        self._stamp: tuple[int, ...] = ()
-        try:
-            self._load()
-        except FileNotFoundError as error:
-            raise SessionMissing(f"codex session {session_id}: {path} is not there any more") from error
-        except (OSError, ValueError) as error:
-            raise SessionUnreadable(f"cannot read {path}: {error}") from error
+        super().__init__("codex", session_id, path)
 
-    def _load(self) -> None:
-        stamp = file_stamp(Path(self.path).stat())
+    def read(self) -> tuple[list[Message], list[tuple[str, str]]]:
+        """See `WholeTranscript.read`."""
         builder = CodexBuilder(self.session_id)
         for line in document_lines(self.path):
             builder.feed(line)
-        self._stamp, self.builder, self.messages = stamp, builder, builder.messages
-        self.problems = builder.damaged.problems("codex", self.path, self.session_id, unit="item")
-
-    def earlier(self) -> int:
-        """See `Transcript.earlier`."""
-        return 0
-
-    def refresh(self) -> Change:
-        """See `Transcript.refresh`."""
-        try:
-            if file_stamp(Path(self.path).stat()) == self._stamp:
-                return Change()
-            self._load()
-        except FileNotFoundError:
-            return Change(gone=True)
-        except (OSError, ValueError) as error:
-            reason = f"cannot be read now: {error}"
-            self.problems = [Problem(agent="codex", path=self.path, reason=reason, session_id=self.session_id)]
-            return Change()
-        return Change(first=0, rewritten=True)
+        self.builder = builder
+        return builder.messages, builder.damaged.places(unit="item")

@@ -14,7 +14,6 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from session_adapters.codex.pages import is_summary_call, prompt_of, settle
 from session_adapters.codex.records import (
     LINE,
     Payload,
@@ -26,11 +25,10 @@ from session_adapters.codex.records import (
     text_of,
 )
 from session_adapters.codex.records import RolloutLine as Record
-from session_adapters.codex.tokens import TokenBuilder
+from session_adapters.codex.tokens import HIDDEN_CALL, TokenBuilder
 from session_adapters.model import Message, MessageKind, ToolCall, ToolResult
 from session_adapters.reading.files import Line, RecordDecoder
 from session_adapters.times import from_iso
-from session_adapters.transcript import Builder
 
 __all__ = ["SHELL", "CodexBuilder"]
 
@@ -40,15 +38,12 @@ SHELL = "<user_shell_command>"
 
 
 class CodexBuilder(TokenBuilder):
-    """See the module. Lines before `own_from` (a byte offset), or all with `inherited`, are another session's:
-    `parent`, if it is known."""
+    """See the module. Lines before `own_from` (a byte offset) are another session's: `parent`, if it is known."""
 
     decoder: ClassVar[RecordDecoder[Record]] = LINE
 
-    def __init__(self, owner: str, *, parent: str = "", own_from: int = 0, inherited: bool = False) -> None:
-        super().__init__(owner, parent=parent, inherited=inherited)
-        self.metas: list[Payload] = []
-        """`session_meta` payloads and bare headers among the lines."""
+    def __init__(self, owner: str, *, parent: str = "", own_from: int = 0) -> None:
+        super().__init__(owner, parent=parent)
         self.contexts: list[str] = []
         """Models of this session's own turns, in order, each once."""
         self.cwd: str | None = None
@@ -56,15 +51,11 @@ class CodexBuilder(TokenBuilder):
         """Time of the first own line."""
         self.newest: datetime | None = None
         """Time of the newest own line."""
-        self.leading = ""
-        """What the first message was made of, where it may be the twin of one above: `prompt`, `reply` or `abort`."""
         self.candidate: int | None = None
         """An item of role user that waits for the event that makes it a prompt."""
         self.echo: str | None = None
         """A prompt made from an event, which an item may repeat."""
         self._own_from = own_from
-        self._all_inherited = inherited
-        self._fed = False
         self._ordinal: int | None = None
         self._spoken: tuple[str, str, datetime | None] | None = None
         self._said: int | None = None
@@ -84,12 +75,12 @@ class CodexBuilder(TokenBuilder):
 
     def feed(self, line: Line) -> None:
         """See `Builder.feed`."""
-        if not self._fed:
-            self._fed, self.from_start = True, line.offset == 0
+        if self.from_start is None:
+            self.from_start = line.offset == 0
         records, lost = self.decoder.all(line.data)
         if lost:
             self.damaged.add(line.offset, "a record that is no JSON or not of the expected form")
-        self.inherited = self._all_inherited or line.offset < self._own_from
+        self.inherited = bool(self.base) or line.offset < self._own_from
         for number, record in enumerate(records):
             self.at = f"{line.offset}.{number}" if number else str(line.offset)
             if is_stray(record):
@@ -120,8 +111,6 @@ class CodexBuilder(TokenBuilder):
             self.count_record(payload.response_id, payload.usage, payload.thread_token_usage)
         elif record.type == "compacted":
             self._compacted(payload.message or "", when)
-        elif record.type == "session_meta":
-            self.metas.append(payload)
 
     def _bare(self, record: Record, when: datetime | None) -> None:
         if record.record_type is not None:
@@ -129,7 +118,6 @@ class CodexBuilder(TokenBuilder):
         if record.type is not None or record.role is not None:
             self._item(record, when, bare=True)
         elif record.id is not None:
-            self.metas.append(record)
             self._context(record.model, record.cwd)
 
     def _context(self, model: str | None, cwd: str | None) -> None:
@@ -252,7 +240,7 @@ class CodexBuilder(TokenBuilder):
             role="system", kind="compaction", id=self.at, timestamp=when, model=self.model, inherited=self.inherited
         )
         last = self.messages[index] if self.messages else None
-        if last is not None and is_summary_call(last, text):
+        if last is not None and _is_summary_call(last, text):
             spent = replace(marker, token_usage=last.token_usage, usage_key=last.usage_key)
             self.change(index, spent)
         else:
@@ -294,10 +282,10 @@ class CodexBuilder(TokenBuilder):
         if is_injected(text):
             return  # early versions have an event for these too
         if index is not None and index == len(self.messages) - 1:
-            self.change(index, prompt_of(self.messages[index], text))
+            item = self.messages[index]
+            self.change(index, replace(item, kind="message", content=text or item.content))
             return
         if text:
-            self.leading = self.leading if self.messages else "prompt"
             self._say("user", text, when=when)
             self.echo, self.open = text, None
 
@@ -306,7 +294,6 @@ class CodexBuilder(TokenBuilder):
         if self._spoken is not None:
             (text, item_id, when), self._spoken = self._spoken, None
             if text:
-                self.leading = self.leading if self.messages else "reply"
                 index = self._reply(item_id, when, above=("content", "tool_calls"))
                 message = self.messages[index]
                 self.change(index, replace(message, content=text, timestamp=when or message.timestamp))
@@ -329,28 +316,7 @@ class CodexBuilder(TokenBuilder):
     def _turn_aborted(self, event: Payload, when: datetime | None) -> None:
         if self.messages and self.messages[-1].content.startswith(_ABORTED):
             return
-        self.leading = self.leading if self.messages else "abort"
         self._say("user", _ABORTED, "notice", when=when)
-
-    # Runs of lines -----------------------------------------------------------------------------------------
-
-    def meet(self, front: Builder) -> None:
-        """See `Builder.meet`."""
-        assert isinstance(front, CodexBuilder)  # noqa: S101 - a transcript has one kind of builder
-        settle(front, self)
-
-    def prepend(self, front: Builder) -> None:
-        """See `Builder.prepend`."""
-        assert isinstance(front, CodexBuilder)  # noqa: S101 - as above
-        undecided = not self.counted and all(message.role == "tool" for message in self.messages)
-        super().prepend(front)
-        self.counted = self.counted or front.counted
-        if self.pending is None:
-            self.pending = front.pending
-        if undecided and self.open is None:
-            self.open = front.open
-        if len(self.messages) == len(front.messages):
-            self.candidate, self.echo = front.candidate, front.echo
 
     def renumber(self, places: Sequence[int | None]) -> None:
         """See `Builder.renumber`."""
@@ -359,15 +325,6 @@ class CodexBuilder(TokenBuilder):
             self.candidate = places[self.candidate]
         if self._said is not None:
             self._said = places[self._said]
-
-    def answer(self, message: Message) -> None:
-        """Link the results that were waiting for the calls in `message`."""
-        for call in message.tool_calls:
-            for index, more in self._unanswered.pop(call.tool_call_id, ()):
-                result = self.messages[index].tool_result
-                if result is not None:
-                    linked = self.link(result, **more)
-                    self.messages[index] = replace(self.messages[index], tool_result=linked)
 
     def drain(self) -> list[Message]:
         """Hand over, and forget, the messages that no later line can change, so that a long file is read in
@@ -380,6 +337,16 @@ class CodexBuilder(TokenBuilder):
     def settled(self) -> int:
         """How many messages, from the first, no later line can change."""
         return max(0, min(at for at in (self.open, self.candidate, len(self.messages) - 1) if at is not None))
+
+
+def _is_summary_call(message: Message, summary: str) -> bool:
+    """Whether `message`, right above a compaction, is the reply that became its summary, or stands for one."""
+    if message.content == HIDDEN_CALL:
+        return True
+    if message.role != "assistant" or message.tool_calls:
+        return False
+    said = message.content.strip()
+    return bool(said) and said in summary
 
 
 def _reasoning_of(item: Payload) -> str:

@@ -14,7 +14,7 @@ from session_adapters.codex.messages import CodexBuilder
 from session_adapters.model import Message, Problem
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.files import lines, open_file
-from session_adapters.transcript import PAGE, Builder, JsonlTranscript
+from session_adapters.transcript import PAGE, JsonlTranscript
 
 __all__ = ["Base", "CodexTranscript"]
 
@@ -28,7 +28,7 @@ class Base(Struct, frozen=True, kw_only=True):
     """Bytes of it that belong to the fork."""
 
 
-class CodexTranscript(JsonlTranscript):
+class CodexTranscript(JsonlTranscript[CodexBuilder]):
     """Own rollout first, then its `bases`, nearest first."""
 
     def __init__(
@@ -46,86 +46,69 @@ class CodexTranscript(JsonlTranscript):
         go back further than `bases`, for people; empty when it is all there."""
         self._bases = tuple(bases)
         self._lost = lost
-        self._unread: list[Base] = []
-        self._base: Base | None = None
-        self._left = 0
+        self._led = 0
+        """Bytes of them that are loaded."""
         self._base_problems: list[Problem] = []
-
-        def builder() -> Builder:
-            return CodexBuilder(session_id, parent=parent, own_from=own_from)
-
-        super().__init__("codex", session_id, path, builder, page=page)
+        super().__init__(
+            "codex", session_id, path, lambda: CodexBuilder(session_id, parent=parent, own_from=own_from), page=page
+        )
 
     @property
-    def builder(self) -> CodexBuilder:
-        """What the loaded messages were made by."""
-        assert isinstance(self._builder, CodexBuilder)  # noqa: S101 - `__init__` gives no other
-        return self._builder
+    def loaded(self) -> int:
+        """See `JsonlTranscript.loaded`."""
+        return super().loaded + self._led
 
-    def _load(self) -> None:
-        super()._load()
-        self._unread, self._base, self._left = list(self._bases), None, 0
-        self._base_problems = []
-        self._finish()
+    def lead(self, room: int) -> bool:
+        """See `JsonlTranscript.lead`."""
+        wanted, read = room, list[tuple[Base, int]]()
+        complete = True
+        try:
+            for base in self._bases:
+                complete = room > 0
+                if not complete:
+                    break
+                start = self._start_of(base, room)
+                read.append((base, start))
+                room -= base.stop - start
+                complete = start == 0
+                if not complete:
+                    break
+            self._base_problems = []
+            self.builder.from_start = complete
+            if complete and self._lost:
+                self._say_lost()
+            for base, start in reversed(read):
+                self._give(base, start)
+        except OSError as error:
+            reason = error.strerror or str(error)
+            self._lost = f"What was said before this is in {base.path}, which cannot be read: {reason}"
+            self._bases = self._bases[: self._bases.index(base)]
+            self.builder = self._new_builder()
+            return self.lead(wanted)
+        self._led = sum(base.stop - start for base, start in read)
+        return complete
 
-    def _finish(self) -> None:
-        """Once nothing is left before the loaded messages, what waited for it is decided, and a lost beginning
-        is said."""
-        self.complete = self._start == 0 and not self._left and not self._unread
-        if not self.complete:
-            return
-        front = CodexBuilder(self.session_id, inherited=True)
-        front.from_start = True
-        if self._lost:
-            front.add(Message(role="system", kind="notice", id="lost", content=self._lost, inherited=True))
-            problem = Problem(agent=self.agent, path=self.path, reason=self._lost, session_id=self.session_id)
-            self._base_problems.append(problem)
-            self._note_damage()
-        self._prepend(front)
+    def _start_of(self, base: Base, page: int) -> int:
+        if base.stop <= page:
+            return 0
+        with open_file(base.path) as fd:
+            return self._cut(fd, base.stop, page)
 
-    def _prepend(self, front: CodexBuilder) -> None:
-        self.builder.prepend(front)
-        self.builder.take_change()
-        self.messages = self.builder.messages
+    def _say_lost(self) -> None:
+        self.builder.add(Message(role="system", kind="notice", id="lost", content=self._lost, inherited=True))
+        problem = Problem(agent=self.agent, path=self.path, reason=self._lost, session_id=self.session_id)
+        self._base_problems.append(problem)
+
+    def _give(self, base: Base, start: int) -> None:
+        builder = self.builder
+        builder.base = base.thread_id
+        with open_file(base.path) as fd:
+            for line in lines(fd, start, base.stop):
+                builder.give(line)
+        builder.base = ""
+        self._base_problems += builder.damaged.problems(self.agent, base.path, base.thread_id)
+        builder.damaged = Damage()
 
     def _note_damage(self) -> None:
         super()._note_damage()
         self.problems += self._base_problems
-
-    def earlier(self) -> int:
-        """See `Transcript.earlier`."""
-        before = len(self.messages)
-        if self._start:
-            super().earlier()
-            if self._start:
-                return max(0, len(self.messages) - before)
-            self._finish()
-        while not self.complete and len(self.messages) <= before:
-            self._earlier_base()
-        return max(0, len(self.messages) - before)
-
-    def _earlier_base(self) -> None:
-        """One page of a rollout that this one builds on."""
-        if self._base is None or not self._left:
-            self._base = self._unread.pop(0)
-            self._left = self._base.stop
-        front = CodexBuilder(self._base.thread_id, inherited=True)
-        try:
-            with open_file(self._base.path) as fd:
-                start = self._cut(fd, self._left)
-                for line in lines(fd, start, self._left):
-                    front.give(line)
-        except OSError as error:
-            reason = error.strerror or str(error)
-            self._lost = f"What was said before this is in {self._base.path}, which cannot be read: {reason}"
-            self._unread, self._left = [], 0
-        else:
-            self._left = start
-            self._note_base_damage(front, self._base)
-            self._prepend(front)
-        self._finish()
-
-    def _note_base_damage(self, front: CodexBuilder, base: Base) -> None:
-        self._base_problems += front.damaged.problems(self.agent, base.path, base.thread_id)
-        front.damaged = Damage()
-        self._note_damage()

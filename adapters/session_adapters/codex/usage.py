@@ -17,7 +17,6 @@ from session_adapters.model import TokenUsage
 from session_adapters.reading.files import Decoder, Line, lines, open_file
 from session_adapters.reading.scanner import Seeker
 from session_adapters.times import parse_seconds
-from session_adapters.transcript import Builder
 from session_adapters.usage import Usage, call_of
 
 __all__ = ["read_usage"]
@@ -60,7 +59,7 @@ class _Counter(TokenBuilder):
     """Counts as the transcript does, of the few lines that tell of tokens and models, and makes no messages."""
 
     def __init__(self, owner: str) -> None:
-        super().__init__(owner, parent="", inherited=False)
+        super().__init__(owner, parent="")
         self.first_model: str | None = None
         self.calls: dict[str, Usage] = {}
         self._ordinal: int | None = None
@@ -96,16 +95,11 @@ class _Counter(TokenBuilder):
         elif record.type == "event_msg" and payload.type == "token_count" and payload.info is not None:
             self.count_event(payload.info, recorded=record.ordinal is not None)
 
-    def _place(
-        self, usage: TokenUsage, key: str, total: Tokens | None, last: Tokens | None, *, repeats: bool
-    ) -> None:
+    def _place(self, usage: TokenUsage, key: str, *, repeats: bool) -> None:
         if not repeats and key not in self.calls:
             seconds = parse_seconds(self._when)
             self.calls[key] = call_of(self.owner, key, seconds, self.model, usage, None)
         self.counted = True
-
-    def meet(self, front: Builder) -> None:
-        """See `Builder.meet`: there are no pages."""
 
 
 def read_usage(path: str) -> list[Usage] | None:

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from typing import Any, ClassVar
 
-from msgspec.structs import asdict
-
 from session_adapters.base import (
-    Adapter,
     Capabilities,
     Liveness,
     NativeCommand,
@@ -19,7 +15,6 @@ from session_adapters.base import (
     SessionMissing,
     SessionUnreadable,
     Source,
-    unique,
 )
 from session_adapters.copilot.builder import CopilotBuilder, helper_id
 from session_adapters.copilot.document import CopilotDocumentTranscript, read_document
@@ -38,9 +33,10 @@ from session_adapters.copilot.summary import summary_fields
 from session_adapters.copilot.survey import CopilotSurvey, fork_time, survey_events
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.fold import SessionFold
-from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.reading.damage import REPORTED, Damage
-from session_adapters.transcript import PAGE, JsonlTranscript, Transcript
+from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
+from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.reading.damage import reading_session
+from session_adapters.transcript import JsonlTranscript, Transcript
 
 __all__ = ["CopilotAdapter"]
 
@@ -49,7 +45,7 @@ _PLAIN_ID = re.compile(r"[0-9A-Za-z][0-9A-Za-z._-]*")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
-class CopilotAdapter(Adapter):
+class CopilotAdapter(JsonlAdapter):
     """Reads Copilot CLI's events. A helper (sub-agent) has its events in the same file; it is a session of kind
     `subagent` whose id is its parent's, a colon and its `agentId`."""
 
@@ -58,12 +54,6 @@ class CopilotAdapter(Adapter):
     badge: ClassVar[str] = "cp"
     # Forking is done with /fork inside a session; there is no option for it.
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True)
-    head: ClassVar[int] = 16 << 10
-    """Bytes at the beginning of a file that `summaries` reads."""
-    tail: ClassVar[int] = 16 << 10
-    """Bytes at its end."""
-    page: ClassVar[int] = PAGE
-    """Bytes of a transcript that `open` reads at a time."""
 
     # Finding -----------------------------------------------------------------------------------------------
 
@@ -71,26 +61,20 @@ class CopilotAdapter(Adapter):
         """See `Adapter.roots`."""
         return copilot_roots(self.environment)
 
-    def sources(self, report: Report) -> Iterator[Source]:
-        """See `Adapter.sources`."""
-        return unique(chain.from_iterable(list_sources(root, report) for root in self.roots()))
+    def listed(self, root: Root, report: Report) -> Iterator[Source]:
+        """See `JsonlAdapter.listed`."""
+        return list_sources(root, report)
 
-    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
-        """See `Adapter.summaries`. Counts and tokens are the session's own: what a fork took over is its parent's,
-        what a helper spent is the helper's."""
-        try:
-            if source.layout in (DOCUMENT, HISTORY):
-                return self._document(source, report)[:1]
-            survey = survey_events(source.path, source.session_id, head=self.head, tail=self.tail, exact=exact)
-        except FileNotFoundError:
-            return ()
-        except (OSError, ValueError) as error:
-            report(_problem(source, f"cannot be read: {getattr(error, 'strerror', None) or error}"))
-            return ()
-        _report_damage(source, survey.damaged, report)
+    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
+        """See `JsonlAdapter.summarised`. Counts and tokens are the session's own: what a fork took over is its
+        parent's, what a helper spent is the helper's."""
+        if source.layout in (DOCUMENT, HISTORY):
+            return self._document(source, report)[:1]
+        survey = survey_events(source.path, source.session_id, head=self.head, tail=self.tail, exact=exact)
+        report_damage(source, survey.damaged, report)
         if survey.is_empty:
             if not survey.damaged:
-                report(_problem(source, "holds no event of a session"))
+                report(problem_in(source, "holds no event of a session"))
             return ()
         workspace = _workspace(source, report)
         own = [agent for agent, part in survey.parts.items() if agent and part.fold.messages > part.fold.inherited]
@@ -99,7 +83,7 @@ class CopilotAdapter(Adapter):
     def _document(self, source: Source, report: Report) -> list[Any]:
         """The summary of a document, and its messages."""
         document = read_document(source.path)
-        _report_damage(source, document.damaged, report, "message")
+        report_damage(source, document.damaged, report, unit="message")
         fold = SessionFold()
         fold.add(document.messages)
         summary = SessionSummary(
@@ -149,25 +133,20 @@ class CopilotAdapter(Adapter):
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`. A fork's messages begin with its parent's, marked as inherited."""
         agent = _agent_of(source, session_id)
-        try:
+        with reading_session(self.name, session_id, source.path):
             if source.layout in (DOCUMENT, HISTORY):
                 summary, messages = self._document(source, lambda problem: None)
-                return _session(summary, messages)
+                return Session.of(summary, messages)
             survey = survey_events(source.path, source.session_id, head=0, tail=0, exact=True, keep=True)
-        except FileNotFoundError as error:
-            raise SessionMissing(f"copilot session {session_id}: {source.path} is not there any more") from error
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise SessionUnreadable(f"cannot read {source.path}: {reason}") from error
         if survey.is_empty:
-            reason = survey.damaged.places()[0][1] if survey.damaged else "it holds no event of a session"
+            reason = next(iter(survey.damaged))[1] if survey.damaged else "it holds no event of a session"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
         part = survey.parts.get(agent)
         if part is None or (agent and not part.builder.messages):
             raise SessionMissing(f"copilot session {session_id} is not in {source.path}")
         if agent:
-            return _session(_helper(source, survey, agent), part.builder.messages)
-        return _session(_summary(source, survey, _workspace(source, lambda problem: None)), part.builder.messages)
+            return Session.of(_helper(source, survey, agent), part.builder.messages)
+        return Session.of(_summary(source, survey, _workspace(source, lambda problem: None)), part.builder.messages)
 
     # Native commands ---------------------------------------------------------------------------------------
 
@@ -246,12 +225,6 @@ def _file_facts(source: Source, size: int) -> dict[str, Any]:
     return {"path": source.path, "size": size}
 
 
-def _session(summary: SessionSummary, messages: Sequence[Message]) -> Session:
-    fields = asdict(summary)
-    fields.pop("unified_id")
-    return Session(**fields, messages=tuple(messages))
-
-
 def _workspace(source: Source, report: Report) -> Workspace:
     if source.layout != EVENTS:
         return Workspace()
@@ -275,12 +248,3 @@ def _agent_of(source: Source, session_id: str) -> str:
     if source.session_id != session_id and not agent:
         raise SessionMissing(f"copilot session {session_id} is not in {source.path}")
     return agent
-
-
-def _report_damage(source: Source, damaged: Damage, report: Report, unit: str = "byte") -> None:
-    for problem in damaged.problems("copilot", source.path, source.session_id, unit=unit, limit=REPORTED):
-        report(problem)
-
-
-def _problem(source: Source, reason: str, place: str = "") -> Problem:
-    return Problem(agent="copilot", path=source.path, reason=reason, place=place, session_id=source.session_id)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.copilot.counting import HIDDEN_CALL, CountingBuilder, moved_position
+from session_adapters.copilot.counting import HIDDEN_CALL, CountingBuilder
 from session_adapters.copilot.pieces import (
     attachments,
     call_of,
@@ -36,7 +36,6 @@ from session_adapters.copilot.records import (
 from session_adapters.copilot.usage import RUN_ENDED
 from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.files import Line
-from session_adapters.transcript import Builder
 
 __all__ = ["CopilotBuilder", "helper_id"]
 
@@ -61,9 +60,6 @@ class CopilotBuilder(CountingBuilder):
         self._helpers: dict[str, str] = {}
         self._running: dict[str, datetime] = {}
         """When calls that have no result yet were begun."""
-        self._undone: set[str] = set()
-        self._back_to: list[tuple[str, int]] = []
-        """Rewinds to events that are above: (event, index of the rewind)"""
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -224,83 +220,16 @@ class CopilotBuilder(CountingBuilder):
 
     def _rewind(self, found: CopilotEvent, data: Rewound) -> None:
         if data.event_ids:
-            self._undone.update(data.event_ids)
-            self._undo(0, len(self.messages), set(data.event_ids))
+            self._undo(0, set(data.event_ids))
         elif data.up_to_event_id:
-            self._back_to.append((data.up_to_event_id, len(self.messages)))
-            self._go_back()
+            start = next((at for at, one in enumerate(self.messages) if one.id == data.up_to_event_id), None)
+            if start is not None:
+                self._undo(start + 1, None)
 
-    def _go_back(self) -> None:
-        """Undo what stands between an event and the rewind to it, where both are here."""
-        unknown = []
-        for event, stop in self._back_to:
-            start = next((at for at in range(stop) if self.messages[at].id == event), None)
-            if start is None:
-                unknown.append((event, stop))
-            else:
-                self._undo(start + 1, stop, None)
-        self._back_to = unknown
-
-    def _undo(self, start: int, stop: int, ids: set[str] | None) -> None:
-        for index in range(start, stop):
-            message = self.messages[index]
+    def _undo(self, start: int, ids: set[str] | None) -> None:
+        for index, message in enumerate(self.messages[start:], start):
             if message.visibility == "live" and (ids is None or message.id.partition("#")[0] in ids):
                 self.change(index, replace(message, visibility="rewound"))
-
-    # Pages -------------------------------------------------------------------------------------------------
-
-    def meet(self, front: Builder) -> None:
-        """See `Builder.meet`: records, calls, runs and rewinds that the cut went through."""
-        if not isinstance(front, CopilotBuilder):
-            return
-        for found in front.reader.adopt(self.reader):
-            front.take(found)
-        self._forget(front)
-        self.meet_counts(front)
-        for call, agent in self._helpers.items():
-            front._name_helper(call, agent)
-        for call, start in front._running.items():
-            for index, more in self._unanswered.get(call, ()):
-                more.update(self._facts_of(call, start, self.messages[index].timestamp))
-        front._undo(0, len(front.messages), self._undone)
-
-    def prepend(self, front: Builder) -> None:
-        """See `Builder.prepend`."""
-        super().prepend(front)
-        if not isinstance(front, CopilotBuilder):
-            return
-        self.take_counts(front)
-        self._seen |= front._seen
-        self._helpers = {**front._helpers, **self._helpers}
-        self._running = {**front._running, **self._running}
-        self._undone |= front._undone
-        self._back_to = [*front._back_to, *self._back_to]
-        self._go_back()
-
-    def _forget(self, front: CopilotBuilder) -> None:
-        """Drop what the earlier page holds too."""
-        again = self._seen & front._seen
-        if not again:
-            return
-        gone = {at for at, one in enumerate(self.messages) if one.id.partition("#")[0] in again}
-        for index in gone:
-            for call in self.messages[index].tool_calls:
-                front._adopt(call)
-        self.drop(gone)
-
-    def _adopt(self, call: ToolCall) -> None:
-        """Take over what a repetition of a call knows of its result."""
-        place = self._calls.get(call.tool_call_id)
-        if place is not None and call.output is not None:
-            index, position = place
-            calls = list(self.messages[index].tool_calls)
-            calls[position] = call
-            self.change(index, replace(self.messages[index], tool_calls=tuple(calls)))
-
-    def renumber(self, places: Sequence[int | None]) -> None:
-        """See `Builder.renumber`."""
-        super().renumber(places)
-        self._back_to = [(event, moved_position(stop, places)) for event, stop in self._back_to]
 
     def drain(self) -> list[Message]:
         """Hand over, and forget, all messages but the last, so that a long file is read in bounded memory. Results of

@@ -23,7 +23,7 @@ _BEGIN = re.compile(rb'\{"type": ?"(?:abort|[a-z]+\.[a-z_.]+)"')
 _JOINED = 8 << 20
 """Bytes of a record over several lines."""
 _ORPHANS = 1000
-"""Lines at the beginning of a page that are kept for the page before."""
+"""Lines at the beginning of a page, at most, that may be the rest of one record."""
 _EFFORT = 64 << 20
 """Bytes looked at, at most, to find the end of one."""
 
@@ -63,8 +63,8 @@ class EventReader:
     def __init__(self) -> None:
         self.damaged = Damage()
         self.torn: _Torn | None = None
-        self.orphans: list[Line] = []
-        """Lines at the very beginning that may be the rest of a record above."""
+        self.orphans: set[int] = set()
+        """Offsets of lines at the very beginning that may be the rest of a record above."""
         self._began = False
 
     def feed(self, line: Line) -> list[CopilotEvent]:
@@ -84,27 +84,12 @@ class EventReader:
         if events or self._began or _BEGIN.search(line.data) or len(self.orphans) > _ORPHANS:
             self._began = True
         else:
-            self.orphans.append(line)
+            self.orphans.add(line.offset)
         self.damaged.add(line.offset, TORN)
         start = max((match.start() for match in _BEGIN.finditer(line.data)), default=-1)
         if start >= 0 and _rescue(line.data[start:])[1]:
             self.torn = _Torn(line.data[start:], line.offset, line.offset + len(line.data) + 1)
         return self._read(events, line.offset)
-
-    def adopt(self, later: EventReader) -> list[CopilotEvent]:
-        """Finish the record that the cut between two pages went through; `later` read the page below."""
-        found: list[CopilotEvent] = []
-        if not self._began:
-            later.orphans = [*self.orphans, *later.orphans]
-            return found
-        for line in later.orphans if self.torn is not None else ():
-            if self.torn is not None:
-                later.damaged.discard(line.offset, TORN)
-                found += self.feed(line)
-        later.orphans = self.orphans
-        if not later._began:
-            later.torn, later._began = self.torn, self._began
-        return found
 
     def _go_on(self, torn: _Torn, line: Line) -> list[CopilotEvent]:
         blank = line.offset - torn.end  # lines that are blank are left out by `lines`

@@ -125,8 +125,8 @@ class CopilotSurvey:
 
     def _end_run(self) -> None:
         # What a run of lines begins with may be the rest of a record that is whole.
-        for line in self._reader.orphans if self._cut else ():
-            self._reader.damaged.discard(line.offset, TORN)
+        for offset in self._reader.orphans if self._cut else ():
+            self._reader.damaged.discard(offset, TORN)
         self.damaged.extend(self._reader.damaged)
 
     def finish(self) -> None:

@@ -37,7 +37,7 @@ def _sum(metrics: Mapping[str, Metric]) -> TokenUsage:
 
 class RunTotals:
     """What the shutdowns in a run of lines add. Where the lines begin in the middle of a file, the first one's figure
-    is right only when the page before was `settle`d."""
+    may be too large."""
 
     def __init__(self) -> None:
         self.own = 0
@@ -46,39 +46,16 @@ class RunTotals:
         """The helpers' output since then."""
         self.previous: TokenUsage | None = None
         """Of the last shutdown whose figures go on."""
-        self.first: tuple[Shutdown, int, int] | None = None
-        """The first shutdown, and the outputs before it."""
 
     def end(self, shutdown: Shutdown) -> TokenUsage:
         """What the run that ends here adds."""
-        if self.first is None:
-            self.first = (shutdown, self.own, self.helpers)
-        figure = self._figure(shutdown, self.own, self.helpers)
+        total, alone = main_total(shutdown)
+        known = TokenUsage(output_tokens=self.own if alone else self.own + self.helpers)
         self.own = self.helpers = 0
         if shutdown.accounting_snapshot is not None:
-            self.previous = main_total(shutdown)[0]
-        return figure
-
-    def _figure(self, shutdown: Shutdown, own: int, helpers: int) -> TokenUsage:
-        total, alone = main_total(shutdown)
-        known = TokenUsage(output_tokens=own if alone else own + helpers)
-        if shutdown.accounting_snapshot is not None and self.previous is not None:
-            known += self.previous
+            known += self.previous or TokenUsage()
+            self.previous = total
         return _minus(total, known)
-
-    def settle(self, front: RunTotals) -> TokenUsage | None:
-        """Take the page before into account; the figure of the first shutdown, if there is one."""
-        if self.first is None:
-            self.own += front.own
-            self.helpers += front.helpers
-            self.first, self.previous = front.first, self.previous or front.previous
-            return None
-        shutdown, own, helpers = self.first
-        own, helpers = own + front.own, helpers + front.helpers
-        figure = front._figure(shutdown, own, helpers)
-        self.first = front.first or (shutdown, own, helpers)
-        self.previous = self.previous or front.previous
-        return figure
 
 
 def _minus(total: TokenUsage, known: TokenUsage) -> TokenUsage:

@@ -6,8 +6,6 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from msgspec.structs import asdict, replace
-
 from session_adapters.base import (
     Adapter,
     Capabilities,
@@ -32,8 +30,9 @@ from session_adapters.cursor.plain import PlainTranscript
 from session_adapters.cursor.relations import relate
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.cursor.tracking import with_tracking
+from session_adapters.jsonl_adapter import report_damage
 from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.reading.damage import REPORTED, Damage
+from session_adapters.reading.damage import Damage, reason_of
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.text import scrub
@@ -78,9 +77,8 @@ class CursorAdapter(Adapter):
         except (DatabaseMissing, FileNotFoundError):
             pass
         except _UNREADABLE as error:
-            lost.add("", _reason(error))
-        for problem in lost.problems(self.name, source.path, source.session_id, limit=REPORTED):
-            report(problem)
+            lost.add("", reason_of(error))
+        report_damage(source, lost, report)
         return found
 
     def _summaries(self, source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
@@ -112,7 +110,7 @@ class CursorAdapter(Adapter):
             beside = self._beside(source)
             if beside is None:
                 raise
-            lost = [Lost("", _reason(error))]
+            lost = [Lost("", reason_of(error))]
         else:
             beside = self._beside(source) if found is None or not found.message_count else None
         for place, reason in lost:
@@ -242,11 +240,11 @@ def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Sess
         raise SessionMissing(f"cursor session {session_id} is not in {source.path}") from error
     except _UNREADABLE as error:
         raise SessionUnreadable(
-            f"cannot read cursor session {session_id} in {source.path}: {_reason(error)}"
+            f"cannot read cursor session {session_id} in {source.path}: {reason_of(error)}"
         ) from error
     if facts.cwd is None and isinstance(shelf, EditorShelf):
         facts = facts._replace(cwd=shelf.directory(session_id))
-    return _session(fold.summary(facts, source.path, size=size), messages)
+    return Session.of(fold.summary(facts, source.path, size=size), messages, partial=False)
 
 
 def _seen(reader: CursorReader) -> CursorFacts:
@@ -279,7 +277,7 @@ def _file_session(source: Source, session_id: str) -> Session:
     fold = CursorFold()
     fold.add(transcript.messages)
     fold.warnings = len(transcript.problems)
-    return _session(_file_summary(source, fold, Damage()), transcript.messages)
+    return Session.of(_file_summary(source, fold, Damage()), transcript.messages, partial=False)
 
 
 def _transcript_summary(source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
@@ -302,26 +300,3 @@ def _file_summary(source: Source, fold: CursorFold, damaged: Damage) -> SessionS
 
     facts = with_tracking(transcript_facts(source, fold), source.root, note)
     return fold.summary(facts, source.path, size=source.size)
-
-
-# Pieces ------------------------------------------------------------------------------------------------------
-
-
-def _session(summary: SessionSummary, messages: Sequence[Message]) -> Session:
-    fields = asdict(replace(summary, partial=False))
-    fields.pop("unified_id")
-    return Session(**fields, messages=tuple(messages))
-
-
-def _problem(source: Source, place: str, reason: str) -> Problem:
-    return Problem(
-        agent=places.AGENT,
-        path=source.path,
-        place=place,
-        reason=reason,
-        session_id=source.session_id,
-    )
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)

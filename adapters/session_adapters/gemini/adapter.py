@@ -7,10 +7,7 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
-from msgspec.structs import asdict
-
 from session_adapters.base import (
-    Adapter,
     Capabilities,
     Environment,
     NativeCommand,
@@ -19,8 +16,8 @@ from session_adapters.base import (
     SessionMissing,
     SessionUnreadable,
     Source,
-    unique,
 )
+from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.document import is_document
 from session_adapters.gemini.places import (
     DOCUMENT,
@@ -32,11 +29,12 @@ from session_adapters.gemini.places import (
     project_folder,
 )
 from session_adapters.gemini.survey import PROBE, GeminiSurvey, summary_of, survey
-from session_adapters.gemini.transcript import GeminiDocumentTranscript, LogTranscript
-from session_adapters.model import Problem, Session, SessionSummary
-from session_adapters.reading.damage import REPORTED
+from session_adapters.gemini.transcript import GeminiDocumentTranscript
+from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
+from session_adapters.model import Session, SessionSummary
+from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import open_file, read_at
-from session_adapters.transcript import PAGE, Transcript
+from session_adapters.transcript import JsonlTranscript, Transcript
 
 __all__ = ["GeminiAdapter"]
 
@@ -44,19 +42,13 @@ _PLAIN_ID = re.compile(r"(?!latest$)[0-9A-Za-z][0-9A-Za-z._-]*")
 """An id that cannot be taken for an option, nor for the word that stands for the newest session."""
 
 
-class GeminiAdapter(Adapter):
+class GeminiAdapter(JsonlAdapter):
     """Reads Gemini CLI's logs and documents."""
 
     name: ClassVar[str] = "gemini"
     label: ClassVar[str] = "Gemini CLI"
     badge: ClassVar[str] = "gm"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True)
-    head: ClassVar[int] = 16 << 10
-    """Bytes at the beginning of a file that `summaries` reads."""
-    tail: ClassVar[int] = 16 << 10
-    """Bytes at its end."""
-    page: ClassVar[int] = PAGE
-    """Bytes of a transcript that `open` reads at first."""
 
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
@@ -68,26 +60,19 @@ class GeminiAdapter(Adapter):
         """See `Adapter.roots`."""
         return gemini_roots(self.environment)
 
-    def sources(self, report: Report) -> Iterator[Source]:
-        """See `Adapter.sources`."""
-        return unique(list_sources(self.environment, report))
+    def listed(self, root: Root, report: Report) -> Iterator[Source]:
+        """See `JsonlAdapter.listed`."""
+        return list_sources(root, report)
 
-    def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
-        """See `Adapter.summaries`. Counts and tokens are those of the whole log, what was taken back included."""
-        try:
-            found = survey(source.path, head=self.head, tail=self.tail, exact=exact)
-        except FileNotFoundError:
-            return ()
-        except OSError as error:
-            report(_problem(source, f"cannot be read: {error.strerror or error}"))
-            return ()
+    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
+        """See `JsonlAdapter.summarised`. Counts and tokens are those of the whole log, with what was undone."""
+        found = survey(source.path, head=self.head, tail=self.tail, exact=exact)
         summary = self._summary(source, found)
         damaged = found.builder.damaged
-        for problem in damaged.problems(self.name, source.path, summary.session_id, limit=REPORTED):
-            report(problem)
+        report_damage(source, damaged, report, session_id=summary.session_id)
         if not found.builder.facts.records:
             if not damaged:
-                report(_problem(source, "holds no session"))
+                report(problem_in(source, "holds no session"))
             return ()
         return (summary,) if found.has_conversation else ()
 
@@ -149,24 +134,20 @@ class GeminiAdapter(Adapter):
         if not transcript.builder.facts.records:
             reason = transcript.problems[0].reason if transcript.problems else "it holds no session"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
-        known = {name: value for name, value in asdict(summary).items() if name != "unified_id"}
-        return Session(**known, messages=tuple(transcript.messages))
+        return Session.of(summary, transcript.messages)
 
-    def _open(self, source: Source, session_id: str, page: int) -> LogTranscript | GeminiDocumentTranscript:
+    def _open(
+        self, source: Source, session_id: str, page: int
+    ) -> JsonlTranscript[GeminiBuilder] | GeminiDocumentTranscript:
         if source.session_id and source.session_id != session_id:
             raise SessionMissing(f"gemini session {session_id} is not in {source.path}")
-        try:
-            with open_file(source.path) as fd:
-                document = is_document(read_at(fd, 0, PROBE))
-        except FileNotFoundError as error:
-            raise SessionMissing(f"gemini session {session_id}: {source.path} is not there any more") from error
-        except OSError as error:
-            raise SessionUnreadable(f"cannot read {source.path}: {error.strerror or error}") from error
+        with reading_session(self.name, session_id, source.path), open_file(source.path) as fd:
+            document = is_document(read_at(fd, 0, PROBE))
         if not source.session_id and not self._is_of(source, session_id):
             raise SessionMissing(f"gemini session {session_id} is not in {source.path}")
         if document:
             return GeminiDocumentTranscript(session_id, source.path)
-        return LogTranscript(session_id, source.path, page=page)
+        return JsonlTranscript(self.name, session_id, source.path, GeminiBuilder, page=page)
 
     def _is_of(self, source: Source, session_id: str) -> bool:
         """Whether a file whose name does not tell may hold the session; reading says what else is wrong with it."""
@@ -203,13 +184,3 @@ class GeminiAdapter(Adapter):
 
 def _length(summary: SessionSummary) -> tuple[float, int, int]:
     return (summary.updated_at.timestamp(), summary.message_count, summary.size)
-
-
-def _problem(source: Source, reason: str, place: str = "", session_id: str = "") -> Problem:
-    return Problem(
-        agent="gemini",
-        path=source.path,
-        reason=reason,
-        place=place,
-        session_id=session_id or source.session_id,
-    )

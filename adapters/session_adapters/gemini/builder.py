@@ -62,8 +62,6 @@ class GeminiBuilder(Builder):
     def __init__(self, *, glance: bool = False) -> None:
         super().__init__()
         self.facts = GeminiFacts()
-        self.replays = False
-        """Something in these lines changed what stood above: they cannot be understood without it."""
         self._replay = Replay()
         self._glance = glance
         self._answered: set[str] = set()
@@ -210,7 +208,7 @@ class GeminiBuilder(Builder):
             return
         before, changed = self.messages, self._changed
         self.messages = []
-        for known in (self._calls, self._unanswered, self._facts, self._answered):
+        for known in (self._calls, self._answered):
             known.clear()
         for entry in self._replay.entries:
             self._append(entry)

@@ -38,6 +38,10 @@ _SMALL = 1 << 20
 _SHORT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-(.+)\.jsonl?")
 
 
+DOCUMENTS = "<id>.jsonl"
+"""Layout of a root."""
+
+
 def gemini_home(environment: Environment) -> Path:
     """`.gemini` in the home directory, or in `$GEMINI_CLI_HOME`, which stands for it."""
     value = environment.variables.get("GEMINI_CLI_HOME", "").strip()
@@ -47,29 +51,30 @@ def gemini_home(environment: Environment) -> Path:
 def gemini_roots(environment: Environment) -> tuple[Root, ...]:
     """The real place and that of spec 004."""
     home = gemini_home(environment)
-    places = ((home / "tmp", "*/chats/session-*.jsonl"), (home / "sessions", "<id>.jsonl"))
+    places = ((home / "tmp", "*/chats/session-*.jsonl"), (home / "sessions", DOCUMENTS))
     return tuple(Root(path=path, layout=layout, exists=is_folder(path)) for path, layout in places)
 
 
-def list_sources(environment: Environment, report: Report) -> Iterator[Source]:
-    """Every session file. Empty ones are no sessions: Gemini leaves such behind.
+def list_sources(root: Root, report: Report) -> Iterator[Source]:
+    """Every session file under a root. Empty ones are no sessions: Gemini leaves such behind.
 
     0.40 copies a project's files from the folder named by a hash to the one named by a slug: the latter come first,
     and of a document that goes on as a log the log.
     """
-    chats, documents = gemini_roots(environment)
-    projects = [entry for entry in _entries(chats.path, report) if _is_folder(entry)]
+    if root.layout == DOCUMENTS:
+        for entry in _entries(root.path, report):
+            if not _is_folder(entry):
+                yield from _source(entry, root.path, DOCUMENT, report)
+        return
+    projects = [entry for entry in _entries(root.path, report) if _is_folder(entry)]
     for project in sorted(projects, key=lambda entry: _HASH.fullmatch(entry.name) is not None):
         folder = Path(project.path) / "chats"
         for entry in _chats(folder, report):
             if _is_folder(entry):
                 for helper in _entries(Path(entry.path), report):
-                    yield from _source(helper, chats.path, HELPER, report)
+                    yield from _source(helper, root.path, HELPER, report)
             else:
-                yield from _source(entry, chats.path, CHAT, report)
-    for entry in _entries(documents.path, report):
-        if not _is_folder(entry):
-            yield from _source(entry, documents.path, DOCUMENT, report)
+                yield from _source(entry, root.path, CHAT, report)
 
 
 def parent_id(source: Source) -> str | None:

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import NamedTuple
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from msgspec.structs import asdict
-
 from session_adapters.base import (
     Adapter,
     Capabilities,
@@ -207,9 +205,8 @@ class HectorAdapter(Adapter):
                     messages = shown(row.messages, facts)
                     fold.add(messages)
                     conversation.take(messages)
-            fields = asdict(fold.summary(facts, source.path, session_id, partial=bool(layout.lost)))
-            fields.pop("unified_id")
-            return Session(**fields, messages=tuple(conversation.messages))
+            summary = fold.summary(facts, source.path, session_id, partial=bool(layout.lost))
+            return Session.of(summary, conversation.messages)
 
         try:
             return visit(self._database(source), _parts(source, session_id), read)

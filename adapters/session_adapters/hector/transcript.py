@@ -17,7 +17,6 @@ from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
 from session_adapters.hector.summary import is_prompt, shown
-from session_adapters.model import Problem
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.transcript import Change, Transcript, first_difference
 
@@ -60,9 +59,9 @@ class HectorTranscript(Transcript):
         marks = layout.marks([facts.owner])[facts.owner]
         return self._page(layout, facts, marks, self._cut(marks), len(marks))
 
-    def _cut(self, marks: Sequence[HectorMark]) -> int:
+    def _cut(self, marks: Sequence[HectorMark], page: int = 0) -> int:
         """Where the page that ends with these rows begins: at a prompt, if one is in it."""
-        start = max(0, len(marks) - self._page_rows)
+        start = max(0, len(marks) - max(page, self._page_rows))
         if not start:
             return 0
         return next((at for at in range(start, len(marks)) if is_prompt(marks[at])), start)
@@ -95,9 +94,7 @@ class HectorTranscript(Transcript):
         self.messages = self._conversation.messages
         of_row = [self._facts.damaged] if self._facts.damaged else []
         self.problems = [
-            Problem(
-                agent=self.agent, path=self.path, reason=lost.reason, place=lost.place, session_id=self.session_id
-            )
+            self.problem(lost.reason, lost.place)
             for lost in (
                 *(HectorLost("", reason) for reason in of_row),
                 *self._lost,
@@ -107,30 +104,24 @@ class HectorTranscript(Transcript):
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
-        added = 0
-        while not self.complete and not added:
+        before = len(self.messages)
+        while not self.complete and len(self.messages) <= before:
             try:
-                page = visit(self._database, self._parts, self._page_before)
+                page = visit(self._database, self._parts, self._from_above)
             except (HectorSessionGone, DatabaseUnreadable, OSError):
                 return 0  # `refresh` says what is the matter
             if not page.fits:
                 return 0
-            front = self._converse(page)
-            added = len(front.messages)
-            self._conversation.prepend(front)
-            self._conversation.take_change()
-            self._marks[:0] = [_kept(mark) for mark in page.marks]
-            self._lost = [*page.lost, *(lost for lost in self._lost if lost not in page.lost)]
-            self.complete = page.complete
-            self._publish()
-        return added
+            self._show(page)
+        return max(0, len(self.messages) - before)
 
-    def _page_before(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
+    def _from_above(self, layout: HectorLayout, facts: HectorFacts) -> _Page:
+        """What is loaded, and as much again before it."""
         marks = layout.marks([facts.owner])[facts.owner]
-        stop = _index(marks, self._marks[0]) if self._marks else len(marks)
-        if stop is None:
+        start = _index(marks, self._marks[0]) if self._marks else len(marks)
+        if start is None:
             return _Page([], [], False, facts, [], fits=False)
-        return self._page(layout, facts, marks, self._cut(marks[:stop]), stop)
+        return self._page(layout, facts, marks, self._cut(marks[:start], len(self._marks)), start + len(self._marks))
 
     # Following ---------------------------------------------------------------------------------------------
 

@@ -354,7 +354,4 @@ def _has(connection: apsw.Connection, session_id: str) -> bool:
 
 
 def _session(summary: SessionSummary, messages: tuple[Any, ...], damaged: int) -> Session:
-    fields = msgspec.structs.asdict(summary)
-    fields.pop("unified_id")
-    fields["warnings"] = damaged
-    return Session(**fields, messages=messages)
+    return Session.of(summary, messages, warnings=damaged)

@@ -127,7 +127,7 @@ def leftover_sources(agent: str, root: Path, profile: str | None) -> Iterator[So
             )
 
 
-def open_leftover(source: Source) -> JsonlTranscript:
+def open_leftover(source: Source) -> JsonlTranscript[LeftoverBuilder]:
     """The conversation in such a file."""
     return JsonlTranscript(source.agent, source.session_id, source.path, LeftoverBuilder)
 

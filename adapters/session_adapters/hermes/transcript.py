@@ -116,16 +116,7 @@ class HermesTranscript(Transcript):
     def _publish(self, *more: Problem) -> None:
         self.messages = self._conversation.messages
         self.problems = [
-            *(
-                Problem(
-                    agent=self.agent,
-                    path=self.path,
-                    reason=reason,
-                    place=f"message {id_}",
-                    session_id=self.session_id,
-                )
-                for id_, reason in self._conversation.damaged
-            ),
+            *(self.problem(reason, f"message {id_}") for id_, reason in self._conversation.damaged),
             *more,
         ]
 
@@ -160,14 +151,7 @@ class HermesTranscript(Transcript):
             return Change(gone=True)
         except (DatabaseUnreadable, OSError) as error:
             self._troubled = True
-            self._publish(
-                Problem(
-                    agent=self.agent,
-                    path=self.path,
-                    reason=f"cannot be read now: {error}",
-                    session_id=self.session_id,
-                )
-            )
+            self._publish(self.problem(f"cannot be read now: {error}"))
             return Change()
         self._stamp = stamp
         self._troubled = False

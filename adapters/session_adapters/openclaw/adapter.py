@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from pathlib import Path
 
 import apsw
-from msgspec.structs import asdict, replace
 
 from session_adapters.base import (
     Adapter,
@@ -209,9 +208,7 @@ class OpenClawAdapter(Adapter):
             "leaf": tree.nodes[leaf].id if leaf is not None else None,
             "leaves": [tree.nodes[tip].id for tip in tree.tips(leaf)],
         }
-        fields = asdict(replace(summary, raw=raw))
-        fields.pop("unified_id")
-        return Session(**fields, messages=tuple(transcript.messages))
+        return Session.of(summary, transcript.messages, raw=raw)
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`; a file's are found under its key."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import apsw
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from session_adapters.base import (
     Adapter,
@@ -29,6 +29,7 @@ from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf, tree_sources
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
+from session_adapters.reading.damage import reason_of
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
 from session_adapters.text import scrub
@@ -123,7 +124,7 @@ class OpenCodeAdapter(Adapter):
         except (DatabaseMissing, SessionGone):
             return []
         except OSError as error:
-            self._report(report, source.path, f"it cannot be read: {_reason(error)}")
+            self._report(report, source.path, f"it cannot be read: {reason_of(error)}")
         except ValueError as error:
             self._report(report, source.path, str(error))
         return []
@@ -204,16 +205,14 @@ class OpenCodeAdapter(Adapter):
                     fold.add(block)
                     messages += block
             fold.warnings = len(reader.lost)
-            fields = asdict(fold.summary(reader.facts, source.path, size=size))
-            fields.pop("unified_id")
-            return Session(**fields, messages=tuple(messages))
+            return Session.of(fold.summary(reader.facts, source.path, size=size), messages)
 
         try:
             return _shelf(source).visit(session_id, read)
         except (DatabaseMissing, SessionGone) as error:
             raise SessionMissing(f"opencode session {session_id} is not in {source.path}") from error
         except (OSError, ValueError) as error:
-            reason = _reason(error)
+            reason = reason_of(error)
             raise SessionUnreadable(
                 f"cannot read opencode session {session_id} in {source.path}: {reason}"
             ) from error
@@ -231,10 +230,6 @@ class OpenCodeAdapter(Adapter):
 
 def _shelf(source: Source) -> OpenCodeStore:
     return OpenCodeDatabase(source.path) if source.layout == _DATABASE else TreeShelf(source.path)
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def _rank(summary: SessionSummary) -> tuple[int, float]:

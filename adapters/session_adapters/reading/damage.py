@@ -1,14 +1,15 @@
-"""Damaged places of one source: each is counted, the first ones are kept, and of the others it is said how many."""
+"""What could not be read: damaged places, each counted and the first ones kept; and errors in the same words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import islice
 
-from session_adapters.model import Problem
+from session_adapters.model import Problem, SessionMissing, SessionUnreadable
 from session_adapters.reading.strays import STRAYS, Line
 
-__all__ = ["KEPT", "REPORTED", "Damage", "Place"]
+__all__ = ["KEPT", "REPORTED", "Damage", "Place", "reading_session", "reason_of"]
 
 KEPT = STRAYS + 100
 """Places that are kept with their reasons; a hostile file has tens of millions."""
@@ -58,14 +59,6 @@ class Damage:
             self.add(place, reason)
         self._more += later._more
 
-    def prepend(self, front: Damage) -> None:
-        """Take in what was found in front of this."""
-        mine, self._kept = self._kept, {}
-        more, self._more = self._more + front._more, 0
-        for place, reason in (*front, *mine):
-            self.add(place, reason)
-        self._more += more
-
     def places(self, *, unit: str = "byte", limit: int = KEPT) -> list[tuple[str, str]]:
         """(place, reason) of the first `limit`, and behind them how many more there are."""
         found = [(self._words(place, unit), reason) for place, reason in islice(self, limit)]
@@ -84,3 +77,22 @@ class Damage:
     @staticmethod
     def _words(place: Place, unit: str) -> str:
         return place if isinstance(place, str) else f"{unit} {place}"
+
+
+def reason_of(error: Exception) -> str:
+    """What went wrong; of an error of the system without the path, which stands beside it."""
+    return str(getattr(error, "strerror", None) or error)
+
+
+@contextmanager
+def reading_session(agent: str, session_id: str, path: str) -> Iterator[None]:
+    """Raises `SessionMissing` in place of what says that the file is gone, `SessionUnreadable` of what says that it
+    cannot be read."""
+    try:
+        yield
+    except SessionUnreadable:
+        raise
+    except FileNotFoundError as error:
+        raise SessionMissing(f"{agent} session {session_id}: {path} is not there any more") from error
+    except (OSError, ValueError) as error:
+        raise SessionUnreadable(f"cannot read {path}: {reason_of(error)}") from error

@@ -6,8 +6,8 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from pathlib import Path
 
-from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.model import Message, Problem
+from session_adapters.model import Message
+from session_adapters.reading.damage import reading_session, reason_of
 from session_adapters.reading.files import file_stamp
 from session_adapters.transcript import Change, Transcript, first_difference
 
@@ -21,12 +21,8 @@ class WholeTranscript(Transcript):
         super().__init__(agent, session_id, path)
         self.complete = True
         self._stamp: tuple[int, ...] = ()
-        try:
+        with reading_session(agent, session_id, path):
             self._load()
-        except FileNotFoundError as error:
-            raise SessionMissing(f"{agent} session {session_id}: {path} is not there any more") from error
-        except (OSError, ValueError) as error:
-            raise SessionUnreadable(f"cannot read {path}: {_reason(error)}") from error
 
     @abstractmethod
     def read(self) -> tuple[list[Message], Sequence[tuple[str, str]]]:
@@ -37,10 +33,7 @@ class WholeTranscript(Transcript):
         stamp = file_stamp(Path(self.path).stat())
         messages, damaged = self.read()
         self._stamp, self.messages = stamp, messages
-        self.problems = [self._problem(reason, place) for place, reason in damaged]
-
-    def _problem(self, reason: str, place: str = "") -> Problem:
-        return Problem(agent=self.agent, path=self.path, reason=reason, place=place, session_id=self.session_id)
+        self.problems = [self.problem(reason, place) for place, reason in damaged]
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -56,11 +49,7 @@ class WholeTranscript(Transcript):
         except FileNotFoundError:
             return Change(gone=True)
         except (OSError, ValueError) as error:
-            self.problems = [self._problem(f"cannot be read now: {_reason(error)}")]
+            self.problems = [self.problem(f"cannot be read now: {reason_of(error)}")]
             return Change()
         first = first_difference(before, self.messages)
         return Change(first=first, rewritten=first is not None and first < len(before))
-
-
-def _reason(error: Exception) -> str:
-    return str(getattr(error, "strerror", None) or error)

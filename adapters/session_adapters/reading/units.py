@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.model import Message, Problem
+from session_adapters.model import Message
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.text import scrub
 from session_adapters.transcript import Change, Transcript, first_difference
@@ -112,10 +112,7 @@ class UnitTranscript(Transcript, Generic[U]):
     def _publish(self, *more: str) -> None:
         self.messages = self.join(self._blocks)
         self.problems = [
-            Problem(
-                agent=self.agent, path=self.path, reason=lost.reason, place=lost.place, session_id=self.session_id
-            )
-            for lost in (*self._lost, *(Lost("", reason) for reason in more))
+            self.problem(lost.reason, lost.place) for lost in (*self._lost, *(Lost("", reason) for reason in more))
         ]
 
     def earlier(self) -> int:

@@ -301,9 +301,7 @@ class TreeAdapter(Adapter):
             "tree": [[node.id, node.parent] for node in tree.nodes],
             "leaves": [tree.nodes[tip].id for tip in tree.tips(leaf)],
         }
-        fields = {name: getattr(summary, name) for name in summary.__struct_fields__}
-        fields.update(raw=raw, session_id=session_id, messages=tuple(transcript.messages))
-        return Session(**fields)
+        return Session.of(summary, transcript.messages, raw=raw, session_id=session_id)
 
 
 def _only(path: str) -> list[str]:

@@ -11,8 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.base import SessionMissing, SessionUnreadable
-from session_adapters.model import Message, Problem
+from session_adapters.model import Message
+from session_adapters.reading.damage import reading_session, reason_of
 from session_adapters.reading.files import Line
 from session_adapters.reading.searchable import Text, texts_of
 from session_adapters.text import one_line
@@ -55,12 +55,6 @@ class TreeBuilder(Builder):
                 message = replace(message, tool_result=details)
             self.add(message)
 
-    def follow(self, later: TreeBuilder) -> None:
-        """Append what another builder made of the entries that came after."""
-        facts = {index: more for results in later._unanswered.values() for index, more in results}
-        for index, message in enumerate(later.messages):
-            self.take((message,), facts.get(index))
-
 
 class TreeTranscript(Transcript):
     """See the module. `paths` are all files of the session, in the order in which they count."""
@@ -73,12 +67,8 @@ class TreeTranscript(Transcript):
         self._page = page
         self._pinned: str | None = None
         self._branches: tuple[object, tuple[Branch, ...]] | None = None
-        try:
+        with reading_session(agent, session_id, path):
             self._load()
-        except FileNotFoundError as error:
-            raise SessionMissing(f"{agent} session {session_id}: {path} is not there any more") from error
-        except OSError as error:
-            raise SessionUnreadable(f"cannot read {path}: {error.strerror or error}") from error
 
     # Reading -----------------------------------------------------------------------------------------------
 
@@ -114,24 +104,27 @@ class TreeTranscript(Transcript):
                 places.setdefault(min(kept, place), []).append(index)
         return places
 
-    def _page_before(self, stop: int) -> int:
-        """Where on the path the page that ends at `stop` begins: at a prompt where one is in reach."""
+    def _page_before(self, stop: int, page: int = 0) -> int:
+        """Where on the path the page that ends at `stop` begins: at a prompt where one is in reach. It has `page`
+        bytes, if that is more than a page has."""
+        page = max(page, self._page)
         size, start = 0, stop
         turn = None
-        while start > 0 and (size < self._page or turn is None) and size < 2 * self._page:
+        while start > 0 and (size < page or turn is None) and size < 2 * page:
             start -= 1
             size += self.file.spots[self._path[start]].length
-            if size <= 2 * self._page and self.file.is_prompt(self._path[start]):
+            if size <= 2 * page and self.file.is_prompt(self._path[start]):
                 turn = start
-                if size >= self._page:
+                if size >= page:
                     break
         return start if start == 0 or turn is None else turn
 
     def _build(self, start: int) -> None:
         """Read the branch from position `start` on."""
-        self._start = start
-        self._builder, self._first = self._read(start, len(self._path))
-        self._builder.take_change()
+        builder, first = TreeBuilder(), list[int]()
+        self._read(builder, first, start, len(self._path))
+        builder.take_change()
+        self._start, self._builder, self._first = start, builder, first
         self._publish()
 
     def _publish(self) -> None:
@@ -143,10 +136,8 @@ class TreeTranscript(Transcript):
             for problem in damaged.problems(self.agent, path, self.session_id, unit=self.file.unit)
         ]
 
-    def _read(self, start: int, stop: int) -> tuple[TreeBuilder, list[int]]:
-        """Messages of the positions `start` to `stop`, and for each position the index of its first message."""
-        builder = TreeBuilder()
-        first: list[int] = []
+    def _read(self, builder: TreeBuilder, first: list[int], start: int, stop: int) -> None:
+        """Give the builder the positions `start` to `stop`, and note the index of each one's first message."""
         with self.file.reading() as shown:
             for place in range(start, stop):
                 first.append(len(builder.messages))
@@ -155,24 +146,17 @@ class TreeTranscript(Transcript):
                     builder.take(*shown(compaction))
                 if index not in self.file.shapes:
                     builder.take(*shown(index))
-        return builder, first
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
-        added = 0
-        while not added and not self.complete:  # a page may hold nothing but settings
-            start = self._page_before(self._start)
+        before = len(self.messages)
+        while not self.complete and len(self.messages) <= before:  # a page may hold nothing but settings
+            loaded = sum(self.file.spots[index].length for index in self._path[self._start :])
             try:
-                front, first = self._read(start, self._start)
+                self._build(self._page_before(self._start, loaded))
             except OSError:
                 return 0  # `refresh` says that the file is gone
-            added = len(front.messages)
-            self._builder.prepend(front)
-            self._builder.take_change()
-            self._first = [*first, *(index + added for index in self._first)]
-            self._start = start
-            self._publish()
-        return added
+        return len(self.messages) - before
 
     # Following ---------------------------------------------------------------------------------------------
 
@@ -191,8 +175,7 @@ class TreeTranscript(Transcript):
         except FileNotFoundError:
             return Change(gone=True)
         except OSError as error:
-            reason = f"cannot be read now: {error.strerror or error}"
-            self.problems.append(Problem(agent=self.agent, path=self.path, reason=reason, session_id=self.session_id))
+            self.problems.append(self.problem(f"cannot be read now: {reason_of(error)}"))
             return Change()
         return Change(first=0, rewritten=True)
 
@@ -204,9 +187,7 @@ class TreeTranscript(Transcript):
         if shared == len(old) and all(
             place >= shared or old_kept.get(place) == at for place, at in self._kept.items()
         ):
-            more, first = self._read(shared, len(self._path))
-            self._first += [len(loaded) + index for index in first]
-            self._builder.follow(more)
+            self._read(self._builder, self._first, shared, len(self._path))
             self._publish()
             return Change(first=self._builder.take_change())
         if self._start > shared or not shared:

@@ -84,11 +84,11 @@ def encode(notes: list[dict[str, str]]) -> bytes:
     return b"".join(json.dumps(note).encode() + b"\n" for note in notes)
 
 
-def opened(path: Path, page: int = 1 << 20) -> JsonlTranscript:
+def opened(path: Path, page: int = 1 << 20) -> JsonlTranscript[NoteBuilder]:
     return JsonlTranscript("notes", "s", str(path), NoteBuilder, page=page)
 
 
-def to_the_start(transcript: JsonlTranscript) -> list[Message]:
+def to_the_start(transcript: JsonlTranscript[NoteBuilder]) -> list[Message]:
     while transcript.earlier():
         pass
     assert transcript.complete

@@ -23,7 +23,15 @@ from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
-from session_adapters.reading.sqlite_rows import LISTED_LIMIT, Note, RowReader, as_float, as_int, as_text, columns
+from session_adapters.reading.sqlite_rows import (
+    LISTED_LIMIT,
+    Note,
+    RowReader,
+    as_float,
+    as_int,
+    as_text,
+    numbered_columns,
+)
 from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.times import parse_time
 
@@ -77,8 +85,8 @@ class _Tables:
 
     def __init__(self, connection: apsw.Connection) -> None:
         self.connection = connection
-        self.sessions = columns(connection, "sessions")
-        self.messages = columns(connection, "messages")
+        self.sessions = numbered_columns(connection, "sessions")
+        self.messages = numbered_columns(connection, "messages")
         if "id" not in self.sessions:
             raise DatabaseUnreadable("it has no table of sessions")
 

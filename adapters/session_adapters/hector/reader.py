@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import apsw
 
 from session_adapters.reading.sqlite import database_stamp, read_database
-from session_adapters.reading.sqlite_rows import VALUE_LIMIT, columns, select_list
+from session_adapters.reading.sqlite_rows import VALUE_LIMIT, numbered_columns, select_list
 from session_adapters.times import from_iso
 
 __all__ = ["Database", "File", "FileReader", "HectorReader", "keys_json", "moment"]
@@ -142,7 +142,7 @@ class FileReader(HectorReader):
 
     def columns(self, table: str) -> frozenset[str]:
         """See `HectorReader.columns`."""
-        return columns(self._connection, table)
+        return numbered_columns(self._connection, table)
 
     def keys(self, table: str) -> frozenset[str]:
         """See `HectorReader.keys`."""

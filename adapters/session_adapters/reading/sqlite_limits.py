@@ -9,15 +9,16 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import apsw
 
 from session_adapters.reading.bounds import Stint
 from session_adapters.text import one_line
 
-__all__ = ["LIST_LIMIT", "MOST_ROWS", "DatabaseUnreadable", "guard", "rationed"]
+__all__ = ["LIST_LIMIT", "MOST_ROWS", "DatabaseUnreadable", "Table", "guard", "rationed", "tables_of"]
 
 R = TypeVar("R", bound=Sequence[Any])
 
@@ -62,10 +63,32 @@ def guard(connection: apsw.Connection, deadline: float, size: int) -> None:
         connection.row_trace = _Memory().check
 
 
+class Table(NamedTuple):
+    """What stands under a name in a schema."""
+
+    name: str
+    kind: str
+    """table, view, virtual …"""
+    without_rowid: bool
+
+
+_tables: WeakKeyDictionary[apsw.Connection, Mapping[str, Table]] = WeakKeyDictionary()
+
+
+def tables_of(connection: apsw.Connection) -> Mapping[str, Table]:
+    """By name in small letters. Kept for the connection: it is good for a moment, and asked about many of them."""
+    found = _tables.get(connection)
+    if found is None:
+        # As bytes: in a damaged schema a name may be no text.
+        rows = connection.execute("SELECT CAST(name AS BLOB), type, wr FROM pragma_table_list WHERE schema = 'main'")
+        every = (Table(name.decode("utf-8", "replace"), kind, bool(without)) for name, kind, without in rows)
+        found = _tables[connection] = {table.name.lower(): table for table in every}
+    return found
+
+
 def _refuse_views(connection: apsw.Connection) -> None:
     """A view can be endless, and makes texts of gigabytes out of nothing."""
-    found = connection.execute("SELECT name FROM pragma_table_list WHERE type = 'view' AND schema = 'main'")
-    views = frozenset(name for (name,) in found)
+    views = frozenset(table.name for table in tables_of(connection).values() if table.kind == "view")
 
     def authorize(
         action: int, first: str | None, second: str | None, database: str | None, within: str | None

@@ -15,7 +15,7 @@ import apsw
 import msgspec
 
 from session_adapters.reading.bounds import TOO_LARGE
-from session_adapters.reading.sqlite_limits import DatabaseUnreadable, rationed
+from session_adapters.reading.sqlite_limits import DatabaseUnreadable, rationed, tables_of
 
 __all__ = [
     "LISTED_LIMIT",
@@ -27,6 +27,7 @@ __all__ = [
     "as_text",
     "columns",
     "insertion",
+    "numbered_columns",
     "select_list",
 ]
 
@@ -45,20 +46,27 @@ Note = Callable[[str, str], None]
 def columns(connection: apsw.Connection, table: str, *, views: bool = False) -> frozenset[str]:
     """The names of a table's columns, but those that are computed; empty when there is no such table. Raises
     `DatabaseUnreadable` for a view or a virtual table; with `views` it has no columns."""
-    for (kind,) in connection.execute("SELECT type FROM pragma_table_list(?) WHERE schema = 'main'", (table,)):
-        if kind != "table" and views:
+    kind = found.kind if (found := tables_of(connection).get(table.lower())) is not None else "table"
+    if kind != "table":
+        if views:
             return frozenset()
-        if kind != "table":
-            raise DatabaseUnreadable(f"«{table}» in it is a {kind} and no plain table")
+        raise DatabaseUnreadable(f"«{table}» in it is a {kind} and no plain table")
     # As bytes: in a damaged schema a name may be no text.
-    found = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?)", (table,))
-    return frozenset(name.decode("utf-8", "replace") for (name,) in found)
+    names = connection.execute("SELECT CAST(name AS BLOB) FROM pragma_table_info(?)", (table,))
+    return frozenset(name.decode("utf-8", "replace") for (name,) in names)
+
+
+def numbered_columns(connection: apsw.Connection, table: str) -> frozenset[str]:
+    """The same for a reader that finds rows by their ids. Raises `DatabaseUnreadable` for a table without any."""
+    if insertion(connection, table) == "NULL":
+        raise DatabaseUnreadable(f"«{table}» in it was made without row ids, by which its rows are found")
+    return columns(connection, table)
 
 
 def insertion(connection: apsw.Connection, table: str) -> str:
     """By what rows are put in the order of their insertion: nothing, where a table has no row ids."""
-    found = connection.execute("SELECT wr FROM pragma_table_list(?) WHERE schema = 'main'", (table,))
-    return "NULL" if any(without for (without,) in found) else "rowid"
+    found = tables_of(connection).get(table.lower())
+    return "NULL" if found is not None and found.without_rowid else "rowid"
 
 
 def select_list(have: Collection[str], wanted: Iterable[str], *, prefix: str = "", limit: int = VALUE_LIMIT) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hostile_databases import PLACES, lay
+from hostile_databases import PLACES, Place, lay
 from session_adapters.base import Environment
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading import sqlite_limits
@@ -88,11 +88,8 @@ def test_a_list_says_how_much_it_leaves_out(place: str, tmp_path: Path, monkeypa
     assert len(part) < len(whole) or place == "codex"
 
 
-@pytest.mark.parametrize("place", ["hermes", "opencode", "openclaw"])
-def test_a_table_without_row_ids_is_listed(place: str, tmp_path: Path) -> None:
-    where = PLACES[place]
-    path = lay("many", place, tmp_path / "home", 0)
-    before = {one.session_id for one in listed(place, tmp_path / "home")[0]}
+def without_row_ids(path: Path, where: Place) -> None:
+    """Make the table anew without them."""
     with closing(sqlite3.connect(path)) as db:
         names = [name for _, name, *_ in db.execute(f"PRAGMA table_info({where.table})")]
         keys = [name for _, name, *_, key in db.execute(f"PRAGMA table_info({where.table})") if key]
@@ -104,9 +101,25 @@ def test_a_table_without_row_ids_is_listed(place: str, tmp_path: Path) -> None:
         db.execute("PRAGMA legacy_alter_table = 1")
         db.execute(f"ALTER TABLE other RENAME TO {where.table}")
         db.commit()
+
+
+@pytest.mark.parametrize("place", ["hermes", "opencode", "openclaw"])
+def test_a_table_without_row_ids_is_listed(place: str, tmp_path: Path) -> None:
+    path = lay("many", place, tmp_path / "home", 0)
+    before = {one.session_id for one in listed(place, tmp_path / "home")[0]}
+    without_row_ids(path, PLACES[place])
     found, problems = listed(place, tmp_path / "home")
     assert not [one for one in problems if "rowid" in one.reason]
     assert {one.session_id for one in found} == before
+
+
+@pytest.mark.parametrize("place", ["hector", "hector-messages", "hector-events", "cursor-document"])
+def test_tables_whose_rows_are_found_by_their_ids_are_named_without_them(place: str, tmp_path: Path) -> None:
+    path = lay("many", place, tmp_path / "home", 0)
+    without_row_ids(path, PLACES[place])
+    _, problems = listed(place, tmp_path / "home")
+    (said,) = [one.reason for one in problems if one.path == str(path) and "row" in one.reason]
+    assert said == f"«{PLACES[place].table}» in it was made without row ids, by which its rows are found"
 
 
 def test_messages_of_sessions_that_were_left_out_are_no_strays(

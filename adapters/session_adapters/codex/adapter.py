@@ -135,7 +135,7 @@ class CodexAdapter(JsonlAdapter):
     def find(self, session_id: str) -> Source | None:
         """See `Adapter.find`. Names tell nearly always; the beginnings of the few files whose name does not are
         read only then."""
-        listed = list(self.sources(lambda problem: None))
+        listed = list(super().sources(lambda problem: None))
         found = [source for source in listed if session_id and source.session_id == session_id]
         if not found and session_id:
             found = [source for source in listed if not is_uuid(source.session_id) and _holds(source, session_id)]
@@ -231,7 +231,7 @@ class CodexAdapter(JsonlAdapter):
     def _by_id(self) -> dict[str, Source]:
         """Rollouts by the id in their name; of copies the one that `find` gives."""
         found: dict[str, Source] = {}
-        for source in self.sources(lambda problem: None):
+        for source in super().sources(lambda problem: None):
             other = found.get(source.session_id)
             rank = _rank(source.size, source.layout == ARCHIVED, source.path)
             if other is None or rank > _rank(other.size, other.layout == ARCHIVED, other.path):

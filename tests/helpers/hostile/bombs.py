@@ -129,6 +129,14 @@ def _with(record: bytes, inside: bytes) -> bytes:
     return compact.replace(json.dumps(longest).encode(), inside, 1)
 
 
+def _object(data: bytes) -> bytes:
+    """The data where it is a JSON object; a small one where not."""
+    try:
+        return data if isinstance(json.loads(data), dict) else b'{"text":"x"}'
+    except ValueError:
+        return b'{"text":"x"}'
+
+
 def _size(record: bytes, length: int = _LONG) -> bytes:
     return _with(record, b'"' + b"x " * (length // 2) + b'"')
 
@@ -306,7 +314,7 @@ def _values_of(make: Callable[[bytes], bytes | str | None], *, rows: int = 1) ->
             ).fetchall()
             for key, data in found:
                 assert isinstance(data, bytes)
-                value = make(data if data.lstrip()[:1] in (b"{", b"[") else b'{"text":"x"}')
+                value = make(_object(data))
                 bound = value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
                 query = f'UPDATE OR IGNORE "{place.table}" SET "{place.text}" = ? WHERE "{place.key}" = ?'
                 db.execute(query, (bound, key))

@@ -1,4 +1,4 @@
-"""The user's settings: one TOML file, read when the program starts and never written by it.
+"""The user's settings: one TOML file, read at the start and never written.
 
 `config.toml` in `paths.config_dir()`, or the file that `HERMES_TUI_CONFIG` or `--config` names. Without a file every
 setting has its default. A file with a mistake is refused as a whole, because half of somebody's wishes may be worse

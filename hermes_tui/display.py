@@ -1,4 +1,4 @@
-"""Text of a store made safe for a terminal, and figures in the few characters a column has.
+"""Makes a store's text safe for a terminal, and figures short for columns.
 
 Every byte of a transcript is untrusted (law 5). After `safe` nothing is left that a terminal acts on: colours
 are taken out, other control characters are shown as a picture of themselves, what is invisible and changes how the

@@ -1,4 +1,4 @@
-"""What the adapters of agents that keep a file of JSON lines for each session have in common."""
+"""What adapters share whose agent keeps one JSONL file per session."""
 
 from __future__ import annotations
 

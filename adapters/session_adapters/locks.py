@@ -1,4 +1,7 @@
-"""File locks that other processes hold, seen in `/proc` and never taken. Where there is no `/proc` none is seen."""
+"""File locks that other processes hold, seen in `/proc` and never taken.
+
+Where there is no `/proc` none is seen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""omp (oh-my-pi): Pi's trees with a title slot, profiles and sub-agents (omp/FACTS.md; spec 004 §4.2.8).
+"""omp (oh-my-pi): Pi's trees with a title slot, profiles and sub-agents.
+
+Format: omp/FACTS.md; spec 004 §4.2.8.
 
 `~/.omp/agent/sessions/<dir>/<time>_<id>.jsonl`; `<time>_<id>/` beside it holds the transcripts of its sub-agents
 by name. Folder names changed over time and are never taken apart. `agent.db` holds credentials and is not opened.

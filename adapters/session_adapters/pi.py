@@ -1,4 +1,6 @@
-"""Pi: one JSONL tree per session, in a folder per directory (pi/FACTS.md; spec 004 §4.2.7).
+"""Pi: one JSONL tree per session, in a folder per directory.
+
+Format: pi/FACTS.md; spec 004 §4.2.7.
 
 `~/.pi/agent/sessions/--<cwd with dashes>--/<time>_<id>.jsonl`; the folder's name is lossy, the header has the
 directory. The document's layout, a folder per session, is read beside it.

@@ -1,5 +1,8 @@
-"""Whether an agent may have left sessions on a machine, told without importing its adapter: nearly no machine has all
-agents, and an adapter takes longer to import than it takes to see that its places are not there."""
+"""Tells whether an agent may have sessions here, without importing its adapter.
+
+Nearly no machine has all agents, and an adapter takes longer to import than it takes to see that its places are not
+there.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking over all processes in `/proc`, every few seconds and for weeks: with as little work as can be."""
+"""Scans the processes in `/proc`, cheaply, every few seconds for weeks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which adapters exist: the built-in ones, and third-party ones by the entry point group `hermes_tui.adapters`.
+"""Which adapters exist: built-in ones, and plug-ins by entry point.
+
+Third-party ones register in the entry point group `hermes_tui.adapters`.
 
 Names are known without importing anything; a module is imported when its agent is asked for.
 """

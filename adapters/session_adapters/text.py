@@ -1,4 +1,4 @@
-"""Text as it comes out of a store: made valid, made one line, cut without breaking a character.
+"""Makes a store's text valid, makes it one line, cuts it between characters.
 
 Making it safe for a terminal is the faces' business (`hermes_tui.display`); here control characters stay, so
 that an export keeps what was said.

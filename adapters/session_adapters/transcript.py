@@ -1,4 +1,4 @@
-"""A conversation opened for reading: its newest part at once, earlier parts on request, later ones as they come."""
+"""A conversation opened for reading: newest part first, earlier on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The command line: `run` is the entry; one module per command, imported only when its command runs.
+"""The command line: `run` is the entry, one module per command group.
+
+A module is imported only when its command runs.
 
 Data goes to standard output (`output`), everything else to standard error (`narration`).
 """

@@ -1,4 +1,4 @@
-"""Where errors end: every way a command can finish becomes an exit code and at most one message."""
+"""Turns every end of a command into an exit code and at most one message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Standard error and exit codes: what went wrong, in one sentence. The only module that writes there.
+"""Standard error and exit codes: what went wrong, in one sentence.
+
+The only module that writes there.
 
 | code | meaning |
 |---|---|

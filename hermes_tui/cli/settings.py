@@ -1,4 +1,7 @@
-"""The options before the command, beside what takes them apart: opening the program needs only these."""
+"""The options before the command, and how they are parsed.
+
+Opening the program needs only these.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`hermes-tui demo`: the program on a made-up home, so that it can be tried without any agent.
+"""`hermes-tui demo`: the program on a made-up home.
 
 The stores are written in the agents' real formats into a directory of their own; neither the user's home nor any
 of the user's variables is read or written.

@@ -1,4 +1,6 @@
-"""The demo's gateway: a while after a lane's session was ended from outside, the lane's next message comes.
+"""The demo's gateway: answers a lane's next message after a reset.
+
+A while after a lane's session was ended from outside, the message comes.
 
 It does what Hermes 0.19 does then: it goes on in the newest session of the lane that is open and has messages, else
 it begins a new one; and it writes the routing table and its mirror.

@@ -1,4 +1,4 @@
-"""Writes the demo's home: every agent's store, and the files of `/proc` that tell which sessions are open.
+"""Writes the demo's home: every agent's store, and the `/proc` of open sessions.
 
 The stores are data: `data/<agent>/files.yaml` says which file of the data becomes which file of the home, and
 `template.py` what may stand in both. The same moment gives the same bytes.

@@ -1,4 +1,4 @@
-"""Makes the demo move: a session goes on line by line, as `data/<agent>/live.jsonl` says, over and over.
+"""Makes the demo live: a session grows by `data/<agent>/live.jsonl`, repeated.
 
 Each line of it says how many seconds to wait, which record to append and what changes in the process's own note.
 """

@@ -1,4 +1,6 @@
-"""The part of an agent's system prompt that says where it talks, and with whom (spec 002 section 9).
+"""The part of an agent's system prompt that says where it talks, and with whom.
+
+Format: spec 002 section 9.
 
 Labels and order are those of Hermes 0.19, so that a prompt made here is one that its agents know. Left out is what
 Hermes advises about a platform's own tools (Slack, Discord, iMessage, Yuanbao) and about the borders of a Matrix

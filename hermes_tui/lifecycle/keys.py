@@ -1,4 +1,6 @@
-"""Session keys: the name of the lane that a message belongs to (spec 002 sections 4 and 5).
+"""Session keys: the name of the lane that a message belongs to.
+
+Format: spec 002 sections 4 and 5.
 
     agent:<namespace>:<platform>:<chat type>[:<chat>][:<thread>][:<participant>]
 

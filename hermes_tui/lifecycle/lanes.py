@@ -1,4 +1,4 @@
-"""The gateway's lanes as people see them: who talks where, in which session, and when that will be dropped.
+"""The gateway's lanes for people: who talks where, in which session, until when.
 
 `lanes` is the read model of the Lanes screen and of `hermes-tui lanes`; it changes nothing.
 """

@@ -1,4 +1,4 @@
-"""Local time without a zone, which is how Hermes writes and compares times, and the instants behind it.
+"""Converts Hermes' local times without a zone to instants, and back.
 
 Such a time is what a clock on the gateway's wall shows. In autumn it shows an hour twice, in spring it leaves one
 out; Hermes takes no notice, so what it will do can only be told by following the wall clock. A `zone` of None is

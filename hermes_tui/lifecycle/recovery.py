@@ -1,4 +1,6 @@
-"""What a gateway does about its lanes when it starts and stops (spec 002 section 7).
+"""What a gateway does about its lanes when it starts and stops.
+
+Format: spec 002 section 7.
 
 After a clean shutdown nothing; after anything else the lanes that were active just before count as interrupted, so
 that their conversations go on. One that was busy in three restarts in a row is suspended instead: whatever it does

@@ -1,4 +1,6 @@
-"""Where a lane's next message goes: Hermes' own decision, in its own order (`SessionStore.get_or_create_session`).
+"""Decides where a lane's next message goes, as Hermes does, in its order.
+
+`SessionStore.get_or_create_session` in Hermes.
 
 One rule for whoever asks: our own store, plans and what became of them, the screen and the command line. A test
 compares it with the real Hermes over policies, marks, ends and ages.

@@ -1,4 +1,6 @@
-"""Where a message came from, and what an agent is told about it (spec 002 sections 1 and 9).
+"""Where a message came from, and what an agent is told about it.
+
+Format: spec 002 sections 1 and 9.
 
 The JSON of a source is the member `origin` of a lane's entry. The document's `guild_id` is `scope_id` today; both
 are written, both are read, and the newer name wins.

@@ -1,4 +1,6 @@
-"""`SessionStore`: which lane is in which session, as the gateway itself keeps it (spec 002 section 3).
+"""`SessionStore`: which lane is in which session, as the gateway keeps it.
+
+Format: spec 002 section 3.
 
 The document's `sessions.json` and today's table `gateway_routing` alike, by what the database has. Where the running
 Hermes 0.19 does otherwise than the document, this does as the running one (facts on Hermes, section 3.2): a resume

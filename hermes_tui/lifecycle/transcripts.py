@@ -1,4 +1,7 @@
-"""The part of a `SessionStore` that is about messages, not lanes (spec 002 section 3)."""
+"""The part of `SessionStore` that is about messages, not lanes.
+
+Format: spec 002 section 3.
+"""
 
 from __future__ import annotations
 

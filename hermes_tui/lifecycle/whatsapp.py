@@ -1,4 +1,6 @@
-"""The one name of a person whom WhatsApp's bridge calls by several (phone number, LID, device).
+"""One name for a person whom WhatsApp's bridge calls by several.
+
+Phone number, LID, device.
 
 The bridge leaves files `lid-mapping-<identifier>.json` and `lid-mapping-<identifier>_reverse.json`, each holding
 another identifier of the same person as a JSON text. Hermes takes the shortest of all that are connected, so the

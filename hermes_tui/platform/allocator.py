@@ -1,4 +1,7 @@
-"""How glibc's allocator keeps memory: as little as a program that runs for weeks needs. Elsewhere nothing happens."""
+"""Keeps glibc's allocator small in a program that runs for weeks.
+
+Elsewhere nothing happens.
+"""
 
 from __future__ import annotations
 

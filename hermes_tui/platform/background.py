@@ -1,4 +1,7 @@
-"""Background threads: daemon threads, which nobody waits for when the program ends."""
+"""Background threads: one worker class, and one-shot daemon threads.
+
+Nobody waits for a daemon thread when the program ends.
+"""
 
 from __future__ import annotations
 

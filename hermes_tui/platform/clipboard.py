@@ -1,4 +1,4 @@
-"""Text to the clipboard of whoever sits before the terminal, through whatever lies between.
+"""Copies text to the user's clipboard, through ssh, tmux or a desktop tool.
 
 A bare terminal takes the sequence OSC 52. tmux drops it unless told otherwise, but takes text into its own buffer and
 hands it on. What is too long for a terminal goes into a file of ours.

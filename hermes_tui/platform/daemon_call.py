@@ -1,4 +1,4 @@
-"""Reading a store beside the screen's loop, in a thread that nobody waits for when the program ends.
+"""Runs a read in a daemon thread, so that the end of the program need not wait.
 
 `asyncio.to_thread` would: its threads are joined both by the loop and by the interpreter, and a read from a network
 file system that hangs, or of a long file, would hold up who wants to leave.

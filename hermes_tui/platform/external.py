@@ -1,4 +1,4 @@
-"""Another program in our place in the terminal, and back to the same screen: pager, editor, an agent's own program.
+"""Runs a pager, an editor or an agent in the terminal, then restores the screen.
 
 The program is looked for before the screen is given up; while it runs Ctrl-C and Ctrl-\\ are its own.
 """

@@ -1,4 +1,4 @@
-"""When Python looks for reference cycles: not while the program starts, lists sessions or ends.
+"""When the garbage collector runs: not while starting, listing or ending.
 
 Hundreds of modules and thousands of sessions are made then, none of them garbage; looking through them again and
 again took a fifth of a start, and two thirds of the time it takes to leave.

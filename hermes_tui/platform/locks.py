@@ -1,4 +1,4 @@
-"""Files that one process at a time may hold: let go of with the process that held them, however it ended."""
+"""Files that one process at a time may lock, released however it ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The log of unexpected errors: what failed and where in our code, never a transcript or a secret.
+"""The log of unexpected errors: never a transcript or a secret.
+
+What failed and where in our code.
 
 A file in the user's state directory, mode 0600, at most two of 256 kB. It is made when there is something to write.
 """

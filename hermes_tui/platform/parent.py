@@ -1,4 +1,4 @@
-"""A helper ends with the process that it helps, however that one ended: killed, interrupted, or with its terminal.
+"""Ends a helper process with its parent: killed, interrupted or hung up.
 
 `python -m hermes_tui.platform.parent PID MODULE ARG…` runs a module that way, from before its first import.
 """

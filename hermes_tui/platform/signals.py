@@ -1,4 +1,4 @@
-"""What the operating system tells the program: end now, quit, the line is cut, the terminal is gone.
+"""Signals from the system: end, quit, hang-up, vanished terminal.
 
 Textual leaves them all to their defaults, which leave the terminal in a state that nobody can type into, or a
 process that spins for ever on a terminal that is no more. Here each one ends the program in order; and when the

@@ -1,4 +1,4 @@
-"""Another program in this terminal until it ends, and the terminal afterwards as it was before.
+"""Gives the terminal to another program until it ends, then restores its modes.
 
 Run as a module it is the whole of a window: `python -P -m hermes_tui.platform.terminal_handoff PROGRAM ARG…` stays
 until its program's last words have been read. tmux could keep such a window itself (`remain-on-exit failed`), but

@@ -1,5 +1,7 @@
-"""Threads of the program that an unexpected error ends: noted in the log, and said, since something is not kept up to
-date from then on."""
+"""Logs and reports crashes of background threads.
+
+What a thread kept up to date is not from then on.
+"""
 
 from __future__ import annotations
 

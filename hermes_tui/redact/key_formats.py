@@ -1,4 +1,4 @@
-"""Keys with a form that their makers gave them so that they are found, and private keys.
+"""Keys with a recognisable format, and private keys.
 
 The forms are those that the makers publish for secret scanning. Nothing is guessed from how random a text looks: that
 marks commit hashes and misses passwords.

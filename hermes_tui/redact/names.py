@@ -1,4 +1,4 @@
-"""Names whose values are secrets (`DB_PASSWORD`, `apiKey`), and which values are none."""
+"""Names whose values are secrets (`DB_PASSWORD`, `apiKey`), and harmless values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a kind of secret is: its marks, its expression, and what is not taken for one."""
+"""A kind of secret: its marks, its expression, and what is no secret."""
 
 from __future__ import annotations
 

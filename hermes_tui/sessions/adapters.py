@@ -1,4 +1,7 @@
-"""The adapters in use: imported when first needed, made anew when the environment changed, kept apart when broken."""
+"""The adapters in use: imported when needed, broken ones kept apart.
+
+Made anew when the environment changed.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a tool call says in one line, and in full: its target, its outcome, its edit as a diff, its output as text.
+"""Shows a tool call in one line and in full: target, outcome, diff, output.
 
 Tools are told by the names of their arguments rather than by their own, so that a tool nobody has heard of yet
 gets a sensible line too.

@@ -1,4 +1,4 @@
-"""A cache's file: a magic line, then parts that can be read one by one, each proven to be what was written.
+"""A cache file of checksummed parts that can be read one by one.
 
 Each part is a 16-byte BLAKE2b digest keyed with the fingerprint, its length (8 bytes, little-endian) and its bytes. A
 file that is missing, damaged, of another version of this program or not ours alone counts as absent. Mode 0600 in a

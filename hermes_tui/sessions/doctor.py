@@ -1,4 +1,7 @@
-"""The health report: where was looked, what is there, what cannot be read and why. Changes nothing in a store."""
+"""The health report: where was looked, what is there, what cannot be read.
+
+Changes nothing in a store.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The parts of one conversation that went on in new sessions (compression, a reset, a resume into a new file)."""
+"""The parts of one conversation that continued in new sessions.
+
+After a compression, a reset, or a resume into a new file.
+"""
 
 from __future__ import annotations
 

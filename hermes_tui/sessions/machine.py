@@ -1,4 +1,4 @@
-"""The machine whose stores are read when no other is named: this process's environment and what the settings add."""
+"""The default machine: this process's environment and what the settings add."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The facade over all sessions (spec 004 §2): what both faces and other programs use.
+"""The facade over all sessions, used by CLI, TUI and other programs.
+
+Format: spec 004 §2.
 
 Read-only. Every method may be called from any thread. Errors are those of `hermes_tui.errors`.
 """

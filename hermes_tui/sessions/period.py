@@ -1,4 +1,4 @@
-"""Dates as people type them: ISO 8601, or counted back from today; whole, or as far as they are typed."""
+"""Parses dates as people type them: ISO 8601, or counted back from today."""
 
 from __future__ import annotations
 

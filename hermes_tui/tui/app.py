@@ -1,4 +1,4 @@
-"""The terminal program: puts manager, watch, reader and screens together, and ends in order."""
+"""The terminal program: composes manager, workers and screens, and ends them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the keys that work everywhere do: help, problems, costs, lanes, themes, a look at the stores."""
+"""Actions of keys that work everywhere: help, problems, costs, lanes, themes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Rich, Textual and our own drawing remember of texts, styles and places that were drawn once.
+"""Clears what Rich, Textual and our own drawing cache of texts and styles.
 
 Each function remembers thousands of answers by itself, texts among them that are long out of sight: over weeks that
 comes to tens of megabytes, scattered among what is needed.

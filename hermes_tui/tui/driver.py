@@ -1,4 +1,4 @@
-"""The keyboard's side of the terminal: what comes in is as untrusted as what a store holds.
+"""The keyboard driver: terminal input is as untrusted as a store's content.
 
 Textual's driver does two things with input that a program left open for weeks must not do. It takes the escape
 sequences inside a bracketed paste for keys, so that pasted text can press them, and it ends with a traceback at the

@@ -1,4 +1,6 @@
-"""Every key, once: its stable id, what it does and where it works. Widgets, help, tests and documents read this.
+"""Every key, once: its stable id, what it does and where it works.
+
+Widgets, help, tests and documents read this.
 
 The keys of the transcript stand with the transcript (`TranscriptPane.BINDINGS`), in the same form; `all_keys` has
 them all. A user's keymap names ids and gives them other keys; `validate_keymap` says everything that is wrong with

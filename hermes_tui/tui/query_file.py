@@ -1,5 +1,7 @@
-"""A file of searches in the state directory, one query a line, for the owner's eyes alone: what somebody looks for
-may say as much as what is found."""
+"""A file of searches in the state directory, one query a line.
+
+For the owner's eyes alone: what a user looks for may say as much as what is found.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Saved searches that were made by key, beside those of the settings: a file of the program's own, the oldest first.
+"""Searches saved by key, in a file of ours, beside those of the settings.
 
 The settings file is the user's alone and is never written.
 """

@@ -1,4 +1,4 @@
-"""Every module says what it offers: `__all__` is sorted, holds only what is there, and every public definition."""
+"""Every module says what it is and offers: a short first line, `__all__` sorted and true, docstrings."""
 
 from __future__ import annotations
 
@@ -39,6 +39,20 @@ def test_all_is_sorted_and_nothing_public_lacks_a_docstring(path: Path) -> None:
     if exported is not None:
         assert exported == sorted(exported, key=order)
         assert len(set(exported)) == len(exported)
+
+
+def first_paragraph(path: Path) -> str:
+    """Of the module's docstring."""
+    return (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n\n")[0]
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(REPOSITORY)))
+def test_a_module_begins_with_one_short_sentence(path: Path) -> None:
+    """A reader goes through many of them, to find the one that answers a question."""
+    sentence = first_paragraph(path)
+    assert "\n" not in sentence
+    assert 0 < len(sentence) <= 80
+    assert sentence.endswith((".", ")"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Helpers (sub-agents) whose records stand inside the main file, as 1.0.x wrote them."""
+"""Sub-agents whose records stand inside the main file, as 1.0.x wrote them."""
 
 from __future__ import annotations
 

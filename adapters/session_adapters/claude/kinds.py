@@ -1,4 +1,4 @@
-"""Which types of lines a Claude Code transcript is made of, and which of the others are a problem."""
+"""The types of lines in a Claude Code transcript, and which others are problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lines of a Claude Code transcript: which fields are read, and what each line is in a conversation.
+"""The typed lines of a Claude Code transcript: which fields are read.
 
 Two shapes stand in the same folder and are read line by line: what Claude Code writes (`FACTS.md`, «Records») and
 what spec 004 §4.2.1 describes (`role` and `content` on the line itself, `tool_use` lines, `cost` events,

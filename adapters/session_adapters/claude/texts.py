@@ -1,4 +1,4 @@
-"""What can be searched in a Claude Code transcript, read faster than the whole conversation."""
+"""Search texts of a Claude Code transcript, without building messages."""
 
 from __future__ import annotations
 

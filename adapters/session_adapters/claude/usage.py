@@ -1,4 +1,7 @@
-"""What the model calls in a Claude Code transcript used, without making messages: most bytes are never decoded."""
+"""Token usage in a Claude Code transcript, without building messages.
+
+Most bytes are never decoded.
+"""
 
 from __future__ import annotations
 

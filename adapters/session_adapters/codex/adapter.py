@@ -1,4 +1,6 @@
-"""Codex CLI: one JSONL rollout per session under `~/.codex/sessions` (spec 004 §4.2.2, stores/codex FACTS.md).
+"""Codex CLI: one JSONL rollout per session under `~/.codex/sessions`.
+
+Format: spec 004 §4.2.2, stores/codex FACTS.md.
 
 Everything that is shown stands in the rollouts and in `session_index.jsonl`; the SQLite files beside them repeat it,
 can lag behind, and are not opened.

@@ -1,5 +1,8 @@
-"""Codex' oldest rollouts (TypeScript, until 2025-05): `rollout-<date>-<uuid>.json`, one JSON document
-`{session, items}` that is written anew as a whole (stores/codex FACTS.md)."""
+"""Reads Codex' oldest rollouts: one JSON document per session.
+
+TypeScript, until 2025-05: `rollout-<date>-<uuid>.json`, `{session, items}`, written anew as a whole. Format:
+stores/codex FACTS.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Codex' rollout records, as far as they are read (stores/codex FACTS.md, spec 004 §4.2.2).
+"""The typed records of a Codex rollout, as far as they are read.
+
+Format: stores/codex FACTS.md, spec 004 §4.2.2.
 
 Three generations of lines stand in the same folders, sometimes in one file:
 

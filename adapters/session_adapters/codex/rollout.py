@@ -1,5 +1,7 @@
-"""What the beginning of a Codex rollout tells of it: which session it is, whose lines it copies, where its own begin
-(stores/codex FACTS.md)."""
+"""Reads a Codex rollout's header: its id, its fork, where its own lines begin.
+
+Format: stores/codex FACTS.md.
+"""
 
 from __future__ import annotations
 

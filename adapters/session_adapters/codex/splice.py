@@ -1,4 +1,4 @@
-"""A Codex conversation opened for reading: pages of one rollout, and before them the rollouts that it is a fork of.
+"""A Codex conversation opened for reading, with the rollouts it is a fork of.
 
 A fork by reference (0.149 and later) holds only its own turns; `history_base` names the thread whose lines below an
 ordinal come before them, and that thread can be a fork itself (stores/codex FACTS.md).

@@ -1,4 +1,7 @@
-"""Where Codex keeps its sessions, and the names that users gave them (stores/codex FACTS.md)."""
+"""Where Codex keeps its sessions, and the names that users gave them.
+
+Format: stores/codex FACTS.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be searched in a Codex rollout, read faster than the whole conversation."""
+"""Search texts of a Codex rollout, without building the conversation."""
 
 from __future__ import annotations
 

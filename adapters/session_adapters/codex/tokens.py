@@ -1,4 +1,4 @@
-"""Codex' token figures: which message each belongs to, and that each model call is counted once.
+"""Assigns Codex' token counts to messages; counts each model call once.
 
 `token_usage_record` (0.149 and later) is exact. `token_count` holds the thread's running total and the latest call;
 it is repeated at the start of turns and after compaction, and in a fork the total starts at the parent's

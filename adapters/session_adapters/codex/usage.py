@@ -1,4 +1,7 @@
-"""What the model calls in a Codex rollout used, without making the conversation: most bytes are never decoded."""
+"""Token usage in a Codex rollout, without building messages.
+
+Most bytes are never decoded.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which message the tokens of a model call stand in, and that each call counts once.
+"""Assigns the tokens of each model call to one message; counts each call once.
 
 Since 1.0.9x a `session.usage_record` comes before the reply of each call and names it; before that a reply has its
 output alone and the rest stands in `session.shutdown`.

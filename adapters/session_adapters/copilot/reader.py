@@ -1,5 +1,8 @@
-"""Lines turned into events, damaged ones included (FACTS.md, «Torn files»): records glued to half of another, records
-that go over several lines because a newline stands raw in a string."""
+"""Parses lines into events, damaged ones included.
+
+Records glued to half of another, and records that go over several lines because a newline stands raw in a string
+(FACTS.md, «Torn files»).
+"""
 
 from __future__ import annotations
 

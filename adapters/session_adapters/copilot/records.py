@@ -1,4 +1,6 @@
-"""What Copilot CLI writes: one event per line, `{type, data, id, timestamp, parentId, agentId?}`.
+"""The typed events of Copilot CLI, one per line.
+
+`{type, data, id, timestamp, parentId, agentId?}`
 
 About 200 types exist; those below make up a conversation or say something of the session. `system.message` and
 `model.*` are logs of requests that repeat the conversation, and `tool.execution_start` repeats the call: they are

@@ -1,4 +1,6 @@
-"""Where Copilot CLI keeps its sessions (FACTS.md, «Paths»), and which of them a process has open.
+"""Where Copilot CLI keeps its sessions, and which a process has open.
+
+Format: FACTS.md, «Paths».
 
 `session-store.db` repeats what the events say, can be absent and lags behind after a crash; it is not opened.
 """

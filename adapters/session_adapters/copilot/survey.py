@@ -1,4 +1,7 @@
-"""A file of events read for a list: its ends, or all of it once, in bounded memory; and for `get`, messages kept."""
+"""Reads an event file for the list: its ends, or all of it in bounded memory.
+
+For `get`, messages are kept.
+"""
 
 from __future__ import annotations
 

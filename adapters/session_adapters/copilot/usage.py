@@ -1,4 +1,6 @@
-"""The tokens that `session.shutdown` tells of: all there is before 1.0.9x, beside what each reply put out.
+"""Tokens that `session.shutdown` reports.
+
+All there is before 1.0.9x, beside the output tokens of each reply.
 
 Without `accountingSnapshot` the figures are the run's own and are added up; with it they go on from the run before
 (FACTS.md, «Fields»). Replies of those versions carry their output, which is taken off, so that it counts once.

@@ -1,4 +1,6 @@
-"""`workspace.yaml` beside a session: its name, directory and branch (FACTS.md, «Paths»).
+"""`workspace.yaml` beside a session: its name, directory and branch.
+
+Format: FACTS.md, «Paths».
 
 Its entries are nearly always `key: value` in plain style and read as they stand, since a YAML parser takes fifty
 times as long; one with anything else in it (quotes, folded text) is left to PyYAML, by itself.

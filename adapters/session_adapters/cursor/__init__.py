@@ -1,5 +1,6 @@
-"""Cursor: the CLI's chats and transcripts, the editor's databases, and the document's (spec 004 §4.2.5; facts:
-stores/cursor FACTS.md).
+"""Cursor: the CLI's chats and transcripts, the editor's databases, the document's.
+
+Format: spec 004 §4.2.5; facts stores/cursor FACTS.md.
 
 The rooms: `records` what Cursor writes and `wire` its protobuf, `prompts` what was typed out of what was sent;
 `chat` and `chat_messages` the CLI's chats, `lines` and `plain` the transcripts, `state`, `composers`, `bubbles` and

@@ -1,5 +1,7 @@
-"""The document's layout (spec 004 §4.2.5): one database with `sessions` and `messages`. Types of ids and times vary:
-they are taken as they are."""
+"""Reads the document's layout: one database with `sessions` and `messages`.
+
+Types of ids and times vary: they are taken as they are. Format: spec 004 §4.2.5.
+"""
 
 from __future__ import annotations
 

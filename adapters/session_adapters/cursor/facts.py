@@ -1,4 +1,4 @@
-"""What all of Cursor's stores say of a session, and how its messages hang together."""
+"""What all of Cursor's stores know of a session, and how its messages are linked."""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""Agent transcripts in lines of JSON (FACTS.md «Four separate stores» 2): what was said and which tools were called,
-without ids, results, models or tokens. A removed thought is marked in the text."""
+"""Reads agent transcripts in lines of JSON.
+
+They hold what was said and which tools were called, without ids, results, models or tokens. A removed thought is
+marked in the text. Format: FACTS.md «Four separate stores» 2.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Cursor's own command, and which of its processes has a chat open (stores/cursor FACTS.md «Native commands»)."""
+"""Cursor's own command, and which of its processes has a chat open.
+
+Format: stores/cursor FACTS.md «Native commands».
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where Cursor's stores are, and what lies in them by name alone (FACTS.md «Four separate stores»)."""
+"""Where Cursor's stores are, by name alone.
+
+Format: FACTS.md «Four separate stores».
+"""
 
 from __future__ import annotations
 

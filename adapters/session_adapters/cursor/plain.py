@@ -1,4 +1,6 @@
-"""Agent transcripts in plain text, from before those in lines of JSON (FACTS.md «Four separate stores» 2).
+"""Reads agent transcripts in plain text, which came before JSON lines.
+
+Format: FACTS.md «Four separate stores» 2.
 
 ```
 user:

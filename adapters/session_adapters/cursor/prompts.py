@@ -1,4 +1,4 @@
-"""Prompts as Cursor wraps them: `<timestamp>…</timestamp><user_query>…</user_query>`, with what the program adds.
+"""Unwraps prompts from Cursor's `<timestamp>` and `<user_query>` tags.
 
 The tag is the only time that a message of the CLI has: to the minute, in words, in a zone that is named as American
 English does it (FACTS.md «Four separate stores»).

@@ -1,5 +1,8 @@
-"""What Cursor writes (stores/cursor FACTS.md). Fields appear and disappear every month: each is optional, and one
-of another type than expected costs itself alone."""
+"""The typed records of Cursor's stores.
+
+Fields appear and disappear every month: each is optional, and one of another type than expected costs itself alone.
+Format: stores/cursor FACTS.md.
+"""
 
 from __future__ import annotations
 

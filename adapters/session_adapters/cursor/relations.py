@@ -1,4 +1,7 @@
-"""The same conversation in several stores, and directories that one session knows of another (FACTS.md)."""
+"""Merges the same conversation from several stores, and fills in directories.
+
+Format: FACTS.md.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""What the editor's `ai-code-tracking.db` says of a conversation: title, model, last change (FACTS.md «Four separate
-stores» 4). It is all optional: a large database that could only be copied, as after a crash, is named and left."""
+"""Titles, models and times from the editor's `ai-code-tracking.db`.
+
+It is all optional: a large database that could only be copied, as after a crash, is named and left. Format:
+FACTS.md «Four separate stores» 4.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""The single JSON document of 0.20: `{sessionId, projectHash, startTime, lastUpdated, messages}`, rewritten as a
-whole with every message (FACTS.md, «Paths»). Read whole, or by its ends."""
+"""Reads the single JSON document of Gemini CLI 0.20, whole or by its ends.
+
+`{sessionId, projectHash, startTime, lastUpdated, messages}`, rewritten as a whole with every message. Format:
+FACTS.md, «Paths».
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Where Gemini CLI keeps its sessions, and which project's they are (FACTS.md, «Paths»)."""
+"""Where Gemini CLI keeps its sessions, and which project they belong to.
+
+Format: FACTS.md, «Paths».
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What Gemini CLI writes: the records of its logs (0.40 and 0.61), its documents (0.20), and the lines of spec 004.
+"""The typed records of Gemini CLI: logs, documents, and the spec's lines.
+
+Logs of 0.40 and 0.61, documents of 0.20, lines of spec 004.
 
 A log line is one of: a header (`sessionId`, `startTime` …; each resume writes another), a message (`id`, `type` …;
 the same id again replaces it), `{"$set": {…}}` (merges what is known of the session; `messages` in it replaces the

@@ -1,4 +1,6 @@
-"""Hector (spec 001; facts: stores/hector FACTS.md): sessions in SQLite or PostgreSQL, in four generations of tables.
+"""Hector: sessions in SQLite or PostgreSQL, in four generations of tables.
+
+Format: spec 001; facts stores/hector FACTS.md.
 
 The rooms: `records` what Hector writes, `messages` how a row becomes messages, `ids` the composite ids, `layout` what
 all generations have in common, `conversations` the tables of v0, v1 and the guide, `events` those of v2, `reader` how

@@ -1,4 +1,4 @@
-"""The tables of v0, v1 and the guide: sessions of agents, and rows that only say the session's id.
+"""The tables of v0, v1 and the guide: sessions of agents, and bare ids.
 
 Hector joins the two by that id alone. Where two agents have a session of one id, both are given every row, and
 nothing says whose it is (facts: agentmux_hector.md 2.2): the rows are counted with the session that was there first.

@@ -1,4 +1,7 @@
-"""Which of Hector's generations a database has, by its columns (facts: agentmux_hector.md 2.1)."""
+"""Tells by its columns which of Hector's generations a database has.
+
+Format: facts agentmux_hector.md 2.1.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Addresses of PostgreSQL databases. They may hold a password, which leaves this module only on its way to a server.
+"""Addresses of PostgreSQL databases.
+
+They may hold a password, which leaves this module only on its way to a server.
 
 Taken apart by our own strict rules rather than by the usual forgiving ones: in an address with an unescaped `#` or
 `@` in its password those take half of the password for a host, and it would be shown.

@@ -1,4 +1,6 @@
-"""Ids of Hector's sessions: composite, because Hector names a session anew for every agent or user (checklist ID-6).
+"""Composite ids of Hector's sessions.
+
+Hector names a session anew for every agent or user (checklist ID-6).
 
 Each part is percent-encoded and the parts are joined by `/`: `agent/session` in v0, v1 and the guide's tables,
 `app/user/session` in v2. An `@` never comes out of the encoding, so it marks what is not a part:

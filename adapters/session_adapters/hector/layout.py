@@ -1,4 +1,7 @@
-"""What Hector's generations of tables have in common: sessions, each with rows that become messages."""
+"""What Hector's generations of tables have in common.
+
+Sessions, each with rows that become messages.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""How much of a conversation Hector takes into its next call, as its configuration says (spec 001 «Configuration
-Modes»; facts: agentmux_hector.md 2.4).
+"""How much of a conversation Hector takes into its next call, by its settings.
+
+Format: spec 001 «Configuration Modes»; facts agentmux_hector.md 2.4.
 
 `agents.<name>.memory` has `strategy`, `window_size`, `budget` and `target`, in the guide below another `working`. The
 configuration is looked for where the database is, as Hector would be started there, then at home and where we are.

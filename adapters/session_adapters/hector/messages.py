@@ -1,4 +1,7 @@
-"""What Hector's rows say, as messages (FACTS.md; facts: agentmux_hector.md 2.2 and 2.3)."""
+"""Turns Hector's rows into messages.
+
+Format: FACTS.md; facts agentmux_hector.md 2.2 and 2.3.
+"""
 
 from __future__ import annotations
 

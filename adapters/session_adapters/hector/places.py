@@ -1,4 +1,6 @@
-"""Where Hector's databases are (FACTS.md «Files»; spec 001 «Configuration Modes»; facts: agentmux_hector.md 2.5).
+"""Where Hector's databases are.
+
+Format: FACTS.md «Files»; spec 001 «Configuration Modes»; facts agentmux_hector.md 2.5.
 
 Hector keeps them below the directory it runs in: `data/sessions.db` (v1), `.hector/hector.db` (v2), or where its
 configuration there says. Looked at are the home directory, the working directory, and what the user names in

@@ -1,4 +1,4 @@
-"""Reading Hector's tables from a PostgreSQL server, in one short read-only transaction at a time.
+"""Reads Hector's tables from PostgreSQL, in short read-only transactions.
 
 Imported only when an address was given: psycopg is an optional dependency (`pip install 'hermes-tui[postgres]'`). No
 word of psycopg's own messages is passed on: an address with its password could be in one.

@@ -1,4 +1,4 @@
-"""How a database is asked, be it a file or a server: a few statements that both understand, and what differs."""
+"""One set of queries for both of Hector's databases, SQLite and PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""Hector's own records: rows of its tables and the JSON in them (spec 001 «Database Schema»; FACTS.md; facts:
-agentmux_hector.md 2.1 and 2.3).
+"""The typed rows of Hector's tables and the JSON in them.
+
+Format: spec 001 «Database Schema»; FACTS.md; facts agentmux_hector.md 2.1 and 2.3.
 
 Columns are found by name; what a database does not have reads as the default. Times are text: SQLite's with the
 writer's offset, PostgreSQL's its bare wall time.

@@ -1,4 +1,4 @@
-"""A database of Hector on a PostgreSQL server; what talks to it is imported when it is read."""
+"""A Hector database on a PostgreSQL server; its driver is imported when needed."""
 
 from __future__ import annotations
 

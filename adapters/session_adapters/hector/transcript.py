@@ -1,4 +1,4 @@
-"""A Hector conversation opened for reading: its newest rows at once, and what was written since.
+"""A Hector conversation opened for reading: newest rows first, then new ones.
 
 Rows are only ever added. Marks of the loaded ones (who, how long, when) are kept all the same and compared whenever
 the database has changed; if one is different, or went, the loaded part is read anew.

@@ -1,4 +1,6 @@
-"""Hermes: one `state.db` per profile (spec 000, spec 004 §4.2.10; facts: hermes.md 1, 2 and 4.4).
+"""Hermes: one `state.db` per profile.
+
+Format: spec 000, spec 004 §4.2.10; facts hermes.md 1, 2 and 4.4.
 
 No version has a table of memory entries: they are in text files (`memories`).
 """

@@ -1,4 +1,6 @@
-"""Hermes' own search indexes, over the content of a row and, since 0.13, its tool's name and calls.
+"""Queries Hermes' own full-text indexes.
+
+They cover the content of a row and, since 0.13, its tool's name and calls.
 
 `messages_fts` knows words. `messages_fts_trigram`, which newer homes have, knows any three characters in a row: it is
 asked for runs of Han, Kana and Hangul, which the former takes for one word each. A run of one or two characters is

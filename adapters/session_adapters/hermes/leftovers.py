@@ -1,4 +1,6 @@
-"""Transcripts that Hermes kept beside its database until 0.13: `sessions/<id>.jsonl`, a message per line.
+"""Transcripts that Hermes kept beside its database until 0.13.
+
+`sessions/<id>.jsonl`, a message per line.
 
 Most repeat what the database has; some are all that is left of a session (facts: hermes.md section 1).
 """

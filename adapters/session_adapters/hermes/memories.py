@@ -1,5 +1,7 @@
-"""What Hermes keeps in mind from one conversation to the next: `memories/MEMORY.md` and `memories/USER.md` of each
-home (spec 004 §4.2.10; entries are parted by a line with nothing but `§`).
+"""Hermes' memory files: `memories/MEMORY.md` and `memories/USER.md`.
+
+One pair for each home (spec 004 §4.2.10); entries are parted by a line with nothing but `§`. Format: spec 004
+§4.2.10; entries are parted by a line with nothing but `§`.
 
 Each file is read as a session of its own that no list shows and only a search finds, a message for each entry.
 """

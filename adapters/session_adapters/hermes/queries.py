@@ -1,4 +1,4 @@
-"""What is asked of Hermes' `state.db`: the same few statements for one session and for ten thousand.
+"""The SQL that reads Hermes' `state.db`, for one session or ten thousand.
 
 Counts come from the rows, not from the counter columns, which a rewind leaves as they were.
 """

@@ -1,4 +1,6 @@
-"""Hermes' own records: rows of `state.db` (spec 000; facts: hermes.md 2.1 and 2.2 for every schema since).
+"""The typed rows of Hermes' `state.db`.
+
+Format: spec 000; facts hermes.md 2.1 and 2.2 for every schema since.
 
 Columns are found by name, so these hold for every schema from 1 to 23: what a database does not have reads as
 the default.

@@ -1,4 +1,4 @@
-"""What can be searched in a `state.db`, read faster than one conversation after the other; and what of it is new.
+"""Search texts of a `state.db`, and which of them are new.
 
 Hermes adds rows, takes some back (`active`, `compacted`) and deletes them, and never changes their words (facts:
 hermes.md 2.3). Their lengths are looked at all the same.

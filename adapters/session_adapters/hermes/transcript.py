@@ -1,4 +1,4 @@
-"""A Hermes conversation opened for reading: pages of rows, newest first, and what was written since."""
+"""A Hermes conversation opened for reading: pages of rows, newest first."""
 
 from __future__ import annotations
 

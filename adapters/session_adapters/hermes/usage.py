@@ -1,4 +1,7 @@
-"""What Hermes' model calls used: sums for each session and model, for that is all it keeps (hermes.md 2.2)."""
+"""Token sums of Hermes' sessions by model, which is all that it keeps.
+
+Format: hermes.md 2.2.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Which sessions are in `openclaw-agent.sqlite`: keys, their windows, and what is left of deleted ones. Tables with
-credentials or memory are never asked (stores/openclaw FACTS.md «SQLite schema»)."""
+"""Lists the sessions in `openclaw-agent.sqlite`: keys, windows, deleted ones.
+
+Tables with credentials or memory are never asked. Format: stores/openclaw FACTS.md «SQLite schema».
+"""
 
 from __future__ import annotations
 

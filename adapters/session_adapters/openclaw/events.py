@@ -1,5 +1,7 @@
-"""The tables of `openclaw-agent.sqlite`, and what is asked of those with transcripts: events one by one, and packed
-ones as a whole (stores/openclaw FACTS.md «SQLite schema»)."""
+"""The SQL that reads transcripts from `openclaw-agent.sqlite`.
+
+Events one by one, and packed ones as a whole. Format: stores/openclaw FACTS.md «SQLite schema».
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The keys in `sessions.json`: names, channels and parents of the transcripts beside it (stores/openclaw FACTS.md).
+"""The keys in `sessions.json`: names, channels, parents of transcripts.
+
+Format: stores/openclaw FACTS.md.
 
 It is a source of its own, so that a transcript need not be read again whenever it changes, which is at every run.
 What it says becomes a summary without messages; `relations` puts it together with that of the transcript.

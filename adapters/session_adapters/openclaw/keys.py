@@ -1,4 +1,7 @@
-"""Session keys: what OpenClaw calls a conversation, and where it is held (stores/openclaw FACTS.md «Semantics»)."""
+"""Parses session keys: what OpenClaw calls a conversation, and its channel.
+
+Format: stores/openclaw FACTS.md «Semantics».
+"""
 
 from __future__ import annotations
 

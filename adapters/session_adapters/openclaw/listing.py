@@ -1,5 +1,4 @@
-"""What a list shows of a store: of a file its ends, of a database the ends of each transcript, and all of it where
-that is little or where it is asked for."""
+"""Summaries of OpenClaw's files and databases, from their ends or in full."""
 
 from __future__ import annotations
 

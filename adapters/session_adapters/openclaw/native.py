@@ -1,4 +1,7 @@
-"""OpenClaw's own commands, and which of its sessions run now (stores/openclaw FACTS.md «Native commands»)."""
+"""OpenClaw's own commands, and which of its sessions run now.
+
+Format: stores/openclaw FACTS.md «Native commands».
+"""
 
 from __future__ import annotations
 

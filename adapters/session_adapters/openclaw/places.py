@@ -1,5 +1,7 @@
-"""Where OpenClaw's stores are (stores/openclaw FACTS.md «Paths»): state directories, the agents in each, and in those
-databases, key indexes and transcripts. Names alone are looked at, but for the configuration, which may move them."""
+"""Where OpenClaw's stores are: state directories and the agents in each.
+
+Names alone are looked at, but for the configuration, which may move them. Format: stores/openclaw FACTS.md «Paths».
+"""
 
 from __future__ import annotations
 

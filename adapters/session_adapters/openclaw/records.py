@@ -1,4 +1,6 @@
-"""What OpenClaw writes about its sessions, beside their events (stores/openclaw FACTS.md).
+"""The typed records that OpenClaw keeps about its sessions, beside events.
+
+Format: stores/openclaw FACTS.md.
 
 The events are those of Pi (`tree.records`). Around: an entry per session key, in `sessions.json` until 2026.3 and
 in the column `entry_json` since; rows of `session_nodes` and `session_windows`; a lock file while a session runs; the

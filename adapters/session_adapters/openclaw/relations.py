@@ -1,5 +1,8 @@
-"""Which summaries are of one session: a transcript and its key in `sessions.json`, a file and the database that took
-it over, copies of a file; and what forks came from (stores2.md section 3)."""
+"""Merges summaries of one session, and links forks to their origin.
+
+A transcript and its key in `sessions.json`, a file and the database that took it over, copies of a file (stores2.md
+section 3).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How OpenClaw's events differ from Pi's, from which they descend (stores/openclaw FACTS.md «SQLite schema»).
+"""How OpenClaw's events differ from Pi's, from which they descend.
+
+Format: stores/openclaw FACTS.md «SQLite schema».
 
 An event `leaf` says where the conversation goes on after a rewind; `reset` starts a fresh history in the same
 transcript; a user's message may have been put there by the program; results say in their details what the command

@@ -1,5 +1,7 @@
-"""Where the events of one session are kept, when not in a JSONL file: in the database, packed in a file, or in the
-document's layout. Each hands them out by number, as the JSON that Pi's records are."""
+"""Stores of one session's events: database, packed file or document.
+
+Each hands them out by number, as the JSON that Pi's records are.
+"""
 
 from __future__ import annotations
 

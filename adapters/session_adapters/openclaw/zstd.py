@@ -1,4 +1,7 @@
-"""Decompressing Zstandard: OpenClaw compresses old transcripts (stores/openclaw FACTS.md «SQLite schema»)."""
+"""Decompresses the old transcripts that OpenClaw packs with Zstandard.
+
+Format: stores/openclaw FACTS.md «SQLite schema».
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The adapter: where OpenCode's stores are, and which of several copies of a session counts."""
+"""OpenCode: where its stores are, and which copy of a session counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenCode's database as a store of sessions: opened for each visit, and closed behind it."""
+"""OpenCode's database as a store of sessions, opened for each visit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Rows of `session_message`: what 2.x writes, and the v2 interface of 1.18 (stores/opencode FACTS.md, «Tables»).
+"""Rows of `session_message`: what 2.x writes, and the v2 interface of 1.18.
+
+Format: stores/opencode FACTS.md, «Tables».
 
 The role is the column `type`; everything said in an answer is in its one row.
 """

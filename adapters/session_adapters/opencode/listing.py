@@ -1,5 +1,7 @@
-"""Summaries of every session in a database or a tree: in full where that is little, else from what is cheap to
-have, without the parts, which hold nearly all of the text."""
+"""Summaries of the sessions in an OpenCode database or tree.
+
+In full where that is little, else from what is cheap to have, without the parts, which hold nearly all of the text.
+"""
 
 from __future__ import annotations
 

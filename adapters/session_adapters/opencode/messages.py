@@ -1,4 +1,7 @@
-"""Messages of 1.x and before, which are a record and its parts (stores/opencode FACTS.md, «Tables»)."""
+"""Messages of 1.x and before: a record and its parts.
+
+Format: stores/opencode FACTS.md, «Tables».
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""OpenCode's own commands, and which of its processes has a session open (stores/opencode FACTS.md)."""
+"""OpenCode's own commands, and which of its processes has a session open.
+
+Format: stores/opencode FACTS.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""OpenCode's own records (stores/opencode FACTS.md, «Tables»). Times are milliseconds since the epoch.
+"""The typed records of OpenCode; times are milliseconds since the epoch.
+
+Format: stores/opencode FACTS.md, «Tables».
 
 In the databases they stand in the columns `data`, without the ids that are columns of their own; in the older trees
 each is a JSON file and holds its ids too. Fields whose shape changed between versions are `Any`.

@@ -1,4 +1,4 @@
-"""Which of OpenCode's layouts a database has, by its tables and columns, and the sessions in it.
+"""Tells by its tables which OpenCode layout a database has; lists its sessions.
 
 The file name says nothing: three layouts share it (FACTS.md «Spec layout»), and an upgraded database keeps the old
 order of columns and, in 2.x, the old tables beside the new.

@@ -1,5 +1,8 @@
-"""What is asked of OpenCode's databases: rows of the sessions that are wanted, by their indices, and never a word of
-the event tables, which grow to tens of gigabytes (FACTS.md «Traps»)."""
+"""The SQL that reads messages from OpenCode's databases.
+
+Only rows of the wanted sessions, by their indices, and never a word of the event tables, which grow to tens of
+gigabytes (FACTS.md «Traps»).
+"""
 
 from __future__ import annotations
 

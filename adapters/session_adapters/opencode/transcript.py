@@ -1,4 +1,4 @@
-"""An OpenCode conversation opened for reading: its newest units at once, and what was written since."""
+"""An OpenCode conversation opened for reading: newest units first."""
 
 from __future__ import annotations
 

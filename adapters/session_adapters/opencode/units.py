@@ -1,4 +1,4 @@
-"""What all of OpenCode's layouts have in common: a session of units, each of which becomes a message or two.
+"""What all OpenCode layouts share: a session of units that become messages.
 
 A unit is one message as OpenCode keeps it, with its parts. Units can be listed without reading what is in them, and
 tell by their stamps whether they changed: OpenCode writes its rows and files again while an answer comes in.

@@ -1,4 +1,7 @@
-"""How much of a line, document or database is read: limits on single things, not on how many an honest store has."""
+"""Limits on how much of one line or document is read.
+
+Limits on single things, never on how many an honest store has.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could not be read: damaged places, each counted and the first ones kept; and errors in the same words."""
+"""Counts damaged places, keeps the first, and words errors alike."""
 
 from __future__ import annotations
 

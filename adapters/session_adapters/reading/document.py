@@ -1,4 +1,4 @@
-"""A conversation in a file that its writer replaces as a whole, and that is read as a whole."""
+"""A conversation in a file that its writer replaces as a whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a list reads of a long file: its two ends, and the few lines between them that hold one of some words.
+"""Reads the two ends of a long file, and the few lines between that matter.
 
 A line is read whole or not at all: a header of 22 KB is nothing unusual, a last line may be longer.
 """

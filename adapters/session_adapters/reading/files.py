@@ -1,4 +1,4 @@
-"""Reading files without touching them: opened for reading only, in bounded memory, lines split on `\\n` alone.
+"""Reads files in bounded memory, without touching them; splits lines at newlines.
 
 Nothing of a store is trusted: a path may have become a pipe, a line may be 100 GB long (of which a sparse file keeps
 nothing), hold NULs, half a record, two records glued together, or ten million values.

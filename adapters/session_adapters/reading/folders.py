@@ -1,5 +1,7 @@
-"""Whether a directory is there, asked where one on the way may not be entered: `Path.is_dir` and `Path.exists` raise
-then, and so a place that cannot be reached would hide all others."""
+"""Asks whether a directory is there, also where one on the way is closed to us.
+
+`Path.is_dir` and `Path.exists` raise then, and so a place that cannot be reached would hide all others.
+"""
 
 from __future__ import annotations
 

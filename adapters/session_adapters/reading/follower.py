@@ -1,4 +1,4 @@
-"""The texts of a conversation in one append-only file of JSON lines, in bounded memory, and of what is appended."""
+"""Search texts of one append-only JSONL file, and of what is appended to it."""
 
 from __future__ import annotations
 

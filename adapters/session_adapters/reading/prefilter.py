@@ -1,4 +1,4 @@
-"""Turns files away by their raw bytes, so that a search parses only what may hold what it looks for.
+"""Rules out files by their raw bytes, so that a search parses only a few.
 
 Where a store writes plain JSON, a run of ASCII letters and digits stands in the file as it stands in the text. What
 stands in its way is looked for too: `\\u0041` for `A`, accents that a search takes no notice of, numbers that JSON

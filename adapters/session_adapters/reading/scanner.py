@@ -1,4 +1,4 @@
-"""The records in the few lines of a file that hold a word: all other bytes are looked through and never decoded."""
+"""Decodes only the lines of a file that hold a given word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What reading somebody else's database may take, whatever is in it: time, memory, and tables that are none.
+"""Limits on reading a foreign database: time, memory, real tables only.
 
 Everything raised here is `DatabaseUnreadable`, also out of the middle of a statement, so that no reader takes it for
 a damaged page and goes on with the next one.

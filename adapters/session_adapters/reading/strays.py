@@ -1,4 +1,7 @@
-"""Lines of a file, and those that hold no record: of millions, which would each be noted, one stands for the rest."""
+"""Lines of a file, and those that hold no record.
+
+Of millions, which would each be noted, one stands for the rest.
+"""
 
 from __future__ import annotations
 

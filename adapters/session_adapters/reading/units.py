@@ -1,4 +1,4 @@
-"""A conversation kept as rows or files that can be listed without reading what is in them.
+"""A conversation kept as rows or files that are listed without their content.
 
 Each is a unit: it becomes some messages, and tells by its stamp whether it changed. The newest units are read at
 once, earlier ones page by page; whenever the store has changed, those whose stamps differ are read again.

@@ -1,4 +1,6 @@
-"""What the Pi and omp adapters share: listing session files, summaries, forks (spec 004 §4.2.7 and §4.2.8).
+"""What the Pi and omp adapters share: files, summaries, forks.
+
+Format: spec 004 §4.2.7 and §4.2.8.
 
 Layouts, told apart by what is in the files: a session per file in a folder per directory (real), a folder per
 session with one or more files (the document's).

@@ -1,4 +1,4 @@
-"""What a list needs of an entry: the figures of the messages it shows as, without their texts."""
+"""What the list needs of an entry: the figures of its messages, no texts."""
 
 from __future__ import annotations
 

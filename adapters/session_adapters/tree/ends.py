@@ -1,4 +1,4 @@
-"""What a list reads of a tree-shaped session's file: all of a small one, of a large one the ends."""
+"""What the list reads of a tree's file: all of a small one, the ends of a large."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The files of one tree-shaped session, gone through for their structure: where each record stands and what it
-hangs on, no text."""
+"""Scans the files of one tree for its structure, without text.
+
+Where each record stands and what its parent is.
+"""
 
 from __future__ import annotations
 

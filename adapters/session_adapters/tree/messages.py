@@ -1,4 +1,7 @@
-"""From an entry of Pi, omp or the document's layout to messages (pi/FACTS.md and omp/FACTS.md, Format)."""
+"""Turns an entry of Pi, omp or the document's layout into messages.
+
+Format: pi/FACTS.md and omp/FACTS.md, Format.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The shape of a conversation kept as a tree: records that name their parent (spec 004 §4.2.7).
+"""The shape of a conversation tree: records that name their parent.
+
+Format: spec 004 §4.2.7.
 
 Only the structure: which records lead from a beginning to a leaf, which leaf is the active one, which branches
 there are. Stores are damaged in every way, so nothing here trusts them: parents may be missing or form a cycle,

@@ -1,4 +1,4 @@
-"""The records of Pi and omp session files, version 1 to 3, and of the document's layout.
+"""The typed records of Pi and omp files, versions 1 to 3, and the document's.
 
 Real files: a header `{type: "session", …}`, in omp after a 256-byte title slot `{type: "title", …}`, then entries
 `{type, id, parentId, timestamp, …}` (pi/FACTS.md and omp/FACTS.md, Format). The document's layout has neither

@@ -1,4 +1,7 @@
-"""How sessions of Pi and omp came from one another, as their headers name it (pi/FACTS.md, Fork; omp/FACTS.md)."""
+"""How sessions of Pi and omp descend from each other, by their headers.
+
+Format: pi/FACTS.md, Fork; omp/FACTS.md.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a list shows of a tree-shaped session, gathered entry by entry in bounded memory."""
+"""Summarises a tree-shaped session, entry by entry in bounded memory."""
 
 from __future__ import annotations
 

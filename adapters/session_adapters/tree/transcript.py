@@ -1,4 +1,4 @@
-"""A conversation kept as a tree in one or more JSONL files, opened along one branch.
+"""A conversation tree in one or more JSONL files, opened along one branch.
 
 All lines are gone through once for their ids; text is decoded for the branch that is shown alone, from its newest
 part upwards.

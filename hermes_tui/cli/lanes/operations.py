@@ -1,5 +1,7 @@
-"""The commands of `hermes-tui lanes` that change something: each shows its plan, asks, applies and says what became
-of it."""
+"""The `hermes-tui lanes` commands that change something.
+
+Each shows its plan, asks, applies and says what became of it.
+"""
 
 from __future__ import annotations
 

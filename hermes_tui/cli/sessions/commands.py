@@ -1,4 +1,4 @@
-"""`hermes-tui sessions`: list and show; its other commands have modules of their own."""
+"""`hermes-tui sessions list` and `show`."""
 
 from __future__ import annotations
 

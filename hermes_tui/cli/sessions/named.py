@@ -1,4 +1,4 @@
-"""Sessions as they are named on a command line: `AGENT ID`, `agent:id`, or the beginning of an id."""
+"""Finds sessions as a command line names them: `AGENT ID`, `agent:id`, a prefix."""
 
 from __future__ import annotations
 

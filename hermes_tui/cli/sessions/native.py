@@ -1,4 +1,4 @@
-"""`hermes-tui sessions resume` and `fork`: the terminal goes to the agent's own program."""
+"""`hermes-tui sessions resume` and `fork`, in the agent's own CLI."""
 
 from __future__ import annotations
 

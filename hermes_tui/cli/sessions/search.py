@@ -1,4 +1,4 @@
-"""`hermes-tui sessions search` and `sessions browse`; what `sessions show --around` prints."""
+"""`hermes-tui sessions search`, `sessions browse` and `sessions show --around`."""
 
 from __future__ import annotations
 

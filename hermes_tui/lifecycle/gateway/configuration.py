@@ -1,4 +1,4 @@
-"""What a gateway's configuration says about its lanes: whose messages share one, and when they reset.
+"""The gateway's settings for lanes: who shares one, and when they reset.
 
 Hermes takes `gateway.json` as the base, `config.yaml` over it (a setting at its top level wins over one under
 `gateway:`, where 0.19.0 is the first to look for most of them), and three variables of its environment over both;

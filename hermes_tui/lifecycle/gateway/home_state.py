@@ -1,4 +1,7 @@
-"""One look at a Hermes home: its gateway, its index of lanes and the sessions that they lead to. Changes nothing."""
+"""Reads a Hermes home once: its gateway, its lanes and their sessions.
+
+Changes nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Hermes homes: the default profile's directory and one for each other profile (facts on Hermes, section 1).
+"""Finds Hermes homes: the default profile's and one for each other profile.
+
+Format: facts on Hermes, section 1.
 
 Each is complete in itself: a database, an index of lanes, a gateway.
 """

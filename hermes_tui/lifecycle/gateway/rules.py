@@ -1,4 +1,4 @@
-"""Whose rules apply beside a running gateway: is it the one Hermes version whose rules are proven?
+"""Tells whether a running gateway is a Hermes version whose rules are proven.
 
 Before it routes a message, Hermes 0.19 looks at the session's row, and takes lanes up again by rules of its own;
 that is what operations beside a live gateway rest on. Earlier versions do not look, or write a dead session back

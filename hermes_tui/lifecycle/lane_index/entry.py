@@ -1,4 +1,4 @@
-"""A lane's record: which session a session key leads to, and the flags that decide over its next message.
+"""A lane's record: its session, and the flags that decide its next message.
 
 Hermes keeps the same JSON object in the table `gateway_routing` (column `entry_json`) and in the mirror
 `sessions/sessions.json` (spec 002 section 2). Times in it are local and without a zone; see `moments`.

@@ -1,4 +1,4 @@
-"""How a value of Hermes' JSON is taken: type by type, or refused with the name of its field and the reason.
+"""Checks the values of Hermes' JSON field by field, with a reason if refused.
 
 Hermes takes what it finds and stumbles later (a number where a text should be, a time with a zone). What is read
 here may be written back, so it is looked at first. null counts as absent.

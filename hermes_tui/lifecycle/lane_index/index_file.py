@@ -1,4 +1,6 @@
-"""`sessions/sessions.json`: the index of lanes up to Hermes 0.18.0, the mirror of the table `gateway_routing` since.
+"""`sessions/sessions.json`: Hermes' lane index, since 0.19 a mirror.
+
+The index itself up to Hermes 0.18.0, the mirror of the table `gateway_routing` since.
 
 An object of session key → entry; members that begin with `_` are notes for people (spec 002 section 3, "Storage
 Layout"; facts on Hermes, section 3.1). What is not understood is kept; what cannot be kept is not written.

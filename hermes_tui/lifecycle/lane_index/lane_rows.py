@@ -1,4 +1,7 @@
-"""What a `SessionStore` does to the rows of its lanes' sessions. Without a database: nothing."""
+"""What a `SessionStore` writes to the rows of its lanes' sessions.
+
+Without a database: nothing.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The index of lanes of one home, as a gateway would load it: the table's rows and the file's members together.
+"""A home's lane index as a gateway loads it: table rows and file together.
 
 On load the table wins, the file only fills in keys that the table lacks, and a gateway sees the rows of its own
 scope alone: the resolved path of its sessions directory (facts on Hermes, sections 0 and 3.1). A store that was

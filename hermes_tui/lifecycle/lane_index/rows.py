@@ -1,4 +1,4 @@
-"""The rows of `state.db` that decide about lanes: the routing table, and sessions with the peer they talk to.
+"""The rows of `state.db` that decide about lanes: routing table and sessions.
 
 Everything here takes a connection and reads; what is not there in an older schema is None (law 7).
 """

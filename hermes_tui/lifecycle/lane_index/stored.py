@@ -1,4 +1,6 @@
-"""The whole index of lanes, loaded and saved as a gateway does: the table first, the file beside it.
+"""Loads and saves the whole lane index as a gateway does.
+
+The table first, the file beside it.
 
 Hermes' own saving drops what it did not understand when it loaded. This one keeps it: entries that cannot be read,
 members of an entry that it does not know, notes in the file.

@@ -1,4 +1,6 @@
-"""Changing lanes: plan, apply, verify, undo. The only door back into an agent's store (law 8).
+"""Changing lanes: plan, apply, verify, undo.
+
+The only door back into an agent's store (law 8).
 
 operations = Operations(environment)
 plan = operations.plan(Request(kind="reset", key="agent:main:telegram:dm:1"))

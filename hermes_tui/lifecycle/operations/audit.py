@@ -1,4 +1,6 @@
-"""What was done to lanes: a file of JSON lines of ours, with the old values, for `lanes log` and `undo`.
+"""The audit file of lane operations: JSON lines of ours with the old values.
+
+`lanes log` and `undo` read it.
 
 Every operation leaves up to three records of one id: `begun`, with all that is to be written and what stood there
 before, on the disk before the first byte of the store changes; `applied`, once it is; `outcome`, once it is known

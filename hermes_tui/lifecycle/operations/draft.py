@@ -1,4 +1,4 @@
-"""The parts that plans are made of: what is refused, how an entry and a row are changed, how it is said."""
+"""Building blocks of plans: refusals, changes of entries and rows, wording."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What an operation needs to know about a lane, read once for the plan and once more within the transaction."""
+"""What an operation needs to know about a lane.
+
+Read once for the plan and once more within the transaction.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations that leave a lane its session: the resume mark set or taken away, and old lanes dropped.
+"""Operations on a lane's flags: mark for resume, clear the mark, drop old lanes.
 
 All of them live in the gateway's memory: beside a running one they cannot be had.
 """

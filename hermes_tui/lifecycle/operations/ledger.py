@@ -1,4 +1,4 @@
-"""What became of operations: read off our log and the store, and kept in the log once it is known for good."""
+"""Outcomes of operations, read off our log and the store, then kept in the log."""
 
 from __future__ import annotations
 

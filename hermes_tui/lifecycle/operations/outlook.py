@@ -1,4 +1,7 @@
-"""What a lane's next message meets after a plan: Hermes' own decision, made on a copy of the planned result."""
+"""Predicts what a lane's next message meets after a plan.
+
+Hermes' own decision, made on a copy of the planned result.
+"""
 
 from __future__ import annotations
 

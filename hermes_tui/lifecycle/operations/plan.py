@@ -1,4 +1,4 @@
-"""What an operation on a lane will do, before it does anything: read, to be written, and what then happens.
+"""A plan of a lane operation: what was read, what is written, what follows.
 
 A plan is made without touching the store. `apply` makes it again within the transaction and refuses where what was
 read is no longer so; nothing that was not in the plan is ever written.

@@ -1,4 +1,7 @@
-"""Making a plan: read, decide, and say it. The same code makes it for the eye and again within the transaction."""
+"""Makes a plan, or refuses: reads a lane, decides, and says why.
+
+The same code makes it for the eye and again within the transaction.
+"""
 
 from __future__ import annotations
 

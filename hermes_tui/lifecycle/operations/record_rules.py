@@ -1,4 +1,4 @@
-"""The rules that every record of an operation keeps, because plans are made by them.
+"""Rules that every record of an operation keeps, because undo trusts them.
 
 The log is a file that anybody may have edited, and `undo` writes into Hermes' store what stands there. So a record
 is held to them twice: before it is written, so that none of ours is ever refused, and whenever it is read. What

@@ -1,4 +1,4 @@
-"""Writing what a plan says, and nothing where the store is no longer as it was: compare and set."""
+"""Applies a plan by compare-and-set: nothing is written if the store changed."""
 
 from __future__ import annotations
 

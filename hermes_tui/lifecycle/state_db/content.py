@@ -1,4 +1,7 @@
-"""How a message's values stand in their columns, and back (facts on Hermes, section 2.3)."""
+"""Converts a message's values to their columns, and back.
+
+Format: facts on Hermes, section 2.3.
+"""
 
 from __future__ import annotations
 

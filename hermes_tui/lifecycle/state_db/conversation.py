@@ -1,4 +1,7 @@
-"""A session as the model is shown it again (spec 000, "Retrieve Messages"; facts on Hermes, section 2.3)."""
+"""A session as the model is shown it again.
+
+Format: spec 000, "Retrieve Messages"; facts on Hermes, section 2.3.
+"""
 
 from __future__ import annotations
 

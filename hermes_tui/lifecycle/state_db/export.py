@@ -1,4 +1,7 @@
-"""Sessions whole, and gone: export, clear, delete, prune (spec 000, "Export and Cleanup")."""
+"""Exports, clears, deletes and prunes whole sessions.
+
+Format: spec 000, "Export and Cleanup".
+"""
 
 from __future__ import annotations
 

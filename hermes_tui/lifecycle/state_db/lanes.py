@@ -1,4 +1,4 @@
-"""What a store of Hermes 0.18 and later knows of the gateway's lanes: peers of sessions, and the routing table.
+"""A store's gateway tables since Hermes 0.18: peers of sessions, routing.
 
 Older stores have neither columns nor table for that: looked up there, nothing is found (facts on Hermes, 2.1, 3.1).
 """

@@ -1,4 +1,6 @@
-"""How sessions of one store go on in one another (spec 000, "Session Lineage"; facts on Hermes, section 2.4).
+"""How sessions of one store continue in one another.
+
+Format: spec 000, "Session Lineage"; facts on Hermes, section 2.4.
 
 Every walk ends: at a session that is missing, at one that was there before, and after a bounded number of steps.
 """

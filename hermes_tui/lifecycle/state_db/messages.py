@@ -1,4 +1,6 @@
-"""The rows of messages: appended, replaced, rewound, read (spec 000, "Store Messages", "Retrieve Messages").
+"""The rows of messages: append, replace, rewind, read.
+
+Format: spec 000, "Store Messages", "Retrieve Messages".
 
 The order of messages is that of their ids: clocks go backwards. A row is hidden from the conversation when the user
 took it back or when it was summarized; older stores have no columns for that, and lose nothing by it.

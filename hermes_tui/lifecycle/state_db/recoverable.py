@@ -1,4 +1,4 @@
-"""Which session a lane that has none is led to again: Hermes 0.19's own search, in its own words of SQL.
+"""Finds the session that a lane without one returns to, as Hermes 0.19 does.
 
 It knows two ends for accidents, takes only sessions with messages, and the one begun last. Other versions search
 otherwise: what holds for this one holds for no other without proof.

@@ -1,4 +1,6 @@
-"""Full-text search over the messages of a store (spec 000, "Full-Text Search"; facts on Hermes, section 6).
+"""Full-text search over the messages of a store.
+
+Format: spec 000, "Full-Text Search"; facts on Hermes, section 6.
 
 Asked of the index as Hermes asks it. Where Hermes' own search finds nothing although the words are there, or shows
 what the user took back, this one does not: see `search_messages`.

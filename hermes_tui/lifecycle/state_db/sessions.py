@@ -1,4 +1,7 @@
-"""The rows of sessions: made, ended, reopened, looked up and listed (spec 000, "Common Operations")."""
+"""The rows of sessions: create, end, reopen, look up, list.
+
+Format: spec 000, "Common Operations".
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Titles of sessions: cleaned, unique, numbered in a lineage (spec 000, "Session Titles"; facts on Hermes, 2.4)."""
+"""Titles of sessions: cleaned, unique, numbered in a lineage.
+
+Format: spec 000, "Session Titles"; facts on Hermes, 2.4.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What a user types as a search, for FTS5 (spec 000, "FTS5 Query Syntax"; facts on Hermes, section 6).
+"""Turns what a user types into a query for FTS5.
+
+Format: spec 000, "FTS5 Query Syntax"; facts on Hermes, section 6.
 
 Hermes cleans the text and then asks; where FTS5 still takes an apostrophe or an "@" for a mistake, it finds nothing.
 Here the cleaned text is asked too, so that the same is found; and where that is refused, each word on its own.

@@ -1,4 +1,4 @@
-"""The catalogue's file: what was read last time, so that only what changed must be read again.
+"""The cache file of the session list.
 
 A cache, never a truth: delete it at any time. A damaged file, or one of another version of this program, counts as
 absent. Two parts of MessagePack (`sealed`): a list of `CachedSource`, and a `FirstPicture`, which alone is read for

@@ -1,4 +1,4 @@
-"""All sessions of all agents: kept in memory and in a cache file of ours, brought up to date by `stat`.
+"""All sessions of all agents, kept in memory and in a cache file, updated by stat.
 
 Any thread may call any method. What is handed out is a `Snapshot`, which never changes; compare `version` to see
 whether there is anything new.

@@ -1,4 +1,4 @@
-"""Rows of a list as they are after reading their sessions in full, whatever was known before."""
+"""Exact rows of a list, by reading their sessions in full."""
 
 from __future__ import annotations
 

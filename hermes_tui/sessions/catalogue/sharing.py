@@ -1,4 +1,4 @@
-"""Equal strings kept once: of thousands of sessions most have the same agent, directory, model and branch.
+"""Keeps equal strings once: agents, directories, models, branches.
 
 A third of what a long list takes in memory would be such repetitions. The values stay equal, so nothing else changes.
 """

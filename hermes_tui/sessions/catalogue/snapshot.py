@@ -1,4 +1,4 @@
-"""What the catalogue hands out: one moment's view of all sessions, never changed afterwards."""
+"""An immutable view of all sessions at one moment."""
 
 from __future__ import annotations
 

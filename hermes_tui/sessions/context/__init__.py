@@ -1,4 +1,7 @@
-"""What an agent still sees of a conversation: after compaction, or through a window on it (spec 001)."""
+"""What an agent still sees of a conversation, after compaction or by a window.
+
+Format: spec 001.
+"""
 
 from hermes_tui.sessions.context.view import ContextView, context_view
 from hermes_tui.sessions.context.windows import STRATEGIES, WindowChoice, choice_of, parse_window, window_for

@@ -1,4 +1,4 @@
-"""Hector's windows on messages as they are shown: from messages back to rows, and from loaded rows to messages."""
+"""Applies Hector's windows to messages: from messages to rows, and back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What Hector really does where spec 001 describes something else (facts: agentmux_hector.md 2.2 and 2.4).
+"""What Hector really does where spec 001 describes something else.
+
+Format: facts agentmux_hector.md 2.2 and 2.4.
 
 `v1` (October to December 2025) reads through SQL and gets some of it wrong; `v2` keeps events and cuts them by a
 budget of tokens. Tokens are estimated as v2 does without a tokenizer: nobody else's vocabularies are downloaded.

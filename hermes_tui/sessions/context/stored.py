@@ -1,4 +1,4 @@
-"""Spec 001's reading of a session: `LoadOptions`, `LoadState` and checkpoints, word for word.
+"""Spec 001's reading of a session: `LoadOptions`, `LoadState`, checkpoints.
 
 What Hector's code does instead is in `practice`; the facts are in agentmux_hector.md 2.2 and 2.4.
 """

@@ -1,5 +1,7 @@
-"""How many tokens messages are, roughly: a token for four bytes, and three for each message. Vocabularies would have
-to be downloaded, and every provider has its own."""
+"""Estimates tokens of messages: one for four bytes, three for each message.
+
+Vocabularies would have to be downloaded, and every provider has its own.
+"""
 
 from __future__ import annotations
 

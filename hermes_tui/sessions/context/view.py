@@ -1,4 +1,4 @@
-"""What an agent still sees of a conversation, message by message, and the sentence that says so."""
+"""What an agent still sees, message by message, and the sentence that says so."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which window on a conversation an agent has: chosen by hand, from its own configuration, or from the user's."""
+"""Chooses an agent's context window: by hand, its own settings, the user's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From single calls to a sheet: each call once, priced for itself, by session, model and day.
+"""Sums single calls by session, model and day; counts each call once.
 
 Priority of a session's costs (spec 004 §6.4, checklist C-5): what the agent recorded; else what agent-mux recorded of
 its runs; else an estimate. Never two of them for one session.

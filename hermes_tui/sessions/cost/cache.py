@@ -1,4 +1,4 @@
-"""The sheet of all sessions, brought up to date by what changed in the catalogue, and kept between runs.
+"""The costs of all sessions, updated as sessions change, kept between runs.
 
 Any thread may call any method; one works at a time.
 """

@@ -1,4 +1,4 @@
-"""Spending at a glance: the last days, two months, and what the money went to, the dearest first."""
+"""Spending at a glance: recent days, two months, the largest items first."""
 
 from __future__ import annotations
 

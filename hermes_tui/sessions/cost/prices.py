@@ -1,4 +1,4 @@
-"""Prices of models: the user's own, else those of the package `genai-prices`, which knows them by date.
+"""Prices of models: the user's own, else by date from `genai-prices`.
 
 That package takes a fifth of a second to import and 25 MB, so it is asked once for each model; what it said is kept
 as plain numbers (`tariff`), also between runs of the program.

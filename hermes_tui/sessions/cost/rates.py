@@ -1,4 +1,4 @@
-"""What a model costs, as plain numbers: dated, by size of the request, and for every kind of token.
+"""What a model costs in plain numbers: by date, request size, token kind.
 
 US dollars per million tokens. A request pays one tier for all of its tokens, chosen by its whole input; that is why
 a tier is found for each call by itself. Calls of one tier may be priced together: within it a price is a sum.

@@ -1,4 +1,4 @@
-"""Has costs added up in a process of its own (`refresh_helper`): a screen neither stutters nor keeps the memory."""
+"""Updates costs in a child process, so that the screen neither stutters nor grows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""`total_cost`: sums over the sessions that match, and by group (spec 004 §3.5 and §3.6).
+"""`total_cost`: sums over the sessions that match, and by group.
+
+Format: spec 004 §3.5 and §3.6.
 
 Decisions where the document is silent: bounds are compared with a session's `createdAt`, as in a list; a day is that
 of the model call; tags count a session in each of them, so that they may add up to more than all.

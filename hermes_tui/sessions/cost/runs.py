@@ -1,4 +1,6 @@
-"""agent-mux's run index: what its runs cost, and the tags of sessions, which stand nowhere else (spec 004 §6.4).
+"""agent-mux's run index: costs of its runs, and tags of sessions.
+
+Format: spec 004 §6.4.
 
 `run-index.jsonl`, one run a line, in `~/.agent-mux/` and in the `.agent-mux/` of a project: the one that
 `AGENT_MUX_PROJECT_DIR` names, and the nearest one above each directory that sessions were held in.

@@ -1,4 +1,6 @@
-"""Where costs are kept between runs of the program: a cache, never a truth; delete it at any time.
+"""The cache file of costs.
+
+A cache, never a truth; delete it at any time.
 
 Two parts of MessagePack (`sealed`): the `SpendSummary`, which alone is read while nothing has changed, and the calls
 of every source.

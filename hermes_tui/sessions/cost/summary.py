@@ -1,4 +1,7 @@
-"""What was spent, by session, model and day: all that a report needs, small enough to be kept and read at once."""
+"""Costs by session, model and day: all that a report needs.
+
+Small enough to be kept and read at once.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which messages of two sessions are the same, and which stand in each other's place.
+"""Aligns the messages of two sessions.
+
+Which are the same, and which stand in each other's place.
 
 The same are those of a longest common subsequence, exactly (checklist D-3; `difflib` finds shorter ones). Between
 two of them the k-th user message left over in A stands for the k-th one left over in B, and so for every role (D-4).

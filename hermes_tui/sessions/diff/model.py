@@ -1,4 +1,7 @@
-"""What a comparison of two sessions says (spec 004 §3.7); what that document does not have is marked «ours»."""
+"""The types of a comparison of two sessions.
+
+What spec 004 §3.7 does not have is marked «ours».
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison for people to read: what changed with its words marked, what did not counted."""
+"""A comparison as text: changes with their words marked, equal runs counted."""
 
 from __future__ import annotations
 

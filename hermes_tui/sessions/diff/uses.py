@@ -1,4 +1,4 @@
-"""What two sessions did rather than said: their tool calls side by side, and the files these named."""
+"""Compares what two sessions did: their tool calls, and the files they named."""
 
 from __future__ import annotations
 

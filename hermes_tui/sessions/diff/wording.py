@@ -1,4 +1,4 @@
-"""What is different inside one message: words, not lines, and no more of them than there are."""
+"""Finds the words that differ inside one message."""
 
 from __future__ import annotations
 

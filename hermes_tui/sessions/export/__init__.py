@@ -1,4 +1,4 @@
-"""Sessions as documents: for other programs (`json`, `jsonl`) and for people (`markdown`, `html`); spec 004 §6.5.
+"""Exports sessions: `json`, `jsonl`, `markdown`, `html`.
 
 Every form is written piece by piece, so that beside the session itself only one message is held in memory; sessions
 of a lineage are read one after the other, as they are written.

@@ -1,4 +1,4 @@
-"""The parts of a conversation as an export reads them: one when its turn comes, and what can be read of all."""
+"""The parts of a conversation for an export, loaded one at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""HTML put together so that nothing can be forgotten to be escaped: text becomes HTML only through here."""
+"""Builds HTML so that nothing can be left unescaped.
+
+Text becomes HTML only through here.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions as one page of HTML: complete in itself, without a script, folded where it is long.
+"""Exports sessions as one self-contained HTML page without a script.
 
 The page's own policy forbids everything but its one style sheet, so that even a mistake in what follows could fetch
 and run nothing. Unfolding and colours are done by the style sheet (`styles/export.css`).

@@ -1,4 +1,4 @@
-"""One message as HTML: who, when, what was said; thinking, tool calls and notices folded."""
+"""One message as HTML: author, time, text; tool calls and thinking folded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text of a store as a document can hold it: as it was, except for what acts on a terminal or deceives the reader.
+"""Removes from exported text what acts on a terminal or deceives the reader.
 
 The screen is stricter (`hermes_tui.display.safe`): it also takes out what terminals disagree about. A document keeps
 that: tabs, joiners (without them families and flags fall apart), soft hyphens, variation selectors.

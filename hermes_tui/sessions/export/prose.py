@@ -1,4 +1,4 @@
-"""Markdown that somebody else wrote, put into a document of ours without swallowing what follows it.
+"""Embeds foreign Markdown in a document without swallowing what follows it.
 
 A fence left open or the beginning of an HTML block would run on to the end of the document (CommonMark 0.31, §4.5 and
 §4.6). Where a simple look at the lines proves how the fences stand, they are left or closed; where it does not (a

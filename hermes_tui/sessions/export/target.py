@@ -1,4 +1,4 @@
-"""Where an export goes: into a file that is there whole or not at all, or into a pipe.
+"""Writes an export atomically into a file, or into a pipe.
 
 The file is readable by its owner alone, whatever the umask: a transcript holds whatever the agent was shown, and the
 stores themselves are private. Whoever wants to share it says so with `chmod`. A file that is replaced keeps its mode,

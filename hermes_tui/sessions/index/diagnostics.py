@@ -1,4 +1,4 @@
-"""Why an index does not grow: what its last indexer left word of, and what can be seen of the place it is to be in.
+"""Explains why indexing is stuck.
 
 The word is in the indexer's lock file: there is no other file that a full disk cannot keep from being written, for
 its room is taken before the work begins.

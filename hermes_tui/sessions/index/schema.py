@@ -1,4 +1,4 @@
-"""The file of the search index: its tables, how it is opened, and how it is told that it can be trusted.
+"""The index file: its tables, how it is opened, how it is checked.
 
 Every message that has any text, or calls a tool, is a row of `message`; its number is its time, so that FTS5, which
 gives rows in the order of their numbers, gives the newest first. The words are in five FTS5 tables without contents,

@@ -1,4 +1,4 @@
-"""The index as the rest of the program sees it: where it is, how far it is, and a process that keeps it up to date.
+"""The index for the rest of the program: its state, and its indexer process.
 
 Nothing here raises for a disk that is full or a directory that cannot be written: searching works without an index,
 and `Progress.trouble` says what it lacks.

@@ -1,4 +1,4 @@
-"""What resuming or forking a session would start, and everything that speaks against it, before anything starts."""
+"""Plans a resume or fork: what would be started, and what speaks against it."""
 
 from __future__ import annotations
 

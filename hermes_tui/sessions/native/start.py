@@ -1,4 +1,4 @@
-"""Starting what `plan` made: in our place, or in a new window of tmux. Never through a shell."""
+"""Starts what `plan` made, in our place or in a tmux window; never by a shell."""
 
 from __future__ import annotations
 

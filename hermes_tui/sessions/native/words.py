@@ -1,4 +1,4 @@
-"""A command as a line that can be pasted into a shell, whatever a store put into it."""
+"""Quotes a command as a line for a shell, whatever a store put into it."""
 
 from __future__ import annotations
 

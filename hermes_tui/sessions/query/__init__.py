@@ -1,4 +1,4 @@
-"""The search grammar, one for the box, the command line and the library: what a query is and what it finds.
+"""The search grammar, one for the search box, the command line and the library.
 
 `parse` understands whatever is typed (`hermes_tui.sessions.query.grammar`), `Query.finds` says by itself, without any
 index, whether a session with certain messages is found: every faster way must agree with it.

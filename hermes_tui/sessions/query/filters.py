@@ -1,4 +1,7 @@
-"""Conditions on a session: `agent: model: cwd: tag: source: title: id: is: since: until: cost: tokens: turns:`."""
+"""The filters of a query: `agent: model: cwd: since: is: cost:` and others.
+
+`agent: model: cwd: tag: source: title: id: is: since: until: cost: tokens: turns:`
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Whether a query can only find less than another: while somebody types, the next one mostly does."""
+"""Tells whether a query can only find less than another.
+
+While a user types, the next one mostly does.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query means: a tree of conditions on one text, on who said it, and on its session.
+"""A parsed query: conditions on one text, on its author, and on its session.
 
 A *unit* is one text: the prose of a message, its tool text, or a session's title. A session is found when some unit
 satisfies the tree. A tree that even an empty unit satisfies (`-java`, or filters alone) says what there must not be:

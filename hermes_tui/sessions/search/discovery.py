@@ -1,4 +1,4 @@
-"""Discovery (spec 003): the conversations that a query finds, each with what there is to see of it."""
+"""Discovery (spec 003): the conversations that a query finds, with snippets."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Finds every session that a query finds, from whatever knows it soonest: the list of sessions, the index, a store's
-own index, and a scan of what none of them answers for.
+"""Finds sessions by list, index, a store's own index, or a scan of the rest.
 
 Law: what comes out is what `Query.finds` says of the sessions as they are in their stores, whatever there is of an
 index. Hermes' own index may add to that (it has rows whose words are in no text of the conversation).

@@ -1,5 +1,7 @@
-"""What there is to see of a match: a snippet with the words marked, the messages around it, how the conversation
-began and how it ended (spec 003, «bookends»)."""
+"""Snippets, the messages around a match, and bookends (spec 003).
+
+Format: spec 003, «bookends».
+"""
 
 from __future__ import annotations
 

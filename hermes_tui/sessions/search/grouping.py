@@ -1,4 +1,4 @@
-"""What a hunt brings, put together: one entry for each conversation, each place in it once."""
+"""Groups matches by conversation, each place once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query comes to for each session before any text is looked at: found, not found, or what to look for."""
+"""Decides from the list alone which sessions match, fail or need their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How well a text fits a query, as a number from 0 to 1 that means the same for every agent.
+"""Ranks a text against a query from 0 to 1, the same for every agent.
 
 One formula over the texts themselves, not the engines' own figures: those of two FTS5 tables, or of a table and a
 file, cannot be compared. What counts: where the words stand (title, prompt, reply, tool output), how many of the

@@ -1,4 +1,4 @@
-"""What may have been meant by a query that finds nothing: a word in it that stands nowhere, put right by one key.
+"""Corrects one word of a query that finds nothing.
 
 Only the index is asked, which knows at once whether a word is said anywhere. Nothing is searched for instead: what is
 found is what was asked for, and this is an offer.

@@ -1,4 +1,4 @@
-"""Short texts of many things, to be searched together: most questions are in hardly any of them."""
+"""Searches titles and other short texts of many sessions together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query finds inside one conversation: which messages, and which words of a text are to be lit."""
+"""Finds a query inside one conversation: its messages, and words to highlight."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`C`: what sessions cost, by day, agent, model and project, and the dearest of them."""
+"""The Cost screen (`C`): by day, agent, model and project, and the dearest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`?`: the keys that work where one is, as they are set now, what can be searched for, what marks mean."""
+"""The help screen (`?`): active keys, search filters, what marks mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The list of sessions on the terminal before the library that draws the screen is even imported.
+"""Paints the session list before the TUI library is imported.
 
 That import alone takes longer than to read the list of the last run and to write it out. What does not change between
 two starts on the same terminal (frames, hints, colours) is kept from the first frame of the run before, as a

@@ -1,4 +1,6 @@
-"""All of a first frame but what it says about sessions; kept for the next start on such a terminal.
+"""The first frame without its sessions, kept for the next start.
+
+One for each kind of terminal.
 
 A cache, never a truth: a file that is damaged, or for another terminal, theme or version, counts as absent.
 """

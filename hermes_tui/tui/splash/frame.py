@@ -1,4 +1,4 @@
-"""The frame as it is written to the terminal: the backdrop, and on it the rows of the list."""
+"""The first frame as written to the terminal: backdrop and session rows."""
 
 from __future__ import annotations
 

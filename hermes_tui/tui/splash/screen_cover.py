@@ -1,4 +1,4 @@
-"""The terminal between the first look at it and the moment when the program takes it over."""
+"""Holds the terminal between the first frame and the running program."""
 
 from __future__ import annotations
 

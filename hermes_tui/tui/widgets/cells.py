@@ -1,4 +1,7 @@
-"""Text measured and cut in terminal columns, where some characters take two and some none."""
+"""Measures and cuts text in terminal columns.
+
+Some characters take two, some none.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Dollars by day as columns. The library that draws them is imported with this module: when costs are looked at."""
+"""A bar chart of dollars by day.
+
+The library that draws it is imported with this module: when costs are looked at.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rankings of what money went to: a line with a bar for each agent, model, project and dear session."""
+"""Cost rankings: a line with a bar for each agent, model, project and session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The top line: name, search box, how many sessions, and whether all could be read."""
+"""The top line: name, search box, number of sessions, problems."""
 
 from __future__ import annotations
 

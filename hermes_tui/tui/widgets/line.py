@@ -1,4 +1,4 @@
-"""One line of text with a left and a right part: header counts, details, key hints.
+"""One line of text with a left and a right part: header counts, key hints.
 
 Fixed height, compared before it is repainted: showing what is shown already writes nothing to the terminal.
 """

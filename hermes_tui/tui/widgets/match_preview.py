@@ -1,4 +1,4 @@
-"""The conversation under the cursor of a search, in short: what it was about, the match, and how it ended."""
+"""A search match in short: the conversation's topic, the match, its end."""
 
 from __future__ import annotations
 

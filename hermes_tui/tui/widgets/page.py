@@ -1,4 +1,4 @@
-"""Plain text to read: help, problems, an empty machine. Wrapped to the width, drawn line by line."""
+"""A page of plain text, wrapped to the width: help, problems, empty machine."""
 
 from __future__ import annotations
 

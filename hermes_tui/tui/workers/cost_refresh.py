@@ -1,4 +1,7 @@
-"""Keeps costs up to date: a daemon thread that has them added up when sessions have changed, not too often."""
+"""The worker that keeps costs up to date when sessions change.
+
+A daemon thread, not too often.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Has the search index kept up to date, and says how far it is while it is being made: one daemon thread.
+"""The worker that keeps the search index up to date, and reports progress.
 
 It looks once a second while an index is being made, else seldom, and when nothing is left to be done it sleeps until
 sessions change.

@@ -1,5 +1,6 @@
-"""Keeps the lanes of Hermes' gateway up to date for the screen: one daemon thread that looks whether anything may
-have changed, reads only then, and hands over what differs.
+"""The worker that keeps the lanes of Hermes' gateway up to date.
+
+One daemon thread that looks whether anything may have changed, reads only then, and hands over what differs.
 
 It looks at the size and time of a handful of files and at the kernel's list of locks; it never holds a lock or a
 database of Hermes' open. What came of operations is asked for in the same turn, so that an outcome that was pending

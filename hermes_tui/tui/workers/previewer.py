@@ -1,4 +1,4 @@
-"""Reads what there is to see of sessions that a search has found: one daemon thread, the latest wishes only."""
+"""The worker that reads previews of search results; the latest wishes only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Opens the session that is looked at, and notices when it grows: one daemon thread.
+"""The worker that opens the selected session, and notices when it grows.
 
 The thread opens and stats; everything else that is done with a transcript happens in the screen's thread, so that
 no two threads ever work on the same one.

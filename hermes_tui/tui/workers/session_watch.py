@@ -1,4 +1,6 @@
-"""Keeps the list of sessions up to date: one daemon thread that reads and hands over the latest snapshot.
+"""The worker that keeps the session list up to date.
+
+One daemon thread that reads and hands over the latest snapshot.
 
 It is woken by file notification where that works and looks by itself now and then in any case; where notification
 is not to be had (network file systems, no watches left) it only looks, less often the longer a look takes.

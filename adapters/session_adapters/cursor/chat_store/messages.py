@@ -1,5 +1,7 @@
-"""The CLI's messages: blobs of JSON in the shape of the Vercel AI SDK, and the protobuf of before (FACTS.md
-«Four separate stores» 1)."""
+"""The CLI's messages: JSON of the Vercel AI SDK, and the older protobuf.
+
+Format: FACTS.md «Four separate stores» 1.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,8 @@
-"""The CLI's conversations: a `store.db` each, whose blobs are named by their content (FACTS.md «Four separate stores»
-1). Superseded messages and inner nodes lie among them, so only what the latest root names is read, in its order."""
+"""Reads the CLI's conversations: a `store.db` each, blobs named by content.
+
+Superseded messages and inner nodes lie among the blobs, so only what the latest root names is read, in its order.
+Format: FACTS.md «Four separate stores» 1.
+"""
 
 from __future__ import annotations
 

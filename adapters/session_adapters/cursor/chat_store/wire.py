@@ -1,4 +1,6 @@
-"""The little of protobuf's wire format that Cursor's blobs need, read so that damage costs only what lies behind it.
+"""Parses the little of protobuf that Cursor's blobs need.
+
+Damage costs only what lies behind it.
 
 No schema is known; only the fields that stores/cursor FACTS.md names are looked at, by their numbers.
 """

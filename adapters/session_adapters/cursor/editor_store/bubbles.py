@@ -1,4 +1,7 @@
-"""The editor's messages, which it calls bubbles (FACTS.md «Four separate stores» 3)."""
+"""The editor's messages, which it calls bubbles.
+
+Format: FACTS.md «Four separate stores» 3.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Conversations of the editor: a composer and its bubbles, in older versions all in one value (FACTS.md «Four
-separate stores» 3)."""
+"""Conversations of the editor: a composer and its bubbles.
+
+Older versions keep all in one value. Format: FACTS.md «Four separate stores» 3.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The editor's databases as a whole: which conversations are in one, and where their workspaces are."""
+"""The editor's databases: which conversations they hold, for which workspaces."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What is asked of the editor's databases, `state.vscdb`: keys and values, of which only wanted ones are ever asked
-for. They reach tens of gigabytes and hold access tokens beside the conversations (FACTS.md «Four separate stores» 3).
+"""Queries for the editor's `state.vscdb`: only the keys that are wanted.
+
+These files reach tens of gigabytes and hold access tokens beside the conversations. Format: FACTS.md «Four separate
+stores» 3.
 
 Not read: `agentKv:blob:*`, messages of which nothing says to which conversation and where in it they belong.
 """

@@ -1,5 +1,7 @@
-"""The conversations of the oldest editors: tabs, all in one value of a workspace's database (FACTS.md «Four separate
-stores» 3)."""
+"""Conversations of the oldest editors: tabs, all in one value.
+
+Format: FACTS.md «Four separate stores» 3.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What lies beside a database that belongs to somebody else, and how a connection to it is prepared."""
+"""Side files of a foreign database, and how a connection to it is prepared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""May this store be written by us? Asked before anything of it is opened for writing.
+"""Checks whether we may write to a store, before it is opened for writing.
 
 Hermes runs under its own user; files that another one leaves beside its database lock it out (facts on Hermes,
 section 2.6). What cannot be read is left alone as well.

@@ -1,4 +1,7 @@
-"""Who keeps a database locked? Told by what the kernel lists of its locks; no file of the store is opened."""
+"""Names the processes that keep a database locked, from the kernel's list.
+
+No file of the store is opened.
+"""
 
 from __future__ import annotations
 

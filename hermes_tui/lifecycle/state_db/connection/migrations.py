@@ -1,4 +1,6 @@
-"""Making a store of version 6, and bringing those of version 1 to 5 there (spec 000, "Schema Version").
+"""Creates a store of version 6, and migrates versions 1 to 5.
+
+Format: spec 000, "Schema Version".
 
 Each step adds what is missing, however far an earlier attempt came. All of them together are one transaction: a
 process that dies on the way leaves the store as it was.

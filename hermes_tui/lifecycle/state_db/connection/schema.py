@@ -1,4 +1,6 @@
-"""What tables a store has: those of the document (spec 000), and those that are found.
+"""The tables of a store: those of the document, and those that are found.
+
+Format: spec 000.
 
 Hermes went on from version 6; what a newer one brought is told by its columns, never by its number (facts on
 Hermes, section 2.1), and is left as it is.

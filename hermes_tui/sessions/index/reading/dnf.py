@@ -1,4 +1,4 @@
-"""A query as the cases that satisfy it, each a row of conditions that all must be met."""
+"""A query in disjunctive normal form: cases whose conditions must all hold."""
 
 from __future__ import annotations
 

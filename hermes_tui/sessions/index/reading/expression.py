@@ -1,4 +1,4 @@
-"""A query as FTS5 is asked it: everything that satisfies the query, and as little else as its language allows."""
+"""A query as an FTS5 expression that misses nothing and adds little."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What roles, tools and files are called: the numbers of the names that a filter means."""
+"""The numbers that roles, tools and files have in the index."""
 
 from __future__ import annotations
 

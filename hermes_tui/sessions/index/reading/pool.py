@@ -1,4 +1,4 @@
-"""Connections for reading the index: a few are kept, each is used by one thread at a time."""
+"""A pool of read connections to the index, one thread at a time each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of one kind each, gone through from the newest on, and those that several kinds have in common."""
+"""Merges sorted rows of the index, newest first, and intersects them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""The first letters of the words of a text, and its signs that are in no word: what is looked for while somebody
-types the first keys of a word, or an emoji."""
+"""Indexes first letters of words, and signs that are in no word.
+
+What is looked for while a user types the first keys of a word, or an emoji.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Asks the index. Safe for several threads, and beside the writer; nothing here writes or waits for one."""
+"""Queries the index; safe for several threads, and beside the writer.
+
+Nothing here writes or waits for one.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Brings the index in line with the stores: first what was said in every session, newest first, then the rest."""
+"""Updates the index from the stores: prose first, newest first, then the rest."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What the program tells its indexer, a line at a time: which sources were written to, or, by an empty line, that any
-may have been. The other end of the pipe is closed when nobody is there any more."""
+"""Tells the indexer which sources changed, a line at a time over a pipe.
+
+An empty line says that any may have. The other end of the pipe is closed when nobody is there any more.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The numbers that sources, sessions and names have in the index, and how far it is with each source."""
+"""Numbers of sources, sessions and names in the index, and each one's progress."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Puts words into the FTS5 tables, many of them on a thread of its own: SQLite works without the interpreter's lock,
-so that the next are read meanwhile."""
+"""Puts words into the FTS5 tables, many of them on a thread of its own.
+
+SQLite works without the interpreter's lock, so that the next are read meanwhile.
+"""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""Makes one part of the many that FTS5 wrote one after the other. It looks into each of them for every word that it
-is asked for, and would put them together some day while a single line is added."""
+"""Merges the parts of the FTS5 tables when there are many.
+
+FTS5 looks into each of them for every word, and would merge them some day while a single line is added.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The transactions of the one writer of an index: after each of them the index is right."""
+"""The transactions of the index's one writer: the index is right after each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Takes in the texts of a source and writes down what differs from what the index has of it."""
+"""Compares the texts of a source with the index, and writes what differs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The indexer's process: `python -m hermes_tui.sessions.index.writing.worker FILE [--follow]`, niced, one per index.
+"""The indexer's process, niced, one per index.
+
+`python -m hermes_tui.sessions.index.writing.worker FILE [--follow]`
 
 It reads the stores of the home in its environment, and ends when it is through. With `--follow` it goes on with what
 it was told on its standard input meanwhile (see `telling`), stays for that a little where it knows what would take

@@ -1,4 +1,4 @@
-"""What is to be written into the index and is not yet: rows of its tables, and the words of messages."""
+"""Rows and words that wait to be written into the index."""
 
 from __future__ import annotations
 

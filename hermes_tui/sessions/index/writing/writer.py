@@ -1,4 +1,4 @@
-"""Writes texts into the index: what is new or different, in transactions after each of which the index is right."""
+"""Writes new and changed texts into the index, in transactions."""
 
 from __future__ import annotations
 

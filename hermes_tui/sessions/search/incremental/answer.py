@@ -1,4 +1,4 @@
-"""One question of somebody who types: what is found is gathered, and shown when it is time to."""
+"""One query of a user who types: gathers matches, and shows them in time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
-"""A search that keeps up with somebody who types: each question supersedes the one before, and what is known of the
-answer can be had at any moment.
+"""Search as you type: each query supersedes the one before.
+
+What is known of the answer can be had at any moment.
 
 A thread of its own searches; who shows the answer looks at `snapshot` when told, from any thread. There is no queue:
 a snapshot replaces the one before it, and it never changes.

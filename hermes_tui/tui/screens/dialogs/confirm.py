@@ -1,4 +1,4 @@
-"""Something to be agreed to before it is done: a heading, what it is, and buttons of which the first says no.
+"""A dialog to confirm an action: heading, text, buttons; the first says no.
 
 A key that was typed ahead agrees to nothing: yes counts only once the text has been on the screen, and no key has
 come, for a moment (law 9).

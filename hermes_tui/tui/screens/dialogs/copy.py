@@ -1,4 +1,4 @@
-"""`y`: what of a session and of the message under the cursor can be copied; its secrets can be masked."""
+"""The copy menu (`y`): parts of a session or message, secrets masked if asked."""
 
 from __future__ import annotations
 

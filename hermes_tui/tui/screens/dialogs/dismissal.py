@@ -1,4 +1,4 @@
-"""Screens that are left once, however many keys that leave them come in one read of the terminal."""
+"""Dialogs that close once, however many closing keys come in one read."""
 
 from __future__ import annotations
 

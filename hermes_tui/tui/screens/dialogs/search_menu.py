@@ -1,4 +1,4 @@
-"""What can be searched for again: what is typed, recent and saved searches; here they are saved and removed, too."""
+"""The menu of recent and saved searches, where they are saved and removed, too."""
 
 from __future__ import annotations
 

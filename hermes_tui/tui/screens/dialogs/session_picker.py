@@ -1,4 +1,4 @@
-"""Choosing a session by typing: those whose titles, ids and projects have all the words."""
+"""Picks a session by typing words of its title, id or project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Resuming or forking a session in the agent's own program: what would be started, to be agreed to or not."""
+"""The dialog that confirms a resume or fork in the agent's own CLI."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys that change a lane: each has its plan made, shows it, and carries it out once somebody agrees.
+"""The keys that change a lane: make a plan, show it, apply it once confirmed.
 
 Plans and their application run in threads; the screen is told how it went, and `LaneWatch` sees what becomes of it.
 """

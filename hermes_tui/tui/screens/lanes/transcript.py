@@ -1,4 +1,4 @@
-"""The conversation of a lane: its current session, and those that were its own before."""
+"""The transcript of a lane: its current session, and the earlier ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Completes the filter at the cursor of the search box, and says what the word there is."""
+"""Completes the filter at the cursor of the search box.
+
+Also says what the word there is.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The keys that dim what the agent no longer sees of the open conversation, as it is or through another window."""
+"""The keys that dim what the agent no longer sees, and other context windows."""
 
 from __future__ import annotations
 

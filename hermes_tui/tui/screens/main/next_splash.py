@@ -1,4 +1,7 @@
-"""What the first frame leaves for the next start: `hermes_tui.tui.splash` begins with it."""
+"""Saves what the next start's first frame needs.
+
+`hermes_tui.tui.splash` begins with it.
+"""
 
 from __future__ import annotations
 

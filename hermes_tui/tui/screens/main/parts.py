@@ -1,4 +1,4 @@
-"""What the controllers of the main screen work with: the program, what is known, and the widgets."""
+"""What the main screen's controllers work with: program, snapshot, widgets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Snippets and preview for the results of a search."""
+"""Snippets and preview for search results."""
 
 from __future__ import annotations
 

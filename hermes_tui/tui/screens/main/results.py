@@ -1,4 +1,4 @@
-"""The results of a search as the rows of the list: which they are, and what is said where there are none."""
+"""Search results as rows of the list, and what is said where there are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The main screen: sessions to the left, the conversation to the right, or one at a time where it is narrow."""
+"""The main screen: session list on the left, transcript on the right.
+
+One at a time where the terminal is narrow.
+"""
 
 from __future__ import annotations
 

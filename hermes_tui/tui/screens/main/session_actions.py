@@ -1,4 +1,4 @@
-"""What is done with a session as a whole: compare, export, copy, read elsewhere, resume, fork.
+"""Actions on a whole session, from list and transcript: diff, export, copy.
 
 Everything that reads a store or writes a file happens beside the screen (`session_work`), which is told how it went.
 """

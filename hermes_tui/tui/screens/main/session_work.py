@@ -1,4 +1,4 @@
-"""What keys on a session have done beside the screen: reading all of it and writing it into a file."""
+"""Work on a session in the background: reading all of it, writing it to a file."""
 
 from __future__ import annotations
 

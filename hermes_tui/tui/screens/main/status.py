@@ -1,4 +1,4 @@
-"""The lines above and below the panes of the main screen: counts, details of a session, keys."""
+"""The status lines of the main screen: counts, session details, keys."""
 
 from __future__ import annotations
 

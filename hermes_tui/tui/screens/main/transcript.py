@@ -1,4 +1,4 @@
-"""The session that the main screen shows: opened, followed, and gone through from match to match."""
+"""The session on the main screen: opened, followed, searched match by match."""
 
 from __future__ import annotations
 

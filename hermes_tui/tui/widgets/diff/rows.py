@@ -1,4 +1,4 @@
-"""A comparison laid out as rows, side by side or, where it is narrow, one below the other. Knows no terminal."""
+"""Lays out a comparison as rows, side by side or stacked; knows no terminal."""
 
 from __future__ import annotations
 

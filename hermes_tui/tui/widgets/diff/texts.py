@@ -1,4 +1,4 @@
-"""Two texts side by side, as rows of marked pieces: safe, cut, and folded to a width with the marks kept.
+"""Two texts side by side as rows of marked spans, folded to a width.
 
 How many rows there are is known at once; which words changed is found out when a row is looked at, because in long
 sessions with many changes that takes seconds, and a screen shows a few of them.

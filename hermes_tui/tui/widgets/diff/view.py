@@ -1,4 +1,4 @@
-"""Two sessions side by side: rows of a `SessionDiff`, with a cursor that goes from change to change."""
+"""The diff widget: two sessions side by side, a cursor from change to change."""
 
 from __future__ import annotations
 

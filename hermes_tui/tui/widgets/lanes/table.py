@@ -1,4 +1,4 @@
-"""Lanes one below the other: a line for each, drawn one by one, with a head that says what the columns are."""
+"""The table of lanes: one line each below a heading."""
 
 from __future__ import annotations
 

@@ -1,5 +1,7 @@
-"""What stands in one row of the session list: which columns fit, and the text of each with its purpose. How a purpose
-looks is decided elsewhere, so that nothing here needs a screen."""
+"""The columns of the session list: which fit, and the text of each.
+
+How a text looks is decided elsewhere, so that nothing here needs a screen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawing half of the list of conversations: rows, cursor, filter; only the lines in view are ever drawn."""
+"""Draws the session list: rows, cursor, filter; only the lines in view."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What the list shows of a search: the conversations that were found, each with a line of text around the match.
+"""The rows of search results: conversations, each with a line around the match.
+
 Filters alone narrow the list instead: `left`.
 
 Found are those that the search names, and those whose title, project, agent or id has all the words in it: parts of

@@ -1,4 +1,6 @@
-"""What the session list shows, worked out without a screen: sessions → conversations → rows.
+"""The rows of the session list, computed without a screen.
+
+Sessions → conversations → rows.
 
 `Forest` joins the parts of one conversation and hangs forks and helpers under where they came from; it is made
 once per snapshot, in the reader's thread. `Forest.rows` lays it out as lines for one filter and one set of unfolded

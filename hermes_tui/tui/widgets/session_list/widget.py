@@ -1,4 +1,4 @@
-"""The list of conversations: one line each, any number of them. Here is what keys and mouse do with it."""
+"""The session list: what keys and mouse do with it."""
 
 from __future__ import annotations
 

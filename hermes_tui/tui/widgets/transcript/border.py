@@ -1,4 +1,4 @@
-"""What the border of the transcript says: which session it is, and where in it one is."""
+"""The border of the transcript: which session, and the position in it."""
 
 from __future__ import annotations
 

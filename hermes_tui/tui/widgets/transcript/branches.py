@@ -1,4 +1,4 @@
-"""Branches of a conversation that is kept as a tree: where they part, and going from one to the next."""
+"""Branches of a conversation tree: where they part, and moving between them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the agent no longer sees, dimmed: the part of the transcript pane that knows it.
+"""Dims what the agent no longer sees in the transcript pane.
 
 It is worked out in a thread and by the messages' ids, so that it holds while messages come in above and below.
 """

@@ -1,4 +1,4 @@
-"""Going to a message of a transcript, or to the next one with a match, and lighting the words that are looked for.
+"""Goes to a message or the next match in a transcript, and highlights words.
 
 A message that is not loaded yet is read for, part by part, until it is there, the beginning is reached, or somebody
 presses another key.

@@ -1,5 +1,6 @@
-"""What a transcript pane shows and how it comes there: reading the store in threads, one at a time for a transcript;
-what they bring is put in without moving what is being read.
+"""Loads a transcript in threads, without moving what is being read.
+
+One read at a time for a transcript.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The transcript pane: one session's messages, the newest first on the screen, earlier ones as one scrolls up.
+"""The transcript pane: newest messages first, earlier ones by scrolling up.
 
 Only what is in view is ever laid out. `hermes_tui.tui.widgets.transcript.loading` has how messages come into it,
 `hermes_tui.tui.widgets.transcript.finding` how one is looked for; here is what keys and mouse do.

@@ -1,4 +1,4 @@
-"""The drawing half of the transcript pane: a view of messages as lines of a widget, and its scrollbar."""
+"""Draws the transcript pane: visible rows as lines of a widget, scrollbar."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Which rows of a transcript are in view, and what keeps its place when anything changes. Knows no terminal.
+"""Which rows of a transcript are visible, and the anchor when anything changes.
+
+Knows no terminal.
 
 The place of the view is a row of a message, not a number of rows from the top, because heights are estimates until a
 message is laid out: what is in view never moves when an estimate turns out wrong or messages come in above.

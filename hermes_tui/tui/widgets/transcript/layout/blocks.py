@@ -1,4 +1,7 @@
-"""A message laid out: header, thinking, prose, attachments, tool calls; rules and one-line notices between them."""
+"""Lays out a message: header, thinking, prose, attachments, tool calls.
+
+Rules and one-line notices stand between them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The messages of a transcript as one tall column: their heights, estimated until they are known."""
+"""The heights of a transcript's messages, estimated until they are known."""
 
 from __future__ import annotations
 

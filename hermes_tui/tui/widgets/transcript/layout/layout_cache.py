@@ -1,4 +1,4 @@
-"""A transcript's messages laid out: as many of them as were asked for, at the width and as far open as they are now.
+"""A cache of laid-out messages, at the current width and folding.
 
 Knows no terminal. A row is named by its message and where in it, because the heights of messages that were not laid
 out yet are estimates.

@@ -1,4 +1,4 @@
-"""Markdown as rows of segments: Rich's renderer, made fit for hostile text and narrow panes.
+"""Markdown as rows of segments: Rich's renderer, made fit for hostile text.
 
 Differences from Rich's own: HTML is shown rather than dropped, line breaks stay where they were typed, an image is
 its text and address in place, long table cells fold instead of losing their ends, code has no box, and nothing

@@ -1,4 +1,4 @@
-"""What a rendered message is made of: pieces of rows, each piece part of one block that a key acts on."""
+"""The segments of a rendered message, each part of a block that keys act on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the colours of the style sheet to the styles that a transcript is drawn with."""
+"""The styles of a transcript, from the colours of the style sheet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain text for the transcript: made safe, cut to a bounded number of lines, folded to a width in cells.
+"""Plain text for the transcript: made safe, cut to lines, folded to a width.
 
 Nothing here costs more for a text of a gigabyte than for one of a megabyte, except counting its lines.
 """

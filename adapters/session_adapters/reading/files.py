@@ -20,8 +20,8 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from session_adapters.reading.bounds import CROWDED, data_from, is_crowded
+from session_adapters.reading.damage import STRAYS, Line, Run
 from session_adapters.reading.fragments import take_apart
-from session_adapters.reading.strays import STRAYS, Line, Run
 from session_adapters.text import scrub_json
 
 __all__ = [

@@ -61,7 +61,7 @@ def test_it_needs_no_adapter_no_entry_points_no_markdown_and_no_tls(claude_home:
     assert found["titles"] == ["Mend the build"]
     readers = {f"session_adapters.{name}" for name in ("base", "model", "registry", "text", "times")}
     readers |= {
-        f"session_adapters.reading{name}" for name in ("", ".bounds", ".damage", ".files", ".fragments", ".strays")
+        f"session_adapters.reading{name}" for name in ("", ".bounds", ".damage", ".files", ".fragments")
     }
     loaded = {name for name in found["modules"] if name.startswith("session_adapters.")}
     assert loaded <= {*readers, "session_adapters.transcript"}

@@ -90,8 +90,6 @@ async def test_keys_that_choose_twice_choose_once(demo_app: HermesApp, bursts: l
         assert demo_app.is_running
 
 
-# A worker that another one replaces before it began: what it would have done, the other does.
-@pytest.mark.filterwarnings("ignore:coroutine .* was never awaited:RuntimeWarning")
 @pytest.mark.timeout(60 + min(KEYS, RUN))
 @pytest.mark.parametrize("run", range(-(-KEYS // RUN)))
 async def test_no_keys_end_the_program(demo_app: HermesApp, tmp_path: Path, run: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -130,7 +130,8 @@ class CopyMenu(MenuScreen):
         self.masks = not self.masks
         self._show("secrets: masking…" if self.masks else "secrets: kept", self._offered)
         if self.masks:
-            self.run_worker(self._mask(), group="mask", exclusive=True)
+            mask: Callable[[], object] = self._mask
+            self.run_worker(mask, group="mask", exclusive=True)
 
     async def _mask(self) -> None:
         redactor = Redactor()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -80,7 +81,8 @@ class StartScreen(AgreementScreen[Agreed]):
 
     def _look(self, directory: str | None) -> None:
         self.start = None
-        self.run_worker(self._begin(directory), exclusive=True, exit_on_error=True)
+        begin: Callable[[], object] = partial(self._begin, directory)
+        self.run_worker(begin, exclusive=True, exit_on_error=True)
 
     async def _begin(self, directory: str | None) -> None:
         try:

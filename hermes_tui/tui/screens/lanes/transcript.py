@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from textual import on
 from textual.app import ComposeResult
@@ -94,7 +95,8 @@ class LaneTranscript(DismissOnce[None]):
         place = f"session {total - at} of {total}" if total > 1 else ""
         parts = [safe(part) for part in (id_, note, place) if part]
         self.query_one("#title", Line).show([(f" {self._lane}", "bright"), (f" · {' · '.join(parts)}", "faint")])
-        self.run_worker(self._find(id_), group="find", exclusive=True)
+        find: Callable[[], object] = partial(self._find, id_)
+        self.run_worker(find, group="find", exclusive=True)
 
     async def _find(self, session_id: str) -> None:
         try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_tui.display import safe
@@ -82,7 +84,7 @@ class ContextActions:
     def _see(self, window: ContextWindow | None) -> None:
         summary = self._open_session()
         if summary is not None:
-            work = self._find_window(summary, window)
+            work: Callable[[], object] = partial(self._find_window, summary, window)
             self._parts.screen.run_worker(work, group="context", exclusive=True, exit_on_error=True)
 
     async def _find_window(self, summary: SessionSummary, window: ContextWindow | None) -> None:

@@ -5,7 +5,8 @@ It is worked out in a thread and by the messages' ids, so that it holds while me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_tui.platform.daemon_call import aside
@@ -67,11 +68,8 @@ class SeeingPane(TranscriptPane):
         if key != self._worked_out:
             self._worked_out = key
             messages = [entry.message for entry in entries]
-            self.run_worker(
-                self._work_out(summary.agent, messages, choice, self.view.complete),
-                group="transcript.context",
-                exclusive=True,
-            )
+            work: Callable[[], object] = partial(self._work_out, summary.agent, messages, choice, self.view.complete)
+            self.run_worker(work, group="transcript.context", exclusive=True)
 
     async def _work_out(self, agent: str, messages: Sequence[Message], choice: WindowChoice, complete: bool) -> None:
         from hermes_tui.sessions.context import context_view

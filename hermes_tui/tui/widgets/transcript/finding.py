@@ -7,7 +7,8 @@ presses another key.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -68,7 +69,7 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
         self._sought = message_id
         if self._transcript is not None and may_part(self._transcript):
             self._wanted = ""
-            self._find(self._go_to_branch_with(self._transcript, message_id))
+            self._find(partial(self._go_to_branch_with, self._transcript, message_id))
         else:
             self._wanted = "message"
             self._settle()
@@ -84,7 +85,7 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
             self._refuse("Nothing is looked for: press / and type")
         elif not self._entering and self._wanted not in _EDGES.values():
             self._wanted = ""
-            self._find(self._find_next(self._transcript, self._within, step))
+            self._find(partial(self._find_next, self._transcript, self._within, step))
 
     def enter(self, step: int, known: frozenset[str] = frozenset()) -> None:
         """Go to the first (1) or last (-1) message with a match, reading what is before where it has to be: no
@@ -104,9 +105,9 @@ class TranscriptFinding(TranscriptLoading, inherit_bindings=False):
         self._wanted = ""
         if self._within is not None and self._transcript is not None:
             self._entering = True
-            self._find(self._enter(self._transcript, self._within, step))
+            self._find(partial(self._enter, self._transcript, self._within, step))
 
-    def _find(self, finding: Coroutine[None, None, None]) -> None:
+    def _find(self, finding: Callable[[], object]) -> None:
         self.run_worker(finding, group="transcript.find", exclusive=True)
 
     async def _enter(self, transcript: Transcript, within: Within, step: int) -> None:

@@ -47,7 +47,8 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
         self._bases = tuple(bases)
         self._lost = lost
         self._led = 0
-        """Bytes of them that are loaded."""
+        """Bytes of them that were asked for, or are loaded when that is all: they begin where a turn does, and asking
+        for as many as are loaded would end there again."""
         self._base_problems: list[Problem] = []
         super().__init__(
             "codex", session_id, path, lambda: CodexBuilder(session_id, parent=parent, own_from=own_from), page=page
@@ -85,7 +86,7 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
             self._bases = self._bases[: self._bases.index(base)]
             self.builder = self._new_builder()
             return self.lead(wanted)
-        self._led = sum(base.stop - start for base, start in read)
+        self._led = sum(base.stop - start for base, start in read) if complete else max(wanted, 0)
         return complete
 
     def _start_of(self, base: Base, page: int) -> int:

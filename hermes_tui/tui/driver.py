@@ -11,7 +11,7 @@ import os
 import selectors
 import time
 from codecs import getincrementaldecoder
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from threading import Thread
 from typing import Any
 
@@ -89,6 +89,9 @@ class TerminalDriver(LinuxDriver):
         self._doorbell, self._button = os.pipe()
         self._skipped = ""
         self._is_to_go_on = False
+        self._is_restarting = False
+        self._half_read: tuple[XTermParser, Callable[[bytes], str], PasteFilter] | None = None
+        """Half a key that the thread before has read: an Escape of which it is not known yet whether more follows."""
 
     def _sigtstp_application(self, *_: object) -> None:
         """Ctrl-Z. A signal interrupts the program anywhere, also while it puts something into the queue of what is to
@@ -139,10 +142,12 @@ class TerminalDriver(LinuxDriver):
 
     def _stop_reading(self, keyboard: Thread) -> None:
         """End the thread that reads. Unlike `disable_input` this leaves what was typed meanwhile to be read."""
+        self._is_restarting = True
         self.exit_event.set()
         os.write(self._button, b"!")
         keyboard.join()
         self.exit_event.clear()
+        self._is_restarting = False
         self.close()
 
     def write(self, data: str) -> None:
@@ -166,10 +171,13 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Hand on what comes in, until the driver ends."""
-        parser = XTermParser(self._debug)
         alert = time.monotonic() + _ALERT
-        decode = getincrementaldecoder("utf-8")("replace").decode
-        clean = PasteFilter()
+        parser, decode, clean = self._half_read or (
+            XTermParser(self._debug),
+            getincrementaldecoder("utf-8")("replace").decode,
+            PasteFilter(),
+        )
+        self._half_read = None
         with selectors.SelectSelector() as selector:
             selector.register(self.fileno, selectors.EVENT_READ)
             selector.register(self._doorbell, selectors.EVENT_READ)
@@ -186,6 +194,9 @@ class TerminalDriver(LinuxDriver):
                     if text := clean(decode(data)):
                         self._hand_on(parser.feed(text))
                 self._hand_on(parser.tick())
+        if self._is_restarting:
+            self._half_read = parser, decode, clean
+            return
         try:
             for _ in parser.feed(""):
                 pass  # the rest of a key that nobody waits for any more

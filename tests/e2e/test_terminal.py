@@ -163,6 +163,18 @@ def test_to_be_suspended_gives_the_terminal_back_until_it_goes_on(start: Start) 
     assert terminal.wait() == 0
 
 
+def test_half_a_key_is_not_lost_when_it_goes_on(start: Start) -> None:
+    """An Escape is half a key until nothing has followed it for a while."""
+    terminal = start()
+    for number in range(8):
+        terminal.send(f"/n{number + 10}x")
+        terminal.until("1 of 40 sessions")
+        terminal.send("\x1b")
+        time.sleep(0.02 * (number % 4))
+        terminal.signal(signal.SIGCONT)
+        terminal.until(lambda: "40 sessions" in terminal.text and "of 40" not in terminal.text)
+
+
 def test_what_others_wrote_on_the_screen_is_painted_over(start: Start) -> None:
     terminal = start()
     before = terminal.text

@@ -96,9 +96,9 @@ class TerminalDriver(LinuxDriver):
     def _sigtstp_application(self, *_: object) -> None:
         """Ctrl-Z. A signal interrupts the program anywhere, also while it puts something into the queue of what is to
         be written: to close that here would wait for ever, or lose what is written. So the event loop does it."""
-        if self._auto_restart:
+        if self._auto_restart and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._stop)
-        else:  # another program has the terminal, and the event loop stands still
+        else:  # another program has the terminal, and the event loop stands still, or it is over
             super()._sigtstp_application()
 
     def _sigcont_application(self, *_: object) -> None:

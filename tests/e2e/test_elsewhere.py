@@ -44,7 +44,10 @@ def stand_in(tmp_path: Path) -> tuple[str, Path]:
     """A program that says what it was given and waits for a line: (its command, where it writes)."""
     script = tmp_path / "stand in.py"
     script.write_text(STAND_IN)
-    return f"{sys.executable} '{script}' -R --flag", tmp_path / "record.json"
+    folder = tmp_path / ("a long way down " * 4)  # which a message does not show
+    folder.mkdir()
+    (folder / "python").symlink_to(sys.executable)
+    return f"'{folder / 'python'}' '{script}' -R --flag", tmp_path / "record.json"
 
 
 @pytest.mark.parametrize(("key", "name"), [("p", "PAGER"), ("v", "EDITOR")])
@@ -62,7 +65,7 @@ def test_a_pager_and_an_editor_get_the_terminal_and_give_it_back(
     terminal.quiet(0.3)
     terminal.send("3\n")
     terminal.until("40 sessions")
-    terminal.until("ended with code 3")
+    terminal.until("python ended with code 3")
     found = json.loads(record.read_text())
     assert found["argv"] == ["-R", "--flag"]
     assert found["text"].startswith("# Session n37x\n")

@@ -214,7 +214,8 @@ class SessionActions:
             self._failed(error)
         else:
             if code:
-                self._screen.notify(f"{safe(argv[0])} ended with code {code}.", severity="warning", markup=False)
+                told = f"{safe(Path(argv[0]).name)} ended with code {code}."
+                self._screen.notify(told, severity="warning", markup=False)
         finally:
             Path(name).unlink(missing_ok=True)  # an editor may have moved it
 

@@ -273,7 +273,8 @@ class SessionStore(Transcripts):
     def has_any_sessions(self) -> bool:
         """Whether there was any session before the present one."""
         with self._lock:
-            return self._db.session_count() > 1 if self._db is not None else len(self._lanes) > 1
+            count = self._rows.count()
+            return (len(self._lanes) if count is None else count) > 1
 
     def is_session_expired(self, entry: SessionEntry) -> bool:
         """What the watcher decides, from the entry alone."""

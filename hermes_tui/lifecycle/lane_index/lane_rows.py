@@ -24,6 +24,10 @@ class LaneSessions:
         self._db = db
         self._profile = profile
 
+    def count(self) -> int | None:
+        """How many sessions there are; None without a database."""
+        return None if self._db is None else self._db.session_count()
+
     def tip(self, session_id: str) -> str:
         """Where a compressed session goes on."""
         return session_id if self._db is None else self._db.get_compression_tip(session_id)

@@ -6,21 +6,20 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from msgspec.structs import replace
 
 from hermes_tui.errors import HermesTuiError, OperationRefused, StoreError, ValidationError
 from hermes_tui.lifecycle.gateway.configuration import read_gateway_config
-from hermes_tui.lifecycle.gateway.homes import HermesHome
+from hermes_tui.lifecycle.gateway.homes import HermesHome, home_of
 from hermes_tui.lifecycle.gateway.process import Gateway, gateway_for
 from hermes_tui.lifecycle.lane_index.rows import StoredLanes
-from hermes_tui.lifecycle.operations.audit import Audit, new_id
+from hermes_tui.lifecycle.operations.audit import Audit, History, new_id
 from hermes_tui.lifecycle.operations.facts import look_around
-from hermes_tui.lifecycle.operations.ledger import OperationHistory
+from hermes_tui.lifecycle.operations.history import OperationHistory, read_lanes
 from hermes_tui.lifecycle.operations.plan import Plan, Request
 from hermes_tui.lifecycle.operations.planning import checked, draw_up
-from hermes_tui.lifecycle.operations.record import AuditRecord
+from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
 from hermes_tui.lifecycle.operations.record_rules import check_record, misfit
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
 from hermes_tui.lifecycle.operations.verify import Outcome
@@ -35,10 +34,8 @@ from session_adapters.hermes.adapter import HermesAdapter
 
 __all__ = ["Operations"]
 
-T = TypeVar("T")
 
-
-class Operations(OperationHistory):
+class Operations:
     """Operations on the lanes of every profile of a machine. Keeps nothing open between calls."""
 
     def __init__(
@@ -54,9 +51,35 @@ class Operations(OperationHistory):
         """`read_only` refuses to apply anything. `audit` None: the user's own log. `clock` gives aware times. `step`
         is told each step before it is taken (begun, rows, index, commit, applied, mirror, verify): for tests that
         break off there. `waiting` is told in a clause for which process `apply` has to wait."""
-        super().__init__(environment, audit or Audit(), clock, read_only=read_only)
+        self._environment = environment
+        self._audit = audit or Audit()
+        self._clock = clock
+        self._read_only = read_only
+        self._history = OperationHistory(environment, self._audit, clock, read_only=read_only)
         self._step = step
         self._waiting = waiting
+
+    # Past operations -----------------------------------------------------------------------------------------
+
+    def outcome(self, operation_id: str) -> Outcome:
+        """See `OperationHistory.outcome`."""
+        return self._history.outcome(operation_id)
+
+    def outcome_of(self, operation: Operation) -> Outcome:
+        """See `OperationHistory.outcome_of`."""
+        return self._history.outcome_of(operation)
+
+    def log(self, limit: int = 50, profile: str | None = None) -> list[Outcome]:
+        """See `OperationHistory.log`."""
+        return self._history.log(limit, profile)
+
+    def pending(self) -> list[Outcome]:
+        """See `OperationHistory.pending`."""
+        return self._history.pending()
+
+    def history(self) -> History:
+        """See `OperationHistory.history`."""
+        return self._history.history()
 
     # Planning ------------------------------------------------------------------------------------------------
 
@@ -64,8 +87,8 @@ class Operations(OperationHistory):
         """What the operation would do; writes nothing. What cannot be done now has a `refusal`. Raises
         `ValidationError`, `LaneNotFound`, and `StoreError` for a database that cannot be read."""
         checked(request)
-        home = self._home(request.profile)
-        plan = self._reading(home, lambda rows: self._drawn(request, rows, home))
+        home = home_of(self._environment, request.profile)
+        plan = read_lanes(home, lambda rows: self._drawn(request, rows, home))
         refusal = plan.refusal or self._unwritable(home) or self._open_elsewhere(plan)
         return plan if refusal == plan.refusal else replace(plan, refusal=refusal)
 
@@ -75,7 +98,7 @@ class Operations(OperationHistory):
         if request.kind not in ("reset", "suspend", "resume") or request.force:
             return ""
         surfaces = HermesAdapter(self._environment).live()
-        gateway = self._gateway(self._home(request.profile))
+        gateway = self._gateway(home_of(self._environment, request.profile))
         for session_id in (plan.session_id, request.target):
             surface = surfaces.get(session_id)
             if surface is not None and surface.pid != gateway.pid:
@@ -86,14 +109,16 @@ class Operations(OperationHistory):
         proc = self._environment.proc
         if request.kind != "undo":
             return draw_up(request, rows, home, proc, self._clock(), new)
-        operation = self._known(request.target)
+        operation = self._history.known(request.target)
         if operation.begun.request is None or operation.begun.request.profile != request.profile:
             raise ValidationError(f"operation {request.target} was on another profile")
-        return draw_up_undo(request, operation, self._judged(operation, rows), rows, home, proc, self._clock())
+        return draw_up_undo(
+            request, operation, self._history.judged(operation, rows), rows, home, proc, self._clock()
+        )
 
     def undo(self, operation_id: str) -> Plan:
         """The plan that takes an operation back. Raises as `plan` does."""
-        begun = self._known(operation_id).begun
+        begun = self._history.known(operation_id).begun
         profile = begun.request.profile if begun.request else "default"
         return self.plan(Request(kind="undo", profile=profile, target=operation_id))
 
@@ -106,17 +131,17 @@ class Operations(OperationHistory):
             raise OperationRefused("this program was started read-only, or its settings say so: nothing is changed")
         if plan.refusal:
             raise OperationRefused(f"{plan.request.kind}: {plan.refusal}")
-        home = self._home(plan.request.profile)
+        home = home_of(self._environment, plan.request.profile)
         with self._audit.alone(self._waiting):
             self._finish_interrupted(home)
             earlier = self._unsettled(plan, home)
             begun, fresh = self._written(plan, home)
             trouble = [self._mirrored(fresh, home), self._noted(plan, begun, earlier)]
         self._step("verify")
-        outcome = self._judged(self._known(begun.operation))
+        outcome = self._history.judged(self._history.known(begun.operation))
         if outcome.final:
             with suppress(StoreError):  # whoever asks for the outcome next writes it down
-                self._close(begun.operation, outcome)
+                self._history.close(begun.operation, outcome)
         return replace(outcome, text="; ".join(part for part in (outcome.text, *trouble) if part))
 
     def _unsettled(self, plan: Plan, home: HermesHome) -> list[str]:
@@ -124,10 +149,10 @@ class Operations(OperationHistory):
         the store changes once more."""
         found = [
             one
-            for one in self.history().operations
+            for one in self._history.history().operations
             if one.outcome is None and one.begun.home == str(home.path) and {*one.begun.keys} & {*plan.keys}
         ]
-        return [one.id for one in found if not self._settled(one).final and one.id != plan.request.target]
+        return [one.id for one in found if not self._history.settled(one).final and one.id != plan.request.target]
 
     def _noted(self, plan: Plan, begun: AuditRecord, earlier: Sequence[str]) -> str:
         """Say in our log that it is done, and what that means for `earlier` ones. Should that fail, the store says it
@@ -136,9 +161,9 @@ class Operations(OperationHistory):
         try:
             self._audit.append(AuditRecord(operation=begun.operation, event="applied", at=self._clock()))
             for operation_id in earlier:
-                self._note(operation_id, "replaced", f"{begun.operation} came before the lane's next message")
+                self._history.note(operation_id, "replaced", f"{begun.operation} came before the lane's next message")
             if plan.request.kind == "undo":
-                self._note(plan.request.target, "undone", f"taken back by {begun.operation}")
+                self._history.note(plan.request.target, "undone", f"taken back by {begun.operation}")
         except StoreError as error:
             return str(error).rstrip(".")
         return ""
@@ -178,7 +203,7 @@ class Operations(OperationHistory):
         """The transaction was rolled back; a file that was written before goes the same way."""
         if begun.changes.file_first:
             write_file(_placed(home), begun.changes.inverse.file)
-        self._note(begun.operation, "failed", reason)
+        self._history.note(begun.operation, "failed", reason)
 
     def _begin(self, plan: Plan, home: HermesHome, seen: int) -> AuditRecord:
         record = AuditRecord(
@@ -196,7 +221,7 @@ class Operations(OperationHistory):
             changes=plan.changes,
             seen=seen,
         )
-        known = self.history().operations if plan.request.kind == "undo" else ()
+        known = self._history.history().operations if plan.request.kind == "undo" else ()
         try:
             check_record(record, {one.id: one.begun for one in known})
         except ValueError as error:  # what could not be taken back is not done
@@ -229,21 +254,21 @@ class Operations(OperationHistory):
     def _finish_interrupted(self, home: HermesHome) -> None:
         """What an earlier process left half done: its index written and its rows not, or its mirror not."""
         sweep(_placed(home).index_file.resolve())
-        for operation in self.history().operations:
+        for operation in self._history.history().operations:
             if (
                 operation.applied is not None
                 or operation.outcome is not None
                 or operation.begun.home != str(home.path)
             ):
                 continue
-            found = self._judged(operation)
+            found = self._history.judged(operation)
             if found.state in ("failed", "interrupted"):
                 self._finish(operation.begun, found, home)
-            self._settled(self._known(operation.id))
+            self._history.settled(self._history.known(operation.id))
 
     def _finish(self, begun: AuditRecord, found: Outcome, home: HermesHome) -> None:
         proc = self._environment.proc
-        if self._reading(home, lambda rows: misfit(begun, rows, look_around(rows, home, proc))):
+        if read_lanes(home, lambda rows: misfit(begun, rows, look_around(rows, home, proc))):
             return  # nobody asked for this to be written
         if found.state == "failed" and begun.changes.file_first:
             with suppress(OperationRefused):  # something else has written there since

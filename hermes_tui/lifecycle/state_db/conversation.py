@@ -10,11 +10,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from hermes_tui.lifecycle.state_db.connection.rows import Row
+from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.content import decode_content, decode_list
-from hermes_tui.lifecycle.state_db.lineage import LineageRows
-from hermes_tui.lifecycle.state_db.messages import MessageRows
+from hermes_tui.lifecycle.state_db.lineage import get_ancestors
+from hermes_tui.lifecycle.state_db.messages import live
 
-__all__ = ["ConversationRows"]
+__all__ = [
+    "get_messages_as_conversation",
+]
 
 _MEMORY_TAG = r"<\s*memory-context\s*>"
 _MEMORY_END = r"</\s*memory-context\s*>"
@@ -37,26 +40,23 @@ _OF_ASSISTANT = ("finish_reason", "reasoning")
 _LISTS = ("reasoning_details", "codex_reasoning_items", "codex_message_items")
 
 
-class ConversationRows(MessageRows, LineageRows):
-    """Messages in the form of the OpenAI API."""
-
-    def get_messages_as_conversation(
-        self, session_id: str, *, include_ancestors: bool = False, include_inactive: bool = False
-    ) -> list[Row]:
-        """The messages of a session, with `include_ancestors` also of those that it continues: role and content, and
-        what else was kept of each under the names of the API."""
-        ids = self.get_ancestors(session_id) if include_ancestors else [session_id]
-        marks = ", ".join("?" * len(ids))
-        rows = self.rows(
-            f"SELECT * FROM messages WHERE session_id IN ({marks})"  # noqa: S608 - marks alone
-            f"{self.live('', include_inactive)} ORDER BY +id",
-            ids,
-        )
-        found: list[Row] = []
-        for message in map(_message, rows):
-            if not (include_ancestors and _is_repeated(found, message)):
-                found.append(message)
-        return list(_without_reviews(found))
+def get_messages_as_conversation(
+    store: Store, session_id: str, *, include_ancestors: bool = False, include_inactive: bool = False
+) -> list[Row]:
+    """The messages of a session, with `include_ancestors` also of those that it continues: role and content, and
+    what else was kept of each under the names of the API."""
+    ids = get_ancestors(store, session_id) if include_ancestors else [session_id]
+    marks = ", ".join("?" * len(ids))
+    rows = store.rows(
+        f"SELECT * FROM messages WHERE session_id IN ({marks})"  # noqa: S608 - marks alone
+        f"{live(store, '', include_inactive)} ORDER BY +id",
+        ids,
+    )
+    found: list[Row] = []
+    for message in map(_message, rows):
+        if not (include_ancestors and _is_repeated(found, message)):
+            found.append(message)
+    return list(_without_reviews(found))
 
 
 def _message(row: Row) -> Row:

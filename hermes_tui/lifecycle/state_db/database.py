@@ -8,11 +8,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hermes_tui.errors import StoreError
-from hermes_tui.lifecycle.state_db.conversation import ConversationRows
-from hermes_tui.lifecycle.state_db.export import ExportRows
-from hermes_tui.lifecycle.state_db.lanes import LaneRows
-from hermes_tui.lifecycle.state_db.search import SearchRows
-from hermes_tui.lifecycle.state_db.titles import TitleRows
+from hermes_tui.lifecycle.state_db import conversation, export, lanes, lineage, messages, search, sessions, titles
+from hermes_tui.lifecycle.state_db.connection.store import Store
 
 __all__ = ["SessionDB", "default_path"]
 
@@ -27,12 +24,13 @@ def default_path() -> Path:
         raise StoreError(f"{named} cannot be found: HOME is no directory, or there is no such user") from error
 
 
-class SessionDB(ExportRows, ConversationRows, TitleRows, SearchRows, LaneRows):
+class SessionDB(Store):
     """An open session store.
 
     A store that is not there is made, as version 6. One of version 1 to 5 is brought to version 6. A newer one is
     used as it is: its columns are looked up, its schema is never altered. Threads may share the object; it is a
-    context manager, and closes itself at the end.
+    context manager, and closes itself at the end. Its methods are functions over an open `Store`, each in the module
+    of its topic.
     """
 
     def __init__(
@@ -42,3 +40,56 @@ class SessionDB(ExportRows, ConversationRows, TitleRows, SearchRows, LaneRows):
         and an old store stays as old as it is. `clock` gives the time in seconds since the epoch. Raises
         `StoreError`: one sentence that says what is wrong with it; nothing was changed then."""
         super().__init__(db_path or default_path(), read_only=read_only, clock=clock)
+
+    create_session = sessions.create_session
+    end_session = sessions.end_session
+    promote_to_session_reset = sessions.promote_to_session_reset
+    reopen_session = sessions.reopen_session
+    get_session = sessions.get_session
+    resolve_session_id = sessions.resolve_session_id
+    session_count = sessions.session_count
+    search_sessions = sessions.search_sessions
+    recent_sessions = sessions.recent_sessions
+
+    append_message = messages.append_message
+    replace_messages = messages.replace_messages
+    get_messages = messages.get_messages
+    message_count = messages.message_count
+    list_recent_user_messages = messages.list_recent_user_messages
+    rewind_to_message = messages.rewind_to_message
+
+    get_ancestors = lineage.get_ancestors
+    get_lineage = lineage.get_lineage
+    get_descendants = lineage.get_descendants
+    get_compression_tip = lineage.get_compression_tip
+    resolve_resume_session_id = lineage.resolve_resume_session_id
+
+    set_session_title = titles.set_session_title
+    set_auto_title_if_empty = titles.set_auto_title_if_empty
+    get_session_title = titles.get_session_title
+    get_session_by_title = titles.get_session_by_title
+    resolve_session_by_title = titles.resolve_session_by_title
+    get_next_title_in_lineage = titles.get_next_title_in_lineage
+
+    search_messages = search.search_messages
+
+    record_gateway_session_peer = lanes.record_gateway_session_peer
+    find_latest_gateway_session_for_peer = lanes.find_latest_gateway_session_for_peer
+    load_gateway_routing_entries = lanes.load_gateway_routing_entries
+    gateway_routing_scopes = lanes.gateway_routing_scopes
+    save_gateway_routing_entry = lanes.save_gateway_routing_entry
+    replace_gateway_routing_entries = lanes.replace_gateway_routing_entries
+    delete_gateway_routing_entries = lanes.delete_gateway_routing_entries
+
+    export_session = export.export_session
+    export_all = export.export_all
+    clear_messages = export.clear_messages
+    delete_session = export.delete_session
+    prune_sessions = export.prune_sessions
+
+    get_messages_as_conversation = conversation.get_messages_as_conversation
+
+    @property
+    def has_routing(self) -> bool:
+        """Whether this store is where the gateway keeps its lanes; otherwise they are in sessions.json alone."""
+        return lanes.has_routing(self)

@@ -18,7 +18,15 @@ from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.content import decode_content, decode_row, encode_content, encode_list, preview
 
-__all__ = ["MessageRows"]
+__all__ = [
+    "append_message",
+    "get_messages",
+    "list_recent_user_messages",
+    "live",
+    "message_count",
+    "replace_messages",
+    "rewind_to_message",
+]
 
 _ONLY_ASSISTANT = (
     "reasoning",
@@ -42,133 +50,138 @@ _PLAIN = (
 _KNOWN = frozenset((*_LISTS, *_PLAIN, "observed"))
 
 
-class MessageRows(Store):
-    """What is done to the messages of a session."""
+def append_message(
+    store: Store, session_id: str, role: str, content: Any = None, *, timestamp: Any = None, **values: Any
+) -> int:
+    """Append a message, now or at `timestamp` (seconds since the epoch, or a datetime); its id.
 
-    def append_message(
-        self, session_id: str, role: str, content: Any = None, *, timestamp: Any = None, **values: Any
-    ) -> int:
-        """Append a message, now or at `timestamp` (seconds since the epoch, or a datetime); its id.
-
-        `values` are tool_name, tool_calls, tool_call_id, token_count, finish_reason, reasoning, reasoning_details,
-        codex_reasoning_items, and those of newer stores: reasoning_content, codex_message_items,
-        platform_message_id, observed, effect_disposition, api_content. What the store has no column for is not kept.
-        Raises `SessionNotFound`.
-        """
-        if unknown := values.keys() - _KNOWN:
-            raise TypeError(f"append_message() has no argument {', '.join(sorted(unknown))}")
-        row = _encode(session_id, role, content, values, _seconds(timestamp, self.clock()))
-        calls = _count_calls(values.get("tool_calls"))
-        try:
-            with self.transaction():
-                id_ = self.insert("messages", row)
-                self.execute(
-                    "UPDATE sessions SET message_count = message_count + 1, tool_call_count = tool_call_count + ?"
-                    " WHERE id = ?",
-                    (calls, session_id),
-                )
-        except RuleBroken as error:
-            raise self._without_session(session_id, error) from error
-        return id_
-
-    def replace_messages(
-        self, session_id: str, messages: Iterable[Mapping[str, Any]], *, active_only: bool = False
-    ) -> None:
-        """Put these messages in the place of all there are; with `active_only` of those that are not hidden."""
-        kept = " AND active = 1" if active_only and self.schema.has("messages", "active") else ""
-        try:
-            with self.transaction():
-                self.execute(f"DELETE FROM messages WHERE session_id = ?{kept}", (session_id,))  # noqa: S608
-                self._insert_all(session_id, messages)
-        except RuleBroken as error:
-            raise self._without_session(session_id, error) from error
-
-    def _insert_all(self, session_id: str, messages: Iterable[Mapping[str, Any]]) -> None:
-        """Messages without a time of their own get one each, a microsecond apart, so that they stay in order."""
-        now, number, calls = self.clock(), 0, 0
-        for message in messages:
-            role = message.get("role", "unknown")
-            values = {key: value for key, value in message.items() if key in _KNOWN}
-            if role != "assistant":
-                values = {key: value for key, value in values.items() if key not in _ONLY_ASSISTANT}
-            values["platform_message_id"] = message.get("platform_message_id") or message.get("message_id")
-            at = _seconds(message.get("timestamp"), now)
-            self.insert("messages", _encode(session_id, role, message.get("content"), values, at))
-            number += 1
-            calls += _count_calls(message.get("tool_calls"))
-            now = max(now, at) + 1e-6
-        self.execute(
-            "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?", (number, calls, session_id)
-        )
-
-    def get_messages(
-        self, session_id: str, *, include_inactive: bool = False, limit: int | None = None, offset: int = 0
-    ) -> list[Row]:
-        """The rows of a session in order, content and tool calls decoded; hidden ones only when asked for."""
-        rows = self.rows(
-            f"SELECT * FROM messages WHERE session_id = ?{self.live('', include_inactive)}"  # noqa: S608
-            " ORDER BY +id LIMIT ? OFFSET ?",
-            (session_id, -1 if limit is None else limit, offset),
-        )
-        return [decode_row(row) for row in rows]
-
-    def live(self, alias: str, include_inactive: bool = False) -> str:
-        """The condition that a row is part of the conversation, for a WHERE with something before it. Rows of before
-        there was such a column have NULL there."""
-        if include_inactive or not self.schema.has("messages", "active"):
-            return ""
-        return f" AND ({alias}active = 1 OR {alias}active IS NULL)"
-
-    def message_count(self, session_id: str | None = None) -> int:
-        """How many rows of messages there are, hidden ones included."""
-        return int(
-            self.value("SELECT count(*) FROM messages WHERE ?1 IS NULL OR session_id = ?1", (session_id or None,))
-        )
-
-    def list_recent_user_messages(
-        self, session_id: str, limit: int = 20, *, include_inactive: bool = False
-    ) -> list[Row]:
-        """What the user wrote, the newest first: id, timestamp, preview of at most 80 characters."""
-        rows = self.rows(
-            "SELECT id, timestamp, content FROM messages"  # noqa: S608 - names of our own
-            f" WHERE session_id = ? AND role = 'user'{self.live('', include_inactive)} ORDER BY id DESC LIMIT ?",
-            (session_id, limit),
-        )
-        found: list[Row] = []
-        for row in rows:
-            words = " ".join(preview(decode_row(row)["content"]).split())
-            shown = words if len(words) <= 80 else words[:77] + "..."
-            found.append({"id": row["id"], "timestamp": row["timestamp"], "preview": shown})
-        return found
-
-    def rewind_to_message(self, session_id: str, target_message_id: int) -> Row:
-        """Hide a message of the user and all after it: how many were hidden (`rewound_count`), the message itself
-        (`target_message`), the last one left (`new_head_id`, or None). Raises `ValidationError` when it is no
-        message of the user in this session, `StoreError` when the store is too old to keep hidden messages."""
-        if not self.schema.has("messages", "active"):
-            raise StoreError(f"The session store {self.path} is too old to keep messages that were taken back.")
-        target = self.row("SELECT * FROM messages WHERE id = ? AND session_id = ?", (target_message_id, session_id))
-        if target is None or target["role"] != "user":
-            raise ValidationError(f"Message {target_message_id} is no message of the user in session {session_id}.")
-        with self.transaction():
-            hidden = self.execute(
-                "UPDATE messages SET active = 0 WHERE session_id = ? AND id >= ? AND (active = 1 OR active IS NULL)",
-                (session_id, target_message_id),
+    `values` are tool_name, tool_calls, tool_call_id, token_count, finish_reason, reasoning, reasoning_details,
+    codex_reasoning_items, and those of newer stores: reasoning_content, codex_message_items,
+    platform_message_id, observed, effect_disposition, api_content. What the store has no column for is not kept.
+    Raises `SessionNotFound`.
+    """
+    if unknown := values.keys() - _KNOWN:
+        raise TypeError(f"append_message() has no argument {', '.join(sorted(unknown))}")
+    row = _encode(session_id, role, content, values, _seconds(timestamp, store.clock()))
+    calls = _count_calls(values.get("tool_calls"))
+    try:
+        with store.transaction():
+            id_ = store.insert("messages", row)
+            store.execute(
+                "UPDATE sessions SET message_count = message_count + 1, tool_call_count = tool_call_count + ?"
+                " WHERE id = ?",
+                (calls, session_id),
             )
-            if self.schema.has("sessions", "rewind_count"):
-                self.execute(
-                    "UPDATE sessions SET rewind_count = COALESCE(rewind_count, 0) + 1 WHERE id = ?", (session_id,)
-                )
-            query = f"SELECT max(id) FROM messages WHERE session_id = ?{self.live('')}"  # noqa: S608
-            head = self.value(query, (session_id,))
-        said = {**target, "content": decode_content(target["content"])}  # lists stay JSON here, as Hermes leaves them
-        return {"rewound_count": hidden, "target_message": said, "new_head_id": head}
+    except RuleBroken as error:
+        raise _without_session(store, session_id, error) from error
+    return id_
 
-    def _without_session(self, session_id: str, error: RuleBroken) -> Exception:
-        """What a broken constraint means when a message is written."""
-        if self.row("SELECT 1 FROM sessions WHERE id = ?", (session_id,)) is None:
-            return SessionNotFound(f"There is no session {session_id} in {self.path}.")
-        return error
+
+def replace_messages(
+    store: Store, session_id: str, messages: Iterable[Mapping[str, Any]], *, active_only: bool = False
+) -> None:
+    """Put these messages in the place of all there are; with `active_only` of those that are not hidden."""
+    kept = " AND active = 1" if active_only and store.schema.has("messages", "active") else ""
+    try:
+        with store.transaction():
+            store.execute(f"DELETE FROM messages WHERE session_id = ?{kept}", (session_id,))  # noqa: S608
+            _insert_all(store, session_id, messages)
+    except RuleBroken as error:
+        raise _without_session(store, session_id, error) from error
+
+
+def _insert_all(store: Store, session_id: str, messages: Iterable[Mapping[str, Any]]) -> None:
+    """Messages without a time of their own get one each, a microsecond apart, so that they stay in order."""
+    now, number, calls = store.clock(), 0, 0
+    for message in messages:
+        role = message.get("role", "unknown")
+        values = {key: value for key, value in message.items() if key in _KNOWN}
+        if role != "assistant":
+            values = {key: value for key, value in values.items() if key not in _ONLY_ASSISTANT}
+        values["platform_message_id"] = message.get("platform_message_id") or message.get("message_id")
+        at = _seconds(message.get("timestamp"), now)
+        store.insert("messages", _encode(session_id, role, message.get("content"), values, at))
+        number += 1
+        calls += _count_calls(message.get("tool_calls"))
+        now = max(now, at) + 1e-6
+    store.execute(
+        "UPDATE sessions SET message_count = ?, tool_call_count = ? WHERE id = ?", (number, calls, session_id)
+    )
+
+
+def get_messages(
+    store: Store, session_id: str, *, include_inactive: bool = False, limit: int | None = None, offset: int = 0
+) -> list[Row]:
+    """The rows of a session in order, content and tool calls decoded; hidden ones only when asked for."""
+    rows = store.rows(
+        f"SELECT * FROM messages WHERE session_id = ?{live(store, '', include_inactive)}"  # noqa: S608
+        " ORDER BY +id LIMIT ? OFFSET ?",
+        (session_id, -1 if limit is None else limit, offset),
+    )
+    return [decode_row(row) for row in rows]
+
+
+def live(store: Store, alias: str, include_inactive: bool = False) -> str:
+    """The condition that a row is part of the conversation, for a WHERE with something before it. Rows of before
+    there was such a column have NULL there."""
+    if include_inactive or not store.schema.has("messages", "active"):
+        return ""
+    return f" AND ({alias}active = 1 OR {alias}active IS NULL)"
+
+
+def message_count(store: Store, session_id: str | None = None) -> int:
+    """How many rows of messages there are, hidden ones included."""
+    return int(
+        store.value("SELECT count(*) FROM messages WHERE ?1 IS NULL OR session_id = ?1", (session_id or None,))
+    )
+
+
+def list_recent_user_messages(
+    store: Store, session_id: str, limit: int = 20, *, include_inactive: bool = False
+) -> list[Row]:
+    """What the user wrote, the newest first: id, timestamp, preview of at most 80 characters."""
+    rows = store.rows(
+        "SELECT id, timestamp, content FROM messages"  # noqa: S608 - names of our own
+        f" WHERE session_id = ? AND role = 'user'{live(store, '', include_inactive)} ORDER BY id DESC LIMIT ?",
+        (session_id, limit),
+    )
+    found: list[Row] = []
+    for row in rows:
+        words = " ".join(preview(decode_row(row)["content"]).split())
+        shown = words if len(words) <= 80 else words[:77] + "..."
+        found.append({"id": row["id"], "timestamp": row["timestamp"], "preview": shown})
+    return found
+
+
+def rewind_to_message(store: Store, session_id: str, target_message_id: int) -> Row:
+    """Hide a message of the user and all after it: how many were hidden (`rewound_count`), the message itself
+    (`target_message`), the last one left (`new_head_id`, or None). Raises `ValidationError` when it is no
+    message of the user in this session, `StoreError` when the store is too old to keep hidden messages."""
+    if not store.schema.has("messages", "active"):
+        raise StoreError(f"The session store {store.path} is too old to keep messages that were taken back.")
+    target = store.row("SELECT * FROM messages WHERE id = ? AND session_id = ?", (target_message_id, session_id))
+    if target is None or target["role"] != "user":
+        raise ValidationError(f"Message {target_message_id} is no message of the user in session {session_id}.")
+    with store.transaction():
+        hidden = store.execute(
+            "UPDATE messages SET active = 0 WHERE session_id = ? AND id >= ? AND (active = 1 OR active IS NULL)",
+            (session_id, target_message_id),
+        )
+        if store.schema.has("sessions", "rewind_count"):
+            store.execute(
+                "UPDATE sessions SET rewind_count = COALESCE(rewind_count, 0) + 1 WHERE id = ?", (session_id,)
+            )
+        query = f"SELECT max(id) FROM messages WHERE session_id = ?{live(store, '')}"  # noqa: S608
+        head = store.value(query, (session_id,))
+    said = {**target, "content": decode_content(target["content"])}  # lists stay JSON here, as Hermes leaves them
+    return {"rewound_count": hidden, "target_message": said, "new_head_id": head}
+
+
+def _without_session(store: Store, session_id: str, error: RuleBroken) -> Exception:
+    """What a broken constraint means when a message is written."""
+    if store.row("SELECT 1 FROM sessions WHERE id = ?", (session_id,)) is None:
+        return SessionNotFound(f"There is no session {session_id} in {store.path}.")
+    return error
 
 
 def _encode(session_id: str, role: str, content: Any, values: Mapping[str, Any], timestamp: float) -> Row:

@@ -25,7 +25,9 @@ from hermes_tui.lifecycle.state_db.words import (
     trigram_query,
 )
 
-__all__ = ["SearchRows"]
+__all__ = [
+    "search_messages",
+]
 
 _CONTEXT = 200
 """Characters of a message beside a hit."""
@@ -47,128 +49,131 @@ class _Asked(NamedTuple):
     page: tuple[int, int]
 
 
-class SearchRows(Store):
-    """Searching."""
+def search_messages(
+    store: Store,
+    query: str,
+    source_filter: Sequence[str] | None = None,
+    exclude_sources: Sequence[str] | None = None,
+    role_filter: Sequence[str] | None = None,
+    limit: int = 20,
+    offset: int = 0,
+    sort: str | None = None,
+    include_inactive: bool = False,
+) -> list[Row]:
+    """Messages with these words, the best first; with `sort` "newest" or "oldest" in the order of time.
 
-    def search_messages(
-        self,
-        query: str,
-        source_filter: Sequence[str] | None = None,
-        exclude_sources: Sequence[str] | None = None,
-        role_filter: Sequence[str] | None = None,
-        limit: int = 20,
-        offset: int = 0,
-        sort: str | None = None,
-        include_inactive: bool = False,
-    ) -> list[Row]:
-        """Messages with these words, the best first; with `sort` "newest" or "oldest" in the order of time.
+    Each has id, session_id, role, timestamp, tool_name, source, model, session_started, `snippet` (about 40
+    words with `>>>` and `<<<` around the hits) and `context` (the message before, itself and the one after, 200
+    characters of each). Rewound messages are found with `include_inactive` alone, summarized ones always.
 
-        Each has id, session_id, role, timestamp, tool_name, source, model, session_started, `snippet` (about 40
-        words with `>>>` and `<<<` around the hits) and `context` (the message before, itself and the one after, 200
-        characters of each). Rewound messages are found with `include_inactive` alone, summarized ones always.
+    The same ids as in Hermes, save that (1) a search that FTS5 takes for a mistake (`can't`, `a@b.com`, `50%`)
+    finds its words; (2) a search in Chinese, Japanese or Korean that is short, or mistaken, heeds AND, OR, NOT,
+    takes words beside one another for AND, and hides what was rewound; (3) a store without a complete index is
+    searched anyway.
+    """
+    cleaned = sanitize_query(query)
+    if not cleaned:
+        return []
+    asked = _asked(store, source_filter, exclude_sources, role_filter, include_inactive, sort, (limit, offset))
+    hits = _search(store, cleaned, query, asked)
+    return [{**hit, "context": _context(store, hit["id"])} for hit in hits]
 
-        The same ids as in Hermes, save that (1) a search that FTS5 takes for a mistake (`can't`, `a@b.com`, `50%`)
-        finds its words; (2) a search in Chinese, Japanese or Korean that is short, or mistaken, heeds AND, OR, NOT,
-        takes words beside one another for AND, and hides what was rewound; (3) a store without a complete index is
-        searched anyway.
-        """
-        cleaned = sanitize_query(query)
-        if not cleaned:
-            return []
-        asked = self._asked(source_filter, exclude_sources, role_filter, include_inactive, sort, (limit, offset))
-        hits = self._search(cleaned, query, asked)
-        return [{**hit, "context": self._context(hit["id"])} for hit in hits]
 
-    def _search(self, cleaned: str, query: str, asked: _Asked) -> list[Row]:
-        if cjk_letters(cleaned):
-            trigrams = trigram_query(cleaned)
-            if trigrams and self._has_index("messages_fts_trigram"):
-                try:
-                    return self._match("messages_fts_trigram", trigrams, asked)
-                except QueryRefused:
-                    pass  # an operator in the wrong place
-            return self._scan(parse_words(cleaned), asked)
-        if not self._has_index("messages_fts"):
-            return self._scan(parse_words(query), asked)
-        try:
-            return self._match("messages_fts", cleaned, asked)
-        except QueryRefused:
-            quoted = quote_words(parse_words(query))
-            return self._match("messages_fts", quoted, asked) if quoted else []
+def _search(store: Store, cleaned: str, query: str, asked: _Asked) -> list[Row]:
+    if cjk_letters(cleaned):
+        trigrams = trigram_query(cleaned)
+        if trigrams and _has_index(store, "messages_fts_trigram"):
+            try:
+                return _match(store, "messages_fts_trigram", trigrams, asked)
+            except QueryRefused:
+                pass  # an operator in the wrong place
+        return _scan(store, parse_words(cleaned), asked)
+    if not _has_index(store, "messages_fts"):
+        return _scan(store, parse_words(query), asked)
+    try:
+        return _match(store, "messages_fts", cleaned, asked)
+    except QueryRefused:
+        quoted = quote_words(parse_words(query))
+        return _match(store, "messages_fts", quoted, asked) if quoted else []
 
-    def _has_index(self, table: str) -> bool:
-        return self.schema.has(table, "content") and f"{table}_insert" in self.schema.triggers
 
-    def _asked(
-        self,
-        sources: Sequence[str] | None,
-        excluded: Sequence[str] | None,
-        roles: Sequence[str] | None,
-        include_inactive: bool,
-        sort: str | None,
-        page: tuple[int, int],
-    ) -> _Asked:
-        text, values = "", list[object]()
-        if not include_inactive and self.schema.has("messages", "active"):
-            compacted = " OR m.compacted = 1" if self.schema.has("messages", "compacted") else ""
-            text += f" AND (m.active = 1 OR m.active IS NULL{compacted})"
-        for condition, given in (
-            ("s.source IN", sources),
-            ("s.source NOT IN", excluded),
-            ("m.role IN", roles or None),
-        ):
-            if given is not None:
-                text += f" AND {condition} ({', '.join('?' * len(given))})"
-                values += given
-        return _Asked(text, values, _ORDERS.get((sort or "").strip().lower(), ""), page)
+def _has_index(store: Store, table: str) -> bool:
+    return store.schema.has(table, "content") and f"{table}_insert" in store.schema.triggers
 
-    def _match(self, table: str, expression: str, asked: _Asked) -> list[Row]:
-        """Ask an index. The page is found first: making a snippet of every hit would take seconds."""
-        found = self.rows(
-            f"SELECT m.id FROM {table} JOIN messages m ON m.id = {table}.rowid"  # noqa: S608 - names of our own
-            f" JOIN sessions s ON s.id = m.session_id WHERE {table} MATCH ?{asked.conditions}"
-            f" ORDER BY {asked.order}rank LIMIT ? OFFSET ?",
-            [expression, *asked.values, *asked.page],
-        )
-        ids = [row["id"] for row in found]
-        hit = _HIT.format(snippet=f"snippet({table}, 0, '>>>', '<<<', '...', 40)")
-        rows = self.rows(
-            f"SELECT {hit} FROM {table} JOIN messages m ON m.id = {table}.rowid"  # noqa: S608 - names of our own
-            f" JOIN sessions s ON s.id = m.session_id WHERE {table} MATCH ?"
-            f" AND {table}.rowid IN ({', '.join('?' * len(ids))})",
-            [expression, *ids],
-        )
-        by_id = {row["id"]: row for row in rows}
-        return [by_id[id_] for id_ in ids if id_ in by_id]
 
-    def _scan(self, words: Words, asked: _Asked) -> list[Row]:
-        """Look into every message, for what no index holds."""
-        if not words:
-            return []
-        condition, values = _as_like(words)
-        first = words[0][0].terms[0].text
-        hit = _HIT.format(snippet="substr(m.content, max(1, instr(m.content, ?) - 40), 120)")
-        order = asked.order or _ORDERS["newest"]
-        return self.rows(
-            f"SELECT {hit} FROM {_FROM} WHERE {condition}{asked.conditions}"  # noqa: S608 - names of our own
-            f" ORDER BY {order}m.id DESC LIMIT ? OFFSET ?",
-            [first, *values, *asked.values, *asked.page],
-        )
+def _asked(
+    store: Store,
+    sources: Sequence[str] | None,
+    excluded: Sequence[str] | None,
+    roles: Sequence[str] | None,
+    include_inactive: bool,
+    sort: str | None,
+    page: tuple[int, int],
+) -> _Asked:
+    text, values = "", list[object]()
+    if not include_inactive and store.schema.has("messages", "active"):
+        compacted = " OR m.compacted = 1" if store.schema.has("messages", "compacted") else ""
+        text += f" AND (m.active = 1 OR m.active IS NULL{compacted})"
+    for condition, given in (
+        ("s.source IN", sources),
+        ("s.source NOT IN", excluded),
+        ("m.role IN", roles or None),
+    ):
+        if given is not None:
+            text += f" AND {condition} ({', '.join('?' * len(given))})"
+            values += given
+    return _Asked(text, values, _ORDERS.get((sort or "").strip().lower(), ""), page)
 
-    def _context(self, message_id: int) -> list[Row]:
-        """The message before, the message, and the one after, in the order of time."""
-        beside = "(SELECT m.id FROM messages m, t WHERE m.session_id = t.session_id AND"
-        rows = self.rows(
-            "WITH t AS (SELECT session_id, timestamp, id FROM messages WHERE id = ?1)"  # noqa: S608
-            " SELECT m.role, m.content FROM messages m JOIN ("
-            f" SELECT 1 AS place, {beside} (m.timestamp, m.id) < (t.timestamp, t.id)"
-            " ORDER BY m.timestamp DESC, m.id DESC LIMIT 1) AS id"
-            " UNION ALL SELECT 2, ?1"
-            f" UNION ALL SELECT 3, {beside} (m.timestamp, m.id) > (t.timestamp, t.id)"
-            " ORDER BY m.timestamp, m.id LIMIT 1)) AS near ON near.id = m.id ORDER BY near.place",
-            (message_id,),
-        )
-        return [{"role": row["role"], "content": preview(decode_content(row["content"]))[:_CONTEXT]} for row in rows]
+
+def _match(store: Store, table: str, expression: str, asked: _Asked) -> list[Row]:
+    """Ask an index. The page is found first: making a snippet of every hit would take seconds."""
+    found = store.rows(
+        f"SELECT m.id FROM {table} JOIN messages m ON m.id = {table}.rowid"  # noqa: S608 - names of our own
+        f" JOIN sessions s ON s.id = m.session_id WHERE {table} MATCH ?{asked.conditions}"
+        f" ORDER BY {asked.order}rank LIMIT ? OFFSET ?",
+        [expression, *asked.values, *asked.page],
+    )
+    ids = [row["id"] for row in found]
+    hit = _HIT.format(snippet=f"snippet({table}, 0, '>>>', '<<<', '...', 40)")
+    rows = store.rows(
+        f"SELECT {hit} FROM {table} JOIN messages m ON m.id = {table}.rowid"  # noqa: S608 - names of our own
+        f" JOIN sessions s ON s.id = m.session_id WHERE {table} MATCH ?"
+        f" AND {table}.rowid IN ({', '.join('?' * len(ids))})",
+        [expression, *ids],
+    )
+    by_id = {row["id"]: row for row in rows}
+    return [by_id[id_] for id_ in ids if id_ in by_id]
+
+
+def _scan(store: Store, words: Words, asked: _Asked) -> list[Row]:
+    """Look into every message, for what no index holds."""
+    if not words:
+        return []
+    condition, values = _as_like(words)
+    first = words[0][0].terms[0].text
+    hit = _HIT.format(snippet="substr(m.content, max(1, instr(m.content, ?) - 40), 120)")
+    order = asked.order or _ORDERS["newest"]
+    return store.rows(
+        f"SELECT {hit} FROM {_FROM} WHERE {condition}{asked.conditions}"  # noqa: S608 - names of our own
+        f" ORDER BY {order}m.id DESC LIMIT ? OFFSET ?",
+        [first, *values, *asked.values, *asked.page],
+    )
+
+
+def _context(store: Store, message_id: int) -> list[Row]:
+    """The message before, the message, and the one after, in the order of time."""
+    beside = "(SELECT m.id FROM messages m, t WHERE m.session_id = t.session_id AND"
+    rows = store.rows(
+        "WITH t AS (SELECT session_id, timestamp, id FROM messages WHERE id = ?1)"  # noqa: S608
+        " SELECT m.role, m.content FROM messages m JOIN ("
+        f" SELECT 1 AS place, {beside} (m.timestamp, m.id) < (t.timestamp, t.id)"
+        " ORDER BY m.timestamp DESC, m.id DESC LIMIT 1) AS id"
+        " UNION ALL SELECT 2, ?1"
+        f" UNION ALL SELECT 3, {beside} (m.timestamp, m.id) > (t.timestamp, t.id)"
+        " ORDER BY m.timestamp, m.id LIMIT 1)) AS near ON near.id = m.id ORDER BY near.place",
+        (message_id,),
+    )
+    return [{"role": row["role"], "content": preview(decode_content(row["content"]))[:_CONTEXT]} for row in rows]
 
 
 def _as_like(words: Words) -> tuple[str, list[object]]:

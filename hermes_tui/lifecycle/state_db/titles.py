@@ -13,7 +13,17 @@ from hermes_tui.lifecycle.state_db.connection.rows import Row
 from hermes_tui.lifecycle.state_db.connection.store import Store
 from hermes_tui.lifecycle.state_db.sessions import escape_like
 
-__all__ = ["MAX_TITLE_LENGTH", "TitleRefused", "TitleRows", "sanitize_title"]
+__all__ = [
+    "MAX_TITLE_LENGTH",
+    "TitleRefused",
+    "get_next_title_in_lineage",
+    "get_session_by_title",
+    "get_session_title",
+    "resolve_session_by_title",
+    "sanitize_title",
+    "set_auto_title_if_empty",
+    "set_session_title",
+]
 
 MAX_TITLE_LENGTH = 100
 """Characters, after cleaning."""
@@ -41,93 +51,98 @@ def sanitize_title(title: str | None) -> str | None:
     return text or None
 
 
-class TitleRows(Store):
-    """What is done to titles."""
+def set_session_title(store: Store, session_id: str, title: str | None) -> bool:
+    """Give a session a title, or take it away with an empty one; whether there is such a session.
 
-    def set_session_title(self, session_id: str, title: str | None) -> bool:
-        """Give a session a title, or take it away with an empty one; whether there is such a session.
+    A session that continues another may take the title of that one, which is hidden behind it. Raises
+    `TitleRefused`, `StoreError` when the store is too old for titles.
+    """
+    return _set_title(store, session_id, title, "")
 
-        A session that continues another may take the title of that one, which is hidden behind it. Raises
-        `TitleRefused`, `StoreError` when the store is too old for titles.
-        """
-        return self._set_title(session_id, title, "")
 
-    def set_auto_title_if_empty(self, session_id: str, title: str | None) -> bool:
-        """The same, unless the session has a title already; whether it was set."""
-        return self._set_title(session_id, title, " AND title IS NULL")
+def set_auto_title_if_empty(store: Store, session_id: str, title: str | None) -> bool:
+    """The same, unless the session has a title already; whether it was set."""
+    return _set_title(store, session_id, title, " AND title IS NULL")
 
-    def _set_title(self, session_id: str, title: str | None, condition: str) -> bool:
-        cleaned = sanitize_title(title)
-        if not self.schema.has("sessions", "title"):
-            raise StoreError(f"The session store {self.path} is too old for titles.")
-        try:
-            with self.transaction():
-                if self.row(f"SELECT 1 FROM sessions WHERE id = ?{condition}", (session_id,)) is None:  # noqa: S608
-                    return False
-                if cleaned:
-                    self._free_title(cleaned, session_id)
-                statement = "UPDATE sessions SET title = ? WHERE id = ?"
-                return self.execute(statement, (cleaned, session_id)) > 0
-        except RuleBroken as error:
-            raise TitleRefused(f"The title '{cleaned}' is already used by another session.") from error
 
-    def _free_title(self, title: str, session_id: str) -> None:
-        holder = self.value("SELECT id FROM sessions WHERE title = ? AND id <> ?", (title, session_id))
-        if holder is None:
-            return
-        if not self._continues(session_id, holder):
-            raise TitleRefused(f"The title '{title}' is already used by session {holder}; choose another.")
-        self.execute("UPDATE sessions SET title = NULL WHERE id = ?", (holder,))
+def _set_title(store: Store, session_id: str, title: str | None, condition: str) -> bool:
+    cleaned = sanitize_title(title)
+    if not store.schema.has("sessions", "title"):
+        raise StoreError(f"The session store {store.path} is too old for titles.")
+    try:
+        with store.transaction():
+            if store.row(f"SELECT 1 FROM sessions WHERE id = ?{condition}", (session_id,)) is None:  # noqa: S608
+                return False
+            if cleaned:
+                _free_title(store, cleaned, session_id)
+            statement = "UPDATE sessions SET title = ? WHERE id = ?"
+            return store.execute(statement, (cleaned, session_id)) > 0
+    except RuleBroken as error:
+        raise TitleRefused(f"The title '{cleaned}' is already used by another session.") from error
 
-    def _continues(self, session_id: str, earlier_id: str) -> bool:
-        """Whether a session is a later part of the same, compressed conversation."""
-        found = self.row(
-            "WITH RECURSIVE earlier(id) AS (SELECT ?1 UNION SELECT p.id FROM earlier e"
-            " JOIN sessions c ON c.id = e.id JOIN sessions p ON p.id = c.parent_session_id"
-            " WHERE p.end_reason = 'compression') SELECT 1 FROM earlier WHERE id = ?2 AND id <> ?1",
-            (session_id, earlier_id),
+
+def _free_title(store: Store, title: str, session_id: str) -> None:
+    holder = store.value("SELECT id FROM sessions WHERE title = ? AND id <> ?", (title, session_id))
+    if holder is None:
+        return
+    if not _continues(store, session_id, holder):
+        raise TitleRefused(f"The title '{title}' is already used by session {holder}; choose another.")
+    store.execute("UPDATE sessions SET title = NULL WHERE id = ?", (holder,))
+
+
+def _continues(store: Store, session_id: str, earlier_id: str) -> bool:
+    """Whether a session is a later part of the same, compressed conversation."""
+    found = store.row(
+        "WITH RECURSIVE earlier(id) AS (SELECT ?1 UNION SELECT p.id FROM earlier e"
+        " JOIN sessions c ON c.id = e.id JOIN sessions p ON p.id = c.parent_session_id"
+        " WHERE p.end_reason = 'compression') SELECT 1 FROM earlier WHERE id = ?2 AND id <> ?1",
+        (session_id, earlier_id),
+    )
+    return found is not None
+
+
+def get_session_title(store: Store, session_id: str) -> str | None:
+    """The title of a session."""
+    column = store.schema.expression("sessions", "title")
+    title = store.value(f"SELECT {column} FROM sessions WHERE id = ?", (session_id,))  # noqa: S608
+    return None if title is None else str(title)
+
+
+def get_session_by_title(store: Store, title: str) -> Row | None:
+    """The session with exactly this title."""
+    if not store.schema.has("sessions", "title"):
+        return None
+    return store.row("SELECT * FROM sessions WHERE title = ?", (title,))
+
+
+def resolve_session_by_title(store: Store, title: str) -> str | None:
+    """The session that a title means: of "Title #2", "Title #3" … the one begun last, else the one of exactly
+    this title."""
+    if not store.schema.has("sessions", "title"):
+        return None
+    later = store.value(
+        "SELECT id FROM sessions WHERE title LIKE ? ESCAPE '\\' ORDER BY started_at DESC LIMIT 1",
+        (escape_like(title) + " #%",),
+    )
+    exact = later or (get_session_by_title(store, title) or {}).get("id")
+    return None if exact is None else str(exact)
+
+
+def get_next_title_in_lineage(store: Store, base_title: str) -> str:
+    """The title for a session that goes on where one of this title ended: "Fix" → "Fix #2" → "Fix #3". One that
+    nobody has stays as it is, without its number."""
+    numbered = _NUMBERED.fullmatch(base_title)
+    base = numbered[1] if numbered else base_title
+    if not store.schema.has("sessions", "title"):
+        return base
+    titles = [
+        str(row["title"])
+        for row in store.rows(
+            "SELECT title FROM sessions WHERE title = ? OR title LIKE ? ESCAPE '\\'",
+            (base, escape_like(base) + " #%"),
         )
-        return found is not None
-
-    def get_session_title(self, session_id: str) -> str | None:
-        """The title of a session."""
-        column = self.schema.expression("sessions", "title")
-        title = self.value(f"SELECT {column} FROM sessions WHERE id = ?", (session_id,))  # noqa: S608
-        return None if title is None else str(title)
-
-    def get_session_by_title(self, title: str) -> Row | None:
-        """The session with exactly this title."""
-        if not self.schema.has("sessions", "title"):
-            return None
-        return self.row("SELECT * FROM sessions WHERE title = ?", (title,))
-
-    def resolve_session_by_title(self, title: str) -> str | None:
-        """The session that a title means: of "Title #2", "Title #3" … the one begun last, else the one of exactly
-        this title."""
-        if not self.schema.has("sessions", "title"):
-            return None
-        later = self.value(
-            "SELECT id FROM sessions WHERE title LIKE ? ESCAPE '\\' ORDER BY started_at DESC LIMIT 1",
-            (escape_like(title) + " #%",),
-        )
-        exact = later or (self.get_session_by_title(title) or {}).get("id")
-        return None if exact is None else str(exact)
-
-    def get_next_title_in_lineage(self, base_title: str) -> str:
-        """The title for a session that goes on where one of this title ended: "Fix" → "Fix #2" → "Fix #3". One that
-        nobody has stays as it is, without its number."""
-        numbered = _NUMBERED.fullmatch(base_title)
-        base = numbered[1] if numbered else base_title
-        if not self.schema.has("sessions", "title"):
-            return base
-        titles = [
-            str(row["title"])
-            for row in self.rows(
-                "SELECT title FROM sessions WHERE title = ? OR title LIKE ? ESCAPE '\\'",
-                (base, escape_like(base) + " #%"),
-            )
-        ]
-        if not titles:
-            return base
-        numbers = [int(found[1]) for title in titles if (found := _LAST_NUMBER.fullmatch(title))]
-        return f"{base} #{max([1, *numbers]) + 1}"
+    ]
+    if not titles:
+        return base
+    numbers = [int(found[1]) for title in titles if (found := _LAST_NUMBER.fullmatch(title))]
+    return f"{base} #{max([1, *numbers]) + 1}"

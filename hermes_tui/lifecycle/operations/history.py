@@ -1,4 +1,4 @@
-"""Outcomes of operations, read off our log and the store, then kept in the log."""
+"""Past operations with their outcomes, kept in our log and proven by the store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hermes_tui.lifecycle.state_db.connection.access import advice_on
 from session_adapters.base import Environment
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
 
-__all__ = ["OperationHistory"]
+__all__ = ["OperationHistory", "read_lanes"]
 
 T = TypeVar("T")
 
@@ -39,44 +39,44 @@ class OperationHistory:
     def outcome(self, operation_id: str) -> Outcome:
         """What became of an operation: to be asked again while it is pending. Reads the store; what it finds for
         good goes into the log. Raises `ValidationError` for an unknown id, `StoreError`."""
-        return self.outcome_of(self._known(operation_id))
+        return self.outcome_of(self.known(operation_id))
 
     def outcome_of(self, operation: Operation) -> Outcome:
         """The same of an operation as the log has it, without reading that once more. Raises `StoreError`."""
         if operation.outcome is None and operation.applied is None and self._audit.is_busy():
             # A process is still at it: what is not written now may be in a moment.
             return _told(operation, "pending", "it is being carried out")
-        return self._settled(operation)
+        return self.settled(operation)
 
-    def _settled(self, operation: Operation) -> Outcome:
+    def settled(self, operation: Operation) -> Outcome:
         """From the log; or else from the store, and written down where that is for good."""
-        found = self._judged(operation)
+        found = self.judged(operation)
         if not found.final or operation.outcome is not None or self._read_only:
             return found
         if operation.applied is None:  # its process may have ended it since the log was read, and knows best
-            now = self._known(operation.id)
+            now = self.known(operation.id)
             if now.outcome is not None:
-                return self._judged(now)
-        self._close(operation.id, found)
+                return self.judged(now)
+        self.close(operation.id, found)
         return found
 
-    def _judged(self, operation: Operation, rows: StoredLanes | None = None) -> Outcome:
+    def judged(self, operation: Operation, rows: StoredLanes | None = None) -> Outcome:
         """From the log, or else from the store: through `rows`, where that is open already."""
         kept = operation.outcome
         if kept is not None and kept.state is not None:
             return _told(operation, kept.state, kept.text, kept.evidence)
         assert operation.begun.request is not None  # noqa: S101 - every `begun` has one
-        home = self._home(operation.begun.request.profile)
+        home = home_of(self._environment, operation.begun.request.profile)
 
         def look(rows: StoredLanes) -> Outcome:
             return judge(operation, rows, home, self._environment.proc, self._clock())
 
-        return look(rows) if rows is not None else self._reading(home, look)
+        return look(rows) if rows is not None else read_lanes(home, look)
 
     def log(self, limit: int = 50, profile: str | None = None) -> list[Outcome]:
         """The latest operations on this machine's homes, newest first, each with what became of it; with `profile`
         only those on that one. Raises `ValidationError` for a profile that there is not, `StoreError`."""
-        home = str(self._home(profile).path) if profile is not None else None
+        home = str(home_of(self._environment, profile).path) if profile is not None else None
         found = [one for one in self.history().operations[::-1] if home in (None, one.begun.home)]
         return [self.outcome_of(one) for one in found[:limit]]
 
@@ -101,17 +101,20 @@ class OperationHistory:
                 )
         return History(operations=tuple(found), problems=tuple(problems))
 
-    def _close(self, operation_id: str, found: Outcome) -> None:
-        self._note(operation_id, found.state, found.text, found.evidence)
+    def close(self, operation_id: str, found: Outcome) -> None:
+        """Write an outcome down for good. Raises `StoreError`."""
+        self.note(operation_id, found.state, found.text, found.evidence)
 
-    def _note(self, operation_id: str, state: OutcomeState, text: str, evidence: Evidence | None = None) -> None:
+    def note(self, operation_id: str, state: OutcomeState, text: str, evidence: Evidence | None = None) -> None:
+        """Write down what became of an operation, and what shows it. Raises `StoreError`."""
         at = self._clock()
         text = text[:LONGEST_TEXT]
         self._audit.append(
             AuditRecord(operation=operation_id, event="outcome", at=at, state=state, text=text, evidence=evidence)
         )
 
-    def _known(self, operation_id: str) -> Operation:
+    def known(self, operation_id: str) -> Operation:
+        """The operation of that id. Raises `ValidationError`, `StoreError`."""
         history = self.history()
         found = next((one for one in history.operations if one.id == operation_id), None)
         if found is None:
@@ -121,19 +124,18 @@ class OperationHistory:
             )
         return found
 
-    def _home(self, profile: str) -> HermesHome:
-        return home_of(self._environment, profile)
 
-    def _reading(self, home: HermesHome, read: Callable[[StoredLanes], T]) -> T:
-        try:
-            return read_database(home.database, lambda connection: read(StoredLanes.of(connection)))
-        except DatabaseMissing as error:
-            raise StoreError(
-                f"profile {home.profile!r} has no database {home.database}, so no lane to work on."
-            ) from error
-        except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
-            advice = advice_on(home.database)
-            raise StoreError(f"The session store {home.database} cannot be read: {error}; {advice}.") from error
+def read_lanes(home: HermesHome, read: Callable[[StoredLanes], T]) -> T:
+    """What `read` makes of a home's lanes as they stand in its database. Raises `StoreError`."""
+    try:
+        return read_database(home.database, lambda connection: read(StoredLanes.of(connection)))
+    except DatabaseMissing as error:
+        raise StoreError(
+            f"profile {home.profile!r} has no database {home.database}, so no lane to work on."
+        ) from error
+    except (DatabaseUnreadable, apsw.Error, UnicodeDecodeError) as error:
+        advice = advice_on(home.database)
+        raise StoreError(f"The session store {home.database} cannot be read: {error}; {advice}.") from error
 
 
 def _told(operation: Operation, state: OutcomeState, text: str, evidence: Evidence | None = None) -> Outcome:

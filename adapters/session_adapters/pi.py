@@ -14,6 +14,7 @@ from pathlib import Path
 
 from session_adapters.base import Capabilities, Liveness, NativeCommand, Report, Root, Source
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.reading.damage import reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.folders import is_folder
 from session_adapters.tree.adapter import DOCUMENT, TreeAdapter
@@ -40,7 +41,7 @@ class PiAdapter(TreeAdapter):
         found = [(base / "sessions", "sessions by directory")]
         if flat := self.environment.variables.get("PI_CODING_AGENT_SESSION_DIR", "").strip():
             found.insert(0, (self.environment.expand(flat), "flat"))
-        if chosen := self._setting(base):
+        if chosen := self._setting(base / "settings.json", lambda problem: None):
             found.append((self.environment.expand(chosen), "settings.json sessionDir"))
         found.append((self.environment.home / ".pi" / "agent" / "sessions", "sessions by directory"))
         places: dict[Path, str] = {}
@@ -52,19 +53,23 @@ class PiAdapter(TreeAdapter):
     def sources(self, report: Report) -> Iterator[Source]:
         """See `Adapter.sources`."""
         base = self.environment.path("PI_CODING_AGENT_DIR", ".pi", "agent")
-        chosen = self._setting(base)
+        chosen = self._setting(base / "settings.json", report)
         if chosen and not self.environment.expand(chosen).is_absolute():
             reason = f"sessionDir {chosen} is relative to each project, so the sessions there are not listed"
             report(Problem(agent=self.name, path=str(base / "settings.json"), reason=reason))
         yield from super().sources(report)
 
-    @staticmethod
-    def _setting(base: Path) -> str:
-        """`sessionDir` of the user's settings; empty when there is none that can be read."""
+    def _setting(self, path: Path, report: Report) -> str:
+        """`sessionDir` of the user's settings; empty when there is none that can be read: Pi starts with defaults
+        then, too."""
         try:
-            settings = json.loads(read_small(base / "settings.json"))
-        except (OSError, ValueError, RecursionError):
-            return ""  # Pi starts with defaults then, too
+            settings = json.loads(read_small(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return ""
+        except (OSError, ValueError, RecursionError) as error:
+            reason = f"cannot be read, so a sessionDir that it names is not known: {reason_of(error)}"
+            report(Problem(agent=self.name, path=str(path), reason=reason))
+            return ""
         chosen = settings.get("sessionDir") if isinstance(settings, dict) else None
         return chosen if isinstance(chosen, str) and "\x00" not in chosen else ""
 

@@ -70,6 +70,9 @@ class GeminiAdapter(JsonlAdapter):
         summary = self._summary(source, found)
         damaged = found.builder.damaged
         report_damage(source, damaged, report, session_id=summary.session_id)
+        if folder := project_folder(source):
+            for reason in self._projects.lost(gemini_home(self.environment), folder):
+                report(problem_in(source, f"its project is not known: {reason}", session_id=summary.session_id))
         if not found.builder.facts.records:
             if not damaged:
                 report(problem_in(source, "holds no session"))

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.model import Problem
+from session_adapters.reading.damage import reason_of
 from session_adapters.reading.files import Decoder, file_stamp, read_small
 from session_adapters.reading.folders import is_folder
 from session_adapters.text import scrub
@@ -170,58 +171,73 @@ class Projects:
     """Which directory a folder of `tmp` belongs to."""
 
     def __init__(self) -> None:
-        self._known: tuple[object, Mapping[str, str]] = (None, {})
+        self._known: tuple[object, Mapping[str, str], Mapping[str, str]] = (None, {}, {})
         self._roots: dict[str, tuple[tuple[int, ...], str | None]] = {}
         """Folder → stamp of its `.project_root` and what stands in it: thousands of sessions share one."""
 
     def directory(self, home: Path, folder: Path) -> str | None:
         """By `.project_root`, else by `projects.json`, else, for a folder named by a hash, by hashing the directories
         that are known from these."""
-        return self._root(folder) or self._names(home).get(folder.name)
+        return self._root(folder) or self._names(home)[0].get(folder.name)
+
+    def lost(self, home: Path, folder: Path) -> list[str]:
+        """Why a directory is not known, where files that may name it cannot be read."""
+        paths = () if self.directory(home, folder) else (str(folder / _ROOT), str(home / "projects.json"))
+        lost = self._names(home)[1]
+        return [f"{path} cannot be read: {lost[path]}" for path in paths if path in lost]
 
     def _root(self, folder: Path) -> str | None:
         stamp = _stamp(folder / _ROOT)
         known, root = self._roots.get(str(folder), ((), None))
         if stamp and known != stamp:
-            root = _project_root(folder)
+            root = _project_root(folder, {})
             self._roots[str(folder)] = (stamp, root)
         return root if stamp else None
 
-    def _names(self, home: Path) -> Mapping[str, str]:
-        """Slug or hash → directory; made again when a project was added."""
+    def _names(self, home: Path) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Slug or hash → directory, and file → why it cannot be read; made again when a project was added."""
         stamp = tuple(_stamp(path) for path in (home / "projects.json", home / "tmp"))
-        known, names = self._known
-        if known != stamp:
-            names = _read_names(home)
-            self._known = (stamp, names)
-        return names
+        if self._known[0] != stamp:
+            self._known = (stamp, *_read_names(home))
+        return self._known[1:]
 
 
-def _read_names(home: Path) -> dict[str, str]:
+def _read_names(home: Path) -> tuple[dict[str, str], dict[str, str]]:
     slugs: dict[str, str] = {}
+    registry: dict[str, str] = {}
+    lost: dict[str, str] = {}
+    path = home / "projects.json"
     try:
-        registry = _REGISTRY.one(read_small(home / "projects.json", _SMALL)).projects
-    except (OSError, ValueError):
-        registry = {}  # the directory is then taken from the other sources
-    for path, slug in registry.items():
-        slugs.setdefault(slug, path)
+        registry = _REGISTRY.one(read_small(path, _SMALL)).projects
+    except FileNotFoundError:
+        pass
+    except OSError as error:  # the directory is then taken from the other sources
+        lost[str(path)] = reason_of(error)
+    except ValueError:
+        lost[str(path)] = "it is no JSON as Gemini CLI writes it"
+    for directory, slug in registry.items():
+        slugs.setdefault(slug, directory)
     paths = set(registry)
     for entry in _entries(home / "tmp", lambda problem: None):
-        if not _HASH.fullmatch(entry.name) and (root := _project_root(Path(entry.path))):
+        if not _HASH.fullmatch(entry.name) and (root := _project_root(Path(entry.path), lost)):
             paths.add(root)
-    return slugs | {hashlib.sha256(path.encode()).hexdigest(): path for path in paths}
+    return slugs | {hashlib.sha256(path.encode()).hexdigest(): path for path in paths}, lost
 
 
-def _project_root(folder: Path) -> str | None:
+def _project_root(folder: Path, lost: dict[str, str]) -> str | None:
     try:
         text = read_small(folder / _ROOT, _SMALL).decode("utf-8", "replace").strip()
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        lost[str(folder / _ROOT)] = reason_of(error)
         return None
     return text if text.startswith("/") and "\n" not in text and "\0" not in text else None
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
     try:
-        return file_stamp(path.stat())
+        status = path.stat()
+        return (*file_stamp(status), status.st_ctime_ns)  # who may read it may have changed
     except OSError:
         return ()

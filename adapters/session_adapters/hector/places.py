@@ -24,6 +24,7 @@ import msgspec
 
 from session_adapters.base import Environment
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn
+from session_adapters.reading.damage import reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.yaml_settings import read_yaml
 
@@ -115,8 +116,8 @@ def _configured(
         return
     except OSError as error:
         # What cannot be reached at all is told of the databases there.
-        if is_there(path) and (path.name != "config.yaml" or path.parent.name == ".hector"):
-            trouble(str(path), "", f"it cannot be read: {error.strerror or error}")
+        if is_there(path, lambda mode: not stat.S_ISDIR(mode)):
+            trouble(str(path), "", f"databases that it may name are not looked for: {reason_of(error)}")
         return
     try:
         stores = _stores(data)

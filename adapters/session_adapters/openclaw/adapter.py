@@ -22,7 +22,7 @@ from session_adapters.base import (
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw.database import events_in, running_keys
 from session_adapters.openclaw.events import ClawColumns
-from session_adapters.openclaw.index import index_summaries, read_index, transcript_names
+from session_adapters.openclaw.index import file_keys, index_summaries, key_summaries, transcript_names
 from session_adapters.openclaw.listing import NoSession, database_sessions, database_summaries, file_session
 from session_adapters.openclaw.native import fork_command, gateway, locked, resume_command
 from session_adapters.openclaw.places import (
@@ -33,10 +33,10 @@ from session_adapters.openclaw.places import (
     INDEX,
     PACKED,
     StateDir,
+    key_sources,
     sources_of,
     state_dirs,
 )
-from session_adapters.openclaw.records import IndexEntry
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
 from session_adapters.openclaw.shelves import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
@@ -161,7 +161,7 @@ class OpenClawAdapter(Adapter):
         by_path = {source.path: source for source in files if source.layout == FILE}
         for source in listed:
             local = local_ids.get(source.root)
-            entry = _entries(source, local).get(local) if source.layout == INDEX and local is not None else None
+            entry = file_keys(source).entries.get(local) if source.layout == INDEX and local is not None else None
             for name in transcript_names(entry) if entry is not None else ():
                 if (path := str(Path(source.path).parent / name)) in by_path:
                     return by_path[path]
@@ -194,8 +194,22 @@ class OpenClawAdapter(Adapter):
         """Whether a file holds the session: by its own id, or by a key, which an index translates."""
         if session_id == source.session_id:
             return True
-        known = self.find(session_id)
-        return known is not None and known.path == source.path
+        if source.layout != FILE:
+            known = self.find(session_id)
+            return known is not None and known.path == source.path
+        local, name = _local(session_id, self._state_of(source)), Path(source.path).name
+        if local is None:
+            return False
+        for one in self._key_sources(source):
+            if one.layout == INDEX:
+                if local in file_keys(one).of.get(name, ()):
+                    return True
+            elif (there := _events_in(one.path, local)) is not None and f"{there[0]}.jsonl" == name:
+                return True
+        return False
+
+    def _key_sources(self, source: Source) -> Iterator[Source]:
+        return key_sources(self._state_of(source), self.environment, Path(source.path).parent)
 
     def session(self, source: Source, session_id: str) -> Session:
         """See `Adapter.session`."""
@@ -240,15 +254,14 @@ class OpenClawAdapter(Adapter):
         """The transcript of a file with what its key says."""
         if source.layout != FILE:
             return found
-        folder, name = Path(source.path).parent, Path(source.path).name
         keys: list[SessionSummary] = []
-        for one in self.sources(lambda problem: None):
+        for one in self._key_sources(source):
+            if one.layout == INDEX:
+                keys += key_summaries(one, state, Path(source.path).name)
+                continue
             try:
-                if one.layout == INDEX and Path(one.path).parent == folder:
-                    keys += index_summaries(one, state, lambda *said: None, name)
-                elif one.layout == DATABASE and one.root == source.root:
-                    window = str(found.raw.get("sessionId"))
-                    keys += database_summaries(one, state, lambda *said: None, exact=False, wanted=window)
+                window = str(found.raw.get("sessionId"))
+                keys += database_summaries(one, state, lambda *said: None, exact=False, wanted=window)
             except (OSError, ValueError):
                 continue  # `summaries` reports it
         return next((one for one in related([*keys, found]) if one.path == source.path), found)
@@ -266,23 +279,13 @@ class OpenClawAdapter(Adapter):
         files = {source.path: source for source in listed if source.layout == FILE and source.path.endswith(".jsonl")}
         for path, alive in locked(files, self.environment):
             source = files[path]
-            keys = self._keys_of(listed, path)
+            indexes = [one for one in self._key_sources(source) if one.layout == INDEX]
+            keys = [key for one in indexes for key in file_keys(one).of.get(Path(path).name, ())]
             for key in keys:
                 found[self._state_of(source).tagged(key)] = alive
             if not keys:
                 found[source.session_id] = alive
         return found
-
-    @staticmethod
-    def _keys_of(listed: Sequence[Source], path: str) -> list[str]:
-        folder, name = Path(path).parent, Path(path).name
-        return [
-            key
-            for source in listed
-            if source.layout == INDEX and Path(source.path).parent == folder
-            for key, entry in _entries(source).items()
-            if name in transcript_names(entry)
-        ]
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: of all branches, and what events that are no messages spent."""
@@ -354,10 +357,3 @@ def _running(path: str) -> list[str]:
         return read_database(path, lambda connection: running_keys(connection, ClawColumns.of(connection)))
     except (DatabaseUnreadable, OSError):
         return []  # `summaries` reports it
-
-
-def _entries(source: Source, wanted: str | None = None) -> dict[str, IndexEntry]:
-    try:
-        return read_index(source.path, lambda *one: None, wanted)
-    except (OSError, ValueError):
-        return {}  # `summaries` reports it

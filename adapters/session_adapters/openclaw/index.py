@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -22,10 +23,10 @@ from session_adapters.openclaw.keys import ClawKey
 from session_adapters.openclaw.places import AGENT, INDEX, StateDir
 from session_adapters.openclaw.records import ENTRY, IndexEntry
 from session_adapters.reading.bounds import CROWDED, DOCUMENT_LIMIT, is_crowded
-from session_adapters.reading.files import Decoder, read_small
+from session_adapters.reading.files import Decoder, file_stamp, read_small
 from session_adapters.text import one_line
 
-__all__ = ["described", "index_summaries", "read_index", "transcript_names"]
+__all__ = ["described", "file_keys", "index_summaries", "key_summaries", "transcript_names"]
 
 _RAW_ENTRIES = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """Entries repeat megabytes of skills (FACTS.md «Traps»): most of each is passed over."""
@@ -36,15 +37,13 @@ Note = Callable[[str, str], None]
 """(key, reason) of what could not be read."""
 
 
-def read_index(path: str, note: Note, wanted: str | None = None) -> dict[str, IndexEntry]:
-    """Key → entry, of all keys or of one. Raises `OSError`, and `ValueError` where it is no JSON object."""
+def _read_index(path: str, note: Note) -> dict[str, IndexEntry]:
+    """Key → entry. Raises `OSError`, and `ValueError` where it is no JSON object."""
     data = read_small(path, DOCUMENT_LIMIT)
     if is_crowded(data):
         raise OSError(CROWDED)
     found: dict[str, IndexEntry] = {}
     for key, raw in _entries(data):
-        if wanted not in (None, key):
-            continue
         try:
             found[key] = ENTRY.one(raw)
         except ValueError:
@@ -70,10 +69,49 @@ def transcript_names(entry: IndexEntry) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in (named, usual) if name.endswith(".jsonl") and name != ".jsonl"))
 
 
-def index_summaries(
-    source: Source, state: StateDir, note: Note, transcript: str | None = None
-) -> list[SessionSummary]:
-    """What the keys say, or those that may name the file `transcript`. Raises as `read_index` does."""
+class FileKeys(NamedTuple):
+    """The keys in an index whose transcripts are there."""
+
+    entries: dict[str, IndexEntry]
+    of: dict[str, list[str]]
+    """Name of a file → the keys that may name it."""
+
+
+def file_keys(source: Source) -> FileKeys:
+    """Of an index as it is now; without any where it cannot be read, which `index_summaries` says."""
+    try:
+        stamp = file_stamp(Path(source.path).parent.stat())
+        return _file_keys(source.path, (*source.stamp, *stamp))
+    except OSError:
+        return FileKeys({}, {})
+
+
+@lru_cache(maxsize=8)
+def _file_keys(path: str, stamp: tuple[int, ...]) -> FileKeys:
+    # Each file of the folder is asked for, and an index may have megabytes.
+    found = FileKeys({}, {})
+    names = set(os.listdir(Path(path).parent))  # noqa: PTH208 - names alone
+    try:
+        entries = _read_index(path, lambda *one: None)
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None):
+            raise  # the system's: it may go by itself, and what is returned is kept
+        return found
+    for key, entry in entries.items():
+        for name in names.intersection(transcript_names(entry)):
+            found.entries[key] = entry
+            found.of.setdefault(name, []).append(key)
+    return found
+
+
+def key_summaries(source: Source, state: StateDir, transcript: str) -> list[SessionSummary]:
+    """What an index says of the file `transcript`, in the place of `index_summaries`."""
+    known = file_keys(source)
+    return [_summary(source, state, key, known.entries[key]) for key in known.of.get(transcript, ())]
+
+
+def index_summaries(source: Source, state: StateDir, note: Note) -> list[SessionSummary]:
+    """What the keys say. Raises as `_read_index` does."""
     folder = Path(source.path).parent
     try:
         names = set(os.listdir(folder))  # noqa: PTH208 - names alone
@@ -81,21 +119,23 @@ def index_summaries(
         names = set()
     has_database = (folder.parent / "agent" / "openclaw-agent.sqlite").exists()
     found = []
-    for key, entry in read_index(source.path, note).items():
+    for key, entry in _read_index(source.path, note).items():
         wanted = transcript_names(entry)
-        if transcript is not None and transcript not in wanted:
-            continue
         if not has_database and names and not names.intersection(wanted):
             note(key, f"its transcript {wanted[0] if wanted else ''} is not there")
-        bare = SessionSummary(
-            agent=AGENT,
-            session_id=state.tagged(key),
-            profile=source.profile,
-            path=source.path,
-            raw={"layout": INDEX, "files": list(wanted), "sessionId": entry.session_id},
-        )
-        found.append(described(bare, key, entry, state))
+        found.append(_summary(source, state, key, entry))
     return found
+
+
+def _summary(source: Source, state: StateDir, key: str, entry: IndexEntry) -> SessionSummary:
+    bare = SessionSummary(
+        agent=AGENT,
+        session_id=state.tagged(key),
+        profile=source.profile,
+        path=source.path,
+        raw={"layout": INDEX, "files": list(transcript_names(entry)), "sessionId": entry.session_id},
+    )
+    return described(bare, key, entry, state)
 
 
 def described(

@@ -9,14 +9,16 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from session_adapters.base import Environment, Report, Source
+from session_adapters.base import Environment, Report, Source, unique
 from session_adapters.model import Problem
 from session_adapters.openclaw.keys import ClawKey
+from session_adapters.reading.damage import reason_of
 from session_adapters.reading.files import Decoder, file_stamp, read_small
 from session_adapters.reading.folders import is_folder, is_reachable, may_be_folder
 from session_adapters.reading.sqlite import database_source
@@ -31,6 +33,7 @@ __all__ = [
     "FileName",
     "StateDir",
     "agent_of",
+    "key_sources",
     "sources_of",
     "state_dirs",
 ]
@@ -131,18 +134,27 @@ def _configured(state: StateDir, environment: Environment, report: Report) -> _M
         paths.insert(0, environment.path("OPENCLAW_CONFIG_PATH"))
     for path in paths:
         try:
-            text = read_small(path).decode("utf-8", "replace")
-        except OSError:
+            moved = _read_config(path, file_stamp(path.stat()))
+        except (FileNotFoundError, NotADirectoryError):
             continue
-        try:
-            config = _CONFIG.one(_COMMENT.sub(lambda found: found.group(1) or "", text).encode())
-        except ValueError:
-            if "agentDir" in text or '"store"' in text:
-                reason = "it is not JSON that can be read, so sessions that it moves elsewhere are not found"
-                report(Problem(agent=AGENT, path=str(path), reason=reason))
-            return _Moved()
-        return _moved(config)
+        except OSError as error:
+            moved = f"it cannot be read: {reason_of(error)}"
+        if isinstance(moved, _Moved):
+            return moved
+        reason = f"{moved}; sessions that it moves elsewhere are not found"
+        report(Problem(agent=AGENT, path=str(path), reason=reason))
+        break
     return _Moved()
+
+
+@lru_cache(maxsize=8)
+def _read_config(path: Path, stamp: tuple[int, ...]) -> _Moved | str:
+    """What it moves, or why that cannot be told. It is asked for with every file of a session."""
+    text = read_small(path).decode("utf-8", "replace")
+    try:
+        return _moved(_CONFIG.one(_COMMENT.sub(lambda found: found.group(1) or "", text).encode()))
+    except ValueError:
+        return "it is not JSON that can be read" if "agentDir" in text or '"store"' in text else _Moved()
 
 
 def _moved(config: _Config) -> _Moved:
@@ -188,19 +200,35 @@ class _Walk:
 
     def sources(self) -> Iterator[Source]:
         """Databases, then indexes and transcripts, then documents."""
-        agents = self.names(self.state.path / "agents")
-        agents += [name for name in self.moved.agent_dirs if name not in agents]
+        agents = self._agents()
         for agent in agents:
             yield from self._database(agent)
+        for folder, index in self._folders(agents):
+            yield from self._transcripts(folder, index)
+        yield from self._documents(self.state.path / "sessions")
+
+    def keys(self, folder: Path) -> Iterator[Source]:
+        """What has keys of the files in a folder: every database, and the index there."""
+        agents = self._agents()
         for agent in agents:
-            yield from self._transcripts(self.state.path / "agents" / agent / "sessions")
+            yield from self._database(agent)
+        for place, index in self._folders(agents):
+            if place == folder:
+                yield from self._file(place / index, INDEX, "")
+
+    def _agents(self) -> list[str]:
+        return list(dict.fromkeys((*self.names(self.state.path / "agents"), *self.moved.agent_dirs)))
+
+    def _folders(self, agents: list[str]) -> Iterator[tuple[Path, str]]:
+        """Where transcripts are, each with the name of its index."""
+        for agent in agents:
+            yield self.state.path / "agents" / agent / "sessions", "sessions.json"
         if self.moved.store:
             for agent in agents or ["main"]:
                 path = self.environment.expand(self.moved.store.replace("{agentId}", agent))
                 if path.is_absolute():
-                    yield from self._transcripts(path.parent, path.name)
-        yield from self._transcripts(self.state.path / "sessions")
-        yield from self._documents(self.state.path / "sessions")
+                    yield path.parent, path.name
+        yield self.state.path / "sessions", "sessions.json"
 
     def _database(self, agent: str) -> Iterator[Source]:
         folder = self.state.path / "agents" / agent / "agent"
@@ -216,7 +244,7 @@ class _Walk:
             except (OSError, ValueError) as error:
                 self.trouble(path, error)
 
-    def _transcripts(self, folder: Path, index: str = "sessions.json") -> Iterator[Source]:
+    def _transcripts(self, folder: Path, index: str) -> Iterator[Source]:
         """The index of keys and the files of one agent. Of several files of one session that in use has its id."""
         names = self.names(folder)
         if index in names:
@@ -289,6 +317,11 @@ def sources_of(state: StateDir, environment: Environment, report: Report) -> Ite
     walk = _Walk(state, environment, report)
     if is_reachable(state.path, walk.trouble):
         yield from walk.sources()
+
+
+def key_sources(state: StateDir, environment: Environment, folder: Path) -> Iterator[Source]:
+    """What has keys of the files in a folder of a state directory; no file of a session is looked at."""
+    return unique(_Walk(state, environment, lambda problem: None).keys(folder))
 
 
 def agent_of(path: str) -> str:

@@ -73,6 +73,8 @@ def lay(bomb: str, target: Target, home: Path) -> Path:
     beside.parent.mkdir(parents=True)
     beside.write_bytes(said)
     aged(beside)
+    for same in home.glob(".gemini/tmp/*/.project_root") if target.label == "projects" else ():
+        same.unlink()  # it says the same as the file that is spoiled
     path = sorted(home.glob(target.path))[0]
     if bomb:
         target.bombs[bomb](path, target.table)

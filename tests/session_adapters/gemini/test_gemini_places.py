@@ -96,7 +96,11 @@ def test_a_hash_is_resolved_by_the_directories_that_are_known(tmp_path: Path) ->
     registry.write_text(json.dumps({"projects": {"/home/dev/registered": "slug-2"}}))
     assert sorted(str(s.cwd) for s in listed(reader).values()) == ["/home/dev/registered", "/home/dev/rooted", "None"]
     registry.write_text("{torn")
-    assert sorted(str(s.cwd) for s in listed(reader).values()) == ["/home/dev/rooted", "None", "None"]
+    problems: list[Problem] = []
+    found = [one for source in reader.sources(never) for one in reader.summaries(source, problems.append)]
+    assert sorted(str(one.cwd) for one in found) == ["/home/dev/rooted", "None", "None"]
+    reason = f"its project is not known: {registry} cannot be read: it is no JSON as Gemini CLI writes it"
+    assert [problem.reason for problem in problems] == [reason, reason]
 
 
 def test_the_directory_without_a_root_file(tmp_path: Path) -> None:

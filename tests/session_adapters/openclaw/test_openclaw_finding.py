@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -28,6 +29,7 @@ from plain_openclaw import HOMES, database_of, plain_index
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Problem
 from session_adapters.openclaw import zstd
+from session_adapters.reading.files import METER
 
 if sys.version_info >= (3, 14):
     from compression import zstd as codec
@@ -293,6 +295,33 @@ def test_an_index_full_of_skills(tmp_path: Path) -> None:
 
 
 # Packed ------------------------------------------------------------------------------------------------------
+
+
+def test_an_index_is_read_once_for_all_its_files(tmp_path: Path) -> None:
+    names = [f"id-{number}" for number in range(20)]
+    index = {f"agent:main:{name}": {"sessionId": name, "skills": "x" * 50_000} for name in names}
+    for name in names:
+        place(folder_of(tmp_path), f"{name}.jsonl", header(name), *TALK, index=index)
+    adapter = adapter_for(tmp_path)
+    files = [one for one in adapter.sources(lambda problem: None) if one.session_id in names]
+    METER.reset()
+    for one in files:
+        key = f"agent:main:{one.session_id}"
+        assert {text.session_id for text in adapter.texts(one, lambda problem: None)} == {key}
+        assert list(adapter.usage(one, lambda problem: None, (key,)))
+    assert len(files) == 20
+    assert METER.bytes < 2 * 20 * 50_000
+
+
+@pytest.mark.parametrize("spoil", [lambda path: os.mkfifo(path), lambda path: path.write_bytes(b"[" * (5 << 20))])
+def test_settings_that_cannot_be_read_are_said(
+    spoil: Callable[[Path], None], tmp_path: Path, problems: list[Problem]
+) -> None:
+    place(folder_of(tmp_path), "a.jsonl", header("a"), *TALK)
+    spoil(tmp_path / ".openclaw" / "openclaw.json")
+    adapter = adapter_for(tmp_path)
+    assert [one.session_id for one in adapter.sources(problems.append)] == ["a"]
+    assert [Path(one.path).name for one in problems] == ["openclaw.json"]
 
 
 def test_decompressing() -> None:

@@ -19,6 +19,7 @@ from session_adapters.cursor.places import uri_path, workspace_databases
 from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
 from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import TOO_LARGE, Stint
+from session_adapters.reading.damage import reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.units import Lost, SessionGone
@@ -85,7 +86,7 @@ def editor_summaries(
                 facts = facts._replace(raw={**facts.raw, "missingMessages": reader.missing})
             lost += reader.lost
             found.append(fold.summary(facts, path))
-        for tab in tabs_of(state, folder_of(path), keep):
+        for tab in tabs_of(state, folder_of(path, keep), keep):
             counts = count_tab(tab)
             lost += tab.lost
             found.append(counts.summary(tab.facts, path))
@@ -142,25 +143,29 @@ def _workspaces(user: Path) -> dict[str, str]:
 
     found: dict[str, str] = {}
     for path in workspace_databases(user, lambda path, error: None):
-        directory = folder_of(str(path))
+        directory = folder_of(str(path), lambda place, reason: None)  # a source of its own, which says so
         if directory is None:
             continue
         try:
             data = read_database(path, read)
         except (DatabaseUnreadable, OSError):
-            continue  # a source of its own, which says so
+            continue  # the same
         for id_, _ in _listed(data):
             found.setdefault(id_, directory)
     return found
 
 
-def folder_of(path: str) -> str | None:
+def folder_of(path: str, note: Note) -> str | None:
     """The directory of the workspace whose database this is; None for one of several directories, and for the
     database of all."""
     try:
         data = read_small(Path(path).with_name("workspace.json"), 1 << 20)
         return uri_path(word(dig(msgspec.json.decode(data), "folder")))
-    except (OSError, ValueError, RecursionError):
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        why = reason_of(error) if isinstance(error, OSError) else "it is no JSON"
+        note("workspace.json", f"cannot be read, so the directories of some sessions are not known: {why}")
         return None
 
 
@@ -181,7 +186,7 @@ def _reader(connection: apsw.Connection, path: str, session_id: str) -> CursorRe
         if composer is None:
             raise ValueError(lost[0].reason)
         return ComposerReader(state, session_id, composer, _headers(state, keep).get(session_id))
-    for tab in tabs_of(state, folder_of(path), keep):
+    for tab in tabs_of(state, folder_of(path, keep), keep):
         if tab.facts.id == session_id:
             return tab
     raise SessionGone(session_id)

@@ -106,6 +106,9 @@ def _lines(progress: Progress) -> Iterator[str]:
         yield f"messages  {progress.messages:,}"
     if progress.failed:
         yield f"unread    {progress.failed:,}; `hermes-tui doctor` says why"
+    if progress.left_out:
+        named = f"{progress.left_out:,} with paths that are no UTF-8, which searches read: {progress.left_out_path}"
+        yield f"left out  {safe(named)}"
     yield f"indexer   {'at work' if progress.running else 'not running'}"
     if progress.trouble:
         yield f"trouble   {safe(progress.trouble)}"

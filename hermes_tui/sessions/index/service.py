@@ -74,6 +74,10 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Those of which tool text is, too."""
     failed: int = 0
     """Those that could not be read for it."""
+    left_out: int = 0
+    """Further ones, whose paths are no UTF-8."""
+    left_out_path: str = ""
+    """The first of them, with U+FFFD for what is no UTF-8."""
     messages: int = 0
     trouble: str = ""
     """Why there is no index, or why it does not grow; one sentence without a full stop."""

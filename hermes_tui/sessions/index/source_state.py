@@ -33,6 +33,10 @@ class Report(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """All there are; -1 before it has looked."""
     failed: int = 0
     """Those that could not be read; searching them is left to the scan."""
+    left_out: int = 0
+    """Those whose paths are no UTF-8, not among `sources`; searching them is left to the scan, too."""
+    left_out_path: str = ""
+    """The first of these paths, with U+FFFD for what is no UTF-8."""
 
 
 class Standing:

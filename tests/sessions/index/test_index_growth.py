@@ -17,6 +17,7 @@ from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import open_writer
+from hermes_tui.sessions.index.service import IndexService
 from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.index.writing import indexer as indexing
 from hermes_tui.sessions.index.writing import writer
@@ -41,6 +42,10 @@ def test_a_path_that_is_no_text_keeps_no_other_out(tmp_path: Path) -> None:
     for _ in range(2):
         assert build(environment, tmp_path / "i.db")
         assert {path for path, *_ in contents(tmp_path / "i.db")["sources"]} == {str(plain)}
+    progress = IndexService(tmp_path / "i.db", environment).progress()
+    assert (progress.state, progress.sources, progress.everything, progress.left_out) == ("complete", 1, 1, 1)
+    assert progress.left_out_path == f"{made.projects}/-home-\ufffd/other.jsonl"
+    assert SearchIndex(tmp_path / "i.db").lacking(homes_sources(environment), 0.0) == []
 
 
 @given(data=st.data())

@@ -44,6 +44,8 @@ class Figures(NamedTuple):
     prose: int
     everything: int
     failed: int
+    left_out: int
+    left_out_path: str
     messages: int
 
 

@@ -13,7 +13,7 @@ import apsw
 
 from hermes_tui.sessions.index.reading.answers import IndexCoverage, Key, Known
 from hermes_tui.sessions.index.schema import IndexUnusable
-from hermes_tui.sessions.index.source_state import Level, key_of
+from hermes_tui.sessions.index.source_state import Level, has_text_key, key_of
 from session_adapters.base import Source
 
 __all__ = ["Stock", "generation_of"]
@@ -58,7 +58,7 @@ class Stock:
     def _lacks(self, source: Source, now: float) -> bool:
         found = self._known.get(key_of(source))
         if found is None:
-            return True
+            return has_text_key(source)
         _, stamp, level, again = found
         return (stamp != source.stamp or level == Level.PROSE) and now >= again
 

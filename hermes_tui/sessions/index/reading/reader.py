@@ -92,7 +92,8 @@ class SearchIndex:
             messages = int(connection.execute("SELECT count(*) FROM message").get)
             everything = levels.get(Level.ALL, 0)
             prose = everything + levels.get(Level.PROSE, 0)
-            return Figures(report.sources, prose, everything, report.failed, messages)
+            left_out = (report.left_out, report.left_out_path)
+            return Figures(report.sources, prose, everything, report.failed, *left_out, messages)
 
         try:
             return self._ask(read)

@@ -21,6 +21,7 @@ from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem
 from session_adapters.presence import may_have_sessions
 from session_adapters.reading.searchable import SessionTexts, Text, TextReader
+from session_adapters.text import scrub
 
 __all__ = ["Indexer"]
 
@@ -74,6 +75,7 @@ class Indexer:
         self._pid = pid
         self._stop = stop
         self._sources = 0
+        self._left_out: list[str] = []
         self._looked = -inf
         self._said: Report | None = None
         self._failed: dict[Key, tuple[int, ...]] = {}
@@ -112,7 +114,7 @@ class Indexer:
         if not told or monotonic() - self._looked >= _SELDOM:
             listed: Iterable[Source] = self._look()
         else:
-            listed = [source for source in told if source.agent in self._adapters.names]
+            listed = [one for one in told if one.agent in self._adapters.names and has_text_key(one)]
             self._sources += sum(key_of(source) not in self._writer.sources() for source in listed)
         fresh, changed, started = self._sorted_out(listed)
         self._followed = self._followed or bool(changed)
@@ -130,7 +132,8 @@ class Indexer:
     def _look(self) -> Iterable[Source]:
         """Every source there is; those that are no more are taken out."""
         listed, unsure = self._list()
-        there = {key_of(source): source for source in listed}
+        there = {key_of(source): source for source in listed if has_text_key(source)}
+        self._left_out = [source.path for source in listed if not has_text_key(source)]
         for key in [key for key in self._writer.sources() if key not in there and key[0] not in unsure]:
             self._warm.pop(key, None)
             self._writer.forget(key)
@@ -146,8 +149,6 @@ class Indexer:
         started: list[Source] = []
         for source in listed:
             one = known.get(key_of(source))
-            if not has_text_key(source):
-                continue  # searches read it
             if one is None or one.level == Level.NOTHING:
                 fresh.append(source)
             elif one.stamp != source.stamp:
@@ -161,7 +162,13 @@ class Indexer:
         self._writer.commit()
 
     def _say(self) -> None:
-        report = Report(pid=self._pid, sources=self._sources, failed=len(self._failed))
+        report = Report(
+            pid=self._pid,
+            sources=self._sources,
+            failed=len(self._failed),
+            left_out=len(self._left_out),
+            left_out_path=scrub(self._left_out[0]) if self._left_out else "",
+        )
         if report == self._said:
             return
         self._said = report

@@ -6,6 +6,8 @@ Elsewhere nothing happens.
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import cache
+from typing import Any
 
 __all__ = ["give_back", "stay_small"]
 
@@ -18,17 +20,21 @@ would come from the heap: the next small object above it keeps megabytes, for ev
 
 def stay_small() -> None:
     """Give large blocks back when they are freed, and let all threads share one heap; call it before they start."""
-    from ctypes import CDLL
-
     with suppress(OSError, AttributeError):
-        set_option = CDLL(None).mallopt
+        set_option = _library().mallopt
         for option, value in ((_MMAP_THRESHOLD, _LARGE), (_TRIM_THRESHOLD, _LARGE), (_ARENA_MAX, 1)):
             set_option(option, value)
 
 
 def give_back() -> None:
     """What reading needed and needs no more: the allocator keeps megabytes of it."""
+    with suppress(OSError, AttributeError):
+        _library().malloc_trim(0)
+
+
+@cache
+def _library() -> Any:
+    """One for all calls: each is a class of its own, garbage in a circle. Raises `OSError`."""
     from ctypes import CDLL
 
-    with suppress(OSError, AttributeError):
-        CDLL(None).malloc_trim(0)
+    return CDLL(None)

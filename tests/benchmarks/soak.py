@@ -50,6 +50,7 @@ class Sample(NamedTuple):
     """Megabytes of it and its children, shared pages by their part."""
     threads: int
     descriptors: int
+    """Without the pipe to each child and the files of the index, of which a bounded number of connections is kept."""
     children: int
     written: int
     """Lines the agents have written so far."""
@@ -138,7 +139,7 @@ class Soak:
                 _kilobytes(Path(f"/proc/{pid}/status"), "VmRSS") / 1024,
                 sum(_kilobytes(Path(f"/proc/{one}/smaps_rollup"), "Pss") for one in family) / 1024,
                 len(list(Path(f"/proc/{pid}/task").iterdir())),
-                len(list(Path(f"/proc/{pid}/fd").iterdir())),
+                _descriptors(pid) - (len(family) - 1),
                 len(family) - 1,
                 self._writers.written,
                 self._keys,
@@ -174,6 +175,15 @@ def _kilobytes(path: Path, field: str) -> int:
         return sum(int(line.split()[1]) for line in path.read_text().splitlines() if line.startswith(f"{field}:"))
     except (FileNotFoundError, ProcessLookupError):
         return 0
+
+
+def _descriptors(pid: int) -> int:
+    """Without those of the index."""
+    found = 0
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found += "/index-" not in str(path.readlink())
+    return found
 
 
 def _judge(samples: list[Sample]) -> list[str]:

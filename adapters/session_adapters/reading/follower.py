@@ -69,6 +69,11 @@ class LinesReader(TextReader):
         # Handed over; what is settled need not be kept.
         self._forget(self._settled())
 
+    @property
+    def unsettled(self) -> frozenset[str]:
+        """See `TextReader.unsettled`."""
+        return frozenset(self._kept)
+
     def _continues(self, fd: int, status: os.stat_result) -> bool:
         if (status.st_dev, status.st_ino) != self._file or status.st_size < self._end:
             return False

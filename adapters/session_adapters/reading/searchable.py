@@ -9,7 +9,7 @@ An output stands with the message that brought it; where that is a `tool` messag
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from session_adapters.model import Message
@@ -58,6 +58,12 @@ class TextReader(ABC):
         """The messages that are new, and those that are different, since the last time (all, the first time), in
         conversation order. The number tells messages of the same id in one session apart: 0, 1, 2 … in the order of
         the conversation. Raises `Rewritten` when what was read before is no longer so, and `OSError`."""
+
+    @property
+    @abstractmethod
+    def unsettled(self) -> Collection[str]:
+        """Ids of the messages that `read` gave and may give again, different: what is kept of the others grows with
+        the file."""
 
 
 class Rewritten(Exception):

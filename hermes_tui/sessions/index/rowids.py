@@ -14,6 +14,8 @@ _LATEST = 1 << 37
 """Seconds; a later time is a mistake."""
 _SPAN = 8
 """Bits: so many seconds, four minutes or so, are looked up at once, since messages of a session follow each other."""
+_KEPT = 4096
+"""Seconds that are kept in mind: an hour's, where agents write all the time."""
 _TAKEN = f"SELECT max(id) FROM message WHERE id >= ? AND id < ? GROUP BY id >> {SECOND}"  # noqa: S608
 
 
@@ -31,6 +33,10 @@ class Numbers:
         self._spans: set[int] = set()
         """What was looked up."""
 
+    def __len__(self) -> int:
+        """Seconds that are kept in mind."""
+        return len(self._next)
+
     def next(self, second: int) -> int:
         """One of `second`, or if it has no more of the seconds that follow."""
         second = min(max(second, 0), _LATEST)
@@ -40,6 +46,11 @@ class Numbers:
             self._full[second] = at
         self._next[at] = number + 1
         return number
+
+    def trim(self) -> None:
+        """Keep no more in mind than is worth it; all that were handed out can be looked up."""
+        if len(self) >= _KEPT:
+            self.forget()
 
     def forget(self) -> None:
         """Those that were handed out may not have been used."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gc
+import json
 import os
 import shutil
+import tracemalloc
 from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -148,6 +152,72 @@ def test_a_line_that_is_added_costs_little(tmp_path: Path, monkeypatch: pytest.M
     # The message, its source, the report, the count of commits, and the shadow tables of two FTS5 tables.
     assert connection.total_changes() - before < 30
     connection.close()
+
+
+def codex_lines(number: int) -> bytes:
+    """A turn of Codex, as it writes one."""
+    asked, said = f"Question {number}", f"Answer {number}"
+    payloads = (
+        ("event_msg", {"type": "task_started", "turn_id": f"turn-{number}"}),
+        ("response_item", {"type": "message", "role": "user", "content": [{"type": "input_text", "text": asked}]}),
+        ("event_msg", {"type": "user_message", "message": asked}),
+        ("event_msg", {"type": "agent_message", "message": said}),
+        (
+            "response_item",
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": said}]},
+        ),
+    )
+    moment = f"2026-03-01T{number // 3600:02}:{number // 60 % 60:02}:{number % 60:02}.000Z"
+    records = ({"timestamp": moment, "type": kind, "payload": payload} for kind, payload in payloads)
+    return b"".join(json.dumps(record).encode() + b"\n" for record in records)
+
+
+@pytest.mark.parametrize("agent", ["claude", "codex"])
+def test_of_a_session_that_grows_nothing_but_the_ids_are_kept(agent: str, tmp_path: Path) -> None:
+    """An indexer stays for as long as agents write; whatever it had put in stayed with it."""
+    environment = Environment(home=tmp_path)
+    numbers = iter(range(100_000))
+    if agent == "claude":
+        made = ClaudeHome(tmp_path)
+        path = made.session("a long one")
+    else:
+        session = "019f0000-0000-7000-8000-000000000001"
+        path = tmp_path / f".codex/sessions/2026/03/01/rollout-2026-03-01T00-00-00-{session}.jsonl"
+        path.parent.mkdir(parents=True)
+        meta = {"id": session, "timestamp": "2026-03-01T00:00:00.000Z", "cwd": "/w", "cli_version": "0.130.0"}
+        record = {"timestamp": "2026-03-01T00:00:00.000Z", "type": "session_meta", "payload": meta}
+        path.write_text(json.dumps(record) + "\n")
+
+    def grow(turns: int) -> None:
+        for number in islice(numbers, turns):
+            if agent == "claude":
+                made.say(path, "user", f"Question {number}")
+                made.say(path, "assistant", f"Answer {number}")
+            else:
+                with path.open("ab") as file:
+                    file.write(codex_lines(number))
+            if number % 10 == 9:
+                assert indexer.run(homes_sources(environment))
+
+    def kept() -> int:
+        gc.collect()
+        return tracemalloc.get_traced_memory()[0]
+
+    connection = open_writer(tmp_path / "cache" / "i.db")
+    indexer = Indexer(connection, Adapters(lambda: environment))
+    assert indexer.run()
+    tracemalloc.start()
+    try:
+        grow(100)
+        before = kept()
+        grow(300)
+        grown = kept() - before
+    finally:
+        tracemalloc.stop()
+        connection.close()
+    found = contents(tmp_path / "cache" / "i.db")["messages"]
+    assert sum(found.values()) == 2 * 400 + (2 if agent == "claude" else 0)
+    assert grown < 600 * 400, f"{grown / 600:.0f} bytes a message"
 
 
 def test_of_a_database_only_what_is_new_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,3 +46,19 @@ def test_numbers_are_asked_for_seldom(tmp_path: Path) -> None:
     assert there.isdisjoint(given)
     assert [number >> 8 for number in given] == [*range(12_000, 14_000), *range(10_000, 12_000)]
     connection.close()
+
+
+def test_seconds_are_not_kept_in_mind_for_ever(tmp_path: Path) -> None:
+    """An indexer may stay for weeks."""
+    connection = open_writer(tmp_path / "i.db")
+    numbers = Numbers(lambda: connection)
+    given: list[int] = []
+    for second in range(0, 30_000, 3):
+        given.append(numbers.next(second))
+        facts = (given[-1], 1, str(second), "user", 0)
+        connection.execute("INSERT INTO message(id, session, key, role, visibility) VALUES(?,?,?,?,?)", facts)
+        numbers.trim()
+    assert len(numbers) < 5_000
+    given += [numbers.next(second) for second in range(0, 30_000, 3)]
+    assert len(set(given)) == len(given)
+    connection.close()

@@ -241,6 +241,7 @@ class Indexer:
             sink = Sink(self._writer, source)
             sink.take(text for _, text in _guarded(reader.read))
             warm = _Warm(reader, sink, process_time() - began)
+        warm.sink.keep(warm.reader.unsettled)
         warm.sink.finish(Level.ALL, source)
         self._warm[key] = warm
         if len(self._warm) > _WARM:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from hermes_tui.sessions.index.reading.prefixes import beginnings
 from hermes_tui.sessions.index.schema import FILE, LONG, ROLE, SECOND, TOOL
@@ -91,6 +91,10 @@ class Sink:
             self._put(_unique_key(text, number), text)
             self._writer.commit_when_full()
 
+    def keep(self, ids: Collection[str]) -> None:
+        """Of the messages that were met, know those with these ids; the others do not come again."""
+        self._rows = {key: row for key, row in self._rows.items() if key.partition("\0")[0] in ids}
+
     def finish(self, level: Level, source: Source) -> None:
         """Say that the source is in the index as it now is."""
         self._writer.mark(source, level)
@@ -111,10 +115,10 @@ class Sink:
         return session, known is None
 
     def _leave(self) -> None:
-        if self._native is None or self._prose_only:
-            return
-        for key in self._rows.keys() - self._seen:
-            self._writer.remove(self._rows.pop(key))
+        if self._native is not None and not self._prose_only:
+            for key in self._rows.keys() - self._seen:
+                self._writer.remove(self._rows.pop(key))
+        self._seen = set()
 
     def _put(self, key: str, text: Text) -> None:
         """Add a message of the session that is being read, or change it."""

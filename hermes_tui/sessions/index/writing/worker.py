@@ -22,6 +22,7 @@ from pathlib import Path
 import apsw
 
 from hermes_tui.platform import locks
+from hermes_tui.platform.allocator import give_back
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.checksummed_file import fingerprint
@@ -102,6 +103,7 @@ def _index(path: Path, ear: Ear) -> WorkerExit:
         tidied = False
         while told is not None and indexer.run(told):
             tidied = tidied or tidy(connection, ear.called)
+            give_back()
             told = ear.wait(indexer.patience)
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:

@@ -43,6 +43,8 @@ class IndexWriter:
         self._transactions.settle()
         self._ledger.trim()
         self._transactions.commit(wait=wait)
+        if self._transactions.committed:
+            self._numbers.trim()
 
     def commit_when_full(self) -> bool:
         """`commit` when enough was collected; whether it did."""

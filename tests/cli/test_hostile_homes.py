@@ -98,6 +98,6 @@ def test_a_bomb_in_each_kind_of_store(bomb: str, tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_a_command_on_them(homes: tuple[Path, Path]) -> None:
     _, hostile = homes
-    run, waited = run_interrupted(hostile, "index", "rebuild", after=0.7)
+    run, seconds = run_interrupted(hostile, "index", "rebuild", after=0.7)
     assert run.code in (0, 130)
-    assert waited < 5  # one second, on a machine that does nothing else
+    assert seconds < 1.0

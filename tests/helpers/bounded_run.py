@@ -14,12 +14,12 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from uuid import uuid4
 
-__all__ = ["LIMIT", "PARTING", "Bounded", "Limit", "baseline", "run_bounded", "run_interrupted", "run_killed"]
+__all__ = ["LIMIT", "Bounded", "Limit", "Stopwatch", "baseline", "run_bounded", "run_interrupted", "run_killed"]
 
 
 class Limit(NamedTuple):
@@ -31,7 +31,7 @@ class Limit(NamedTuple):
 
 LIMIT = Limit(seconds=5.0, megabytes=300.0)
 
-PARTING = 1.0
+_PARTING = 1.0
 """Seconds within which a helper ends after the program that started it."""
 _MARK = "HERMES_TUI_TEST_RUN"
 """A variable that every process of one run inherits, by which those that outlive it are found."""
@@ -51,6 +51,37 @@ with open(sys.argv[1], "w") as report:
 no more memory than the machine can spare."""
 
 
+class Stopwatch:
+    """Seconds without those for which the machine let these processes, or us, wait for a processor. Says how long
+    they take, whatever else runs; `look` now and then while they are there."""
+
+    def __init__(self, pids: Iterable[int]) -> None:
+        self._began = time.monotonic()
+        self._pids = (*pids, os.getpid())
+        self._before = {pid: _waited(pid) for pid in self._pids}
+        self._latest = dict(self._before)
+
+    def look(self) -> None:
+        """Note how long those that are still there have waited."""
+        for pid in self._pids:
+            self._latest[pid] = max(self._latest[pid], _waited(pid))
+
+    def seconds(self) -> float:
+        """So far."""
+        self.look()
+        waited = sum(self._latest.values()) - sum(self._before.values())
+        return time.monotonic() - self._began - waited
+
+
+def _waited(pid: int) -> float:
+    """Seconds for which the threads of a process could run and had no processor."""
+    total = 0
+    with contextlib.suppress(OSError, IndexError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            total += int((task / "schedstat").read_text().split()[1])
+    return total / 1e9
+
+
 class Bounded(NamedTuple):
     """A finished run."""
 
@@ -64,7 +95,7 @@ class Bounded(NamedTuple):
     stdout: str
     stderr: str
     left: tuple[int, ...]
-    """Processes that it left running, and still ran `PARTING` seconds later. They are ended."""
+    """Processes that it left running, and still ran `_PARTING` seconds later. They are ended."""
 
     def over(self, baseline: Bounded) -> float:
         """Megabytes above the peak of another run."""
@@ -80,14 +111,16 @@ def run_bounded(home: Path, *arguments: str, timeout: float = 60.0, **variables:
 def run_interrupted(
     home: Path, *arguments: str, after: float, timeout: float = 60.0, **variables: str
 ) -> tuple[Bounded, float]:
-    """The same, with Ctrl-C pressed `after` seconds; how long it took to end from then on."""
+    """The same, with Ctrl-C pressed `after` seconds; how long it took to end from then on (`Stopwatch`)."""
     with _started(home, arguments, variables) as run:
         time.sleep(after)
-        pressed = time.monotonic()
+        watch = Stopwatch(run.running())
         with contextlib.suppress(ProcessLookupError):
             os.killpg(run.process.pid, signal.SIGINT)
-        done = run.finish(timeout)
-        return done, time.monotonic() - pressed
+        while run.process.poll() is None and watch.seconds() < timeout:
+            time.sleep(0.02)
+        seconds = watch.seconds()
+        return run.finish(0.0), seconds
 
 
 def run_killed(home: Path, *arguments: str, after: float, timeout: float = 60.0, **variables: str) -> Bounded:
@@ -136,7 +169,7 @@ class _Run:
             self.process.wait(timeout)
             peak = 0
         except subprocess.TimeoutExpired:
-            peak = max(map(_peak, self._running()), default=0)
+            peak = max(map(_peak, self.running()), default=0)
             self.end()
         seconds = time.monotonic() - self._started
         said = self._report.read_text().split() if self._report.exists() else []
@@ -158,12 +191,13 @@ class _Run:
             os.kill(int(child), signal.SIGKILL)
 
     def _left(self) -> tuple[int, ...]:
-        until = time.monotonic() + PARTING
-        while (found := self._running()) and time.monotonic() < until:
+        watch = Stopwatch(self.running())
+        while (found := self.running()) and watch.seconds() < _PARTING:
             time.sleep(0.02)
         return found
 
-    def _running(self) -> tuple[int, ...]:
+    def running(self) -> tuple[int, ...]:
+        """All processes of this run."""
         found: list[int] = []
         for entry in Path("/proc").iterdir():
             if entry.name.isdecimal():
@@ -174,7 +208,7 @@ class _Run:
 
     def end(self) -> None:
         """Kill whatever is left."""
-        for pid in self._running():
+        for pid in self.running():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.wait()

@@ -283,7 +283,7 @@ class Adapter(ABC):
         """What each model call in `source` used (those of `session_ids` alone, where given), in any order. Calls
         that a session only repeats from another are left out, or marked as inherited. By default out of the
         messages; what `summaries` reports already is not reported again."""
-        from session_adapters.usage import messages_usage
+        from session_adapters.fold import messages_usage
 
         if session_ids is None:
             session_ids = [summary.session_id for summary in self.summaries(source, lambda problem: None)]
@@ -296,7 +296,7 @@ class Adapter(ABC):
 
     def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
         """The calls of a session that was read out of `source`, those that no message of it tells among them."""
-        from session_adapters.usage import messages_usage
+        from session_adapters.fold import messages_usage
 
         if type(self).usage is Adapter.usage:
             return messages_usage(session)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
-from session_adapters.model import Message, MessageKind, Role, TokenUsage, Visibility
+from msgspec.structs import replace
 
-__all__ = ["SessionFold"]
+from session_adapters.model import Message, MessageKind, Role, Session, SessionSummary, TokenUsage, Visibility
+from session_adapters.usage import Usage, call_of, summed, usage_of
+
+__all__ = ["SessionFold", "messages_usage"]
 
 _START = 4000
 """Characters of a prompt that are kept."""
+_MILLS = 0.00001
+"""Dollars that rounding may make."""
 
 
 class SessionFold:
@@ -47,8 +52,7 @@ class SessionFold:
         self._unanswered = False
         self._models: tuple[Counter[str], Counter[str]] = (Counter(), Counter())
         self._latest: dict[str, int] = {}
-        self._calls: tuple[dict[str, TokenUsage], dict[str, TokenUsage]] = ({}, {})
-        self._usd: tuple[dict[str, float], dict[str, float]] = ({}, {})
+        self._calls: tuple[dict[str, Usage], dict[str, Usage]] = ({}, {})
         self._total = TokenUsage()
 
     def step(
@@ -100,10 +104,16 @@ class SessionFold:
         if message.token_usage is None and message.cost is None:
             return
         key = message.usage_key or f"#{self.messages}"
-        if message.token_usage is not None:
-            self._calls[message.inherited][key] = message.token_usage
-        if message.cost is not None:
-            self._usd[message.inherited][key] = message.cost.total_usd
+        calls, call = self._calls[message.inherited], usage_of(message)
+        if (earlier := calls.get(key)) is not None:  # what was said of the call last is the whole of it
+            call = replace(
+                call if message.token_usage is not None else earlier,
+                time=earlier.time,
+                model=earlier.model or call.model,
+                usd=earlier.usd if call.usd is None else call.usd,
+                estimated=earlier.estimated if call.usd is None else call.estimated,
+            )
+        calls[key] = call
 
     def at_least(self, total: TokenUsage) -> None:
         """The agent's own sum, which stands for calls that were not read."""
@@ -117,22 +127,22 @@ class SessionFold:
     @property
     def tokens(self) -> TokenUsage:
         """Of the session's own calls."""
-        return max(sum(self._calls[0].values(), TokenUsage()), self._total, key=lambda tokens: tokens.total)
+        return max(summed(self._calls[0].values())[0], self._total, key=lambda tokens: tokens.total)
 
     @property
     def usd(self) -> float:
         """Dollars that were recorded with the session's own calls."""
-        return sum(self._usd[0].values())
+        return summed(self._calls[0].values())[1] or 0.0
 
     @property
     def inherited_tokens(self) -> TokenUsage:
         """Of the calls that were copied from a parent."""
-        return sum(self._calls[1].values(), TokenUsage())
+        return summed(self._calls[1].values())[0]
 
     @property
     def inherited_usd(self) -> float:
         """Dollars that were recorded with the calls that were copied from a parent."""
-        return sum(self._usd[1].values())
+        return summed(self._calls[1].values())[1] or 0.0
 
     @property
     def own_models(self) -> tuple[str, ...]:
@@ -159,3 +169,39 @@ class SessionFold:
             "tokens": tokens if tokens.total else None,
             "error": self.failed,
         }
+
+    def usage(self, session: SessionSummary, *, copies: bool = False) -> Iterator[Usage]:
+        """The calls of the session that was summed up so, each once, with `copies` also those that were copied from a
+        parent, and what it used beside them by its own word. Its model stands in where a call names none."""
+        own, inherited = self._calls
+        for calls, copied in ((own, False), (inherited if copies else {}, True)):
+            for call in calls.values():
+                model = call.model or session.model
+                yield replace(call, session_id=session.session_id, model=model, inherited=copied)
+        used, paid = summed(own.values())
+        cost = session.cost.total_usd if session.cost is not None else 0.0
+        if cost - (paid or 0.0) > _MILLS or (not own and (session.cost or session.tokens)):
+            yield _untold(session, used, paid or 0.0)
+
+
+def messages_usage(session: Session) -> Iterator[Usage]:
+    """The calls in a session's own messages, each once, and what was recorded for the session beside them."""
+    fold = SessionFold()
+    fold.add(session.messages)
+    return fold.usage(session)
+
+
+def _untold(session: SessionSummary, used: TokenUsage, paid: float) -> Usage:
+    """The rest of the sums that an agent keeps for a session without saying which call they belong to."""
+    cost, whole = session.cost, session.tokens or used
+    rest = {name: max(0, getattr(whole, name) - getattr(used, name)) for name in TokenUsage.__struct_fields__}
+    return call_of(
+        session.session_id,
+        "",
+        session.updated_at.timestamp(),
+        session.model,
+        TokenUsage(**rest),
+        cost.total_usd - paid if cost is not None else None,
+        estimated=cost is not None and cost.estimated,
+        calls=1 if paid else max(1, session.turn_count),
+    )

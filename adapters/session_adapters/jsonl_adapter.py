@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import chain
 from typing import ClassVar
 
 from session_adapters.base import Adapter, Report, Root, Source, unique
-from session_adapters.model import Problem, SessionSummary
+from session_adapters.fold import SessionFold, messages_usage
+from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.damage import REPORTED, Damage, reason_of
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE
+from session_adapters.usage import Usage
 
 __all__ = ["JsonlAdapter", "problem_in", "report_damage"]
 
 
 class JsonlAdapter(Adapter):
-    """Lists files by their roots, sums them up by their ends, and searches what its interpreter makes of them."""
+    """Lists files by their roots, sums them up by their ends or in one bounded pass, which tells every call of a
+    model too, and searches what its interpreter makes of them."""
 
     head: ClassVar[int] = 16 << 10
     """Bytes at the beginning of a file that `summaries` reads."""
@@ -26,14 +29,17 @@ class JsonlAdapter(Adapter):
     """Bytes at its end."""
     page: ClassVar[int] = PAGE
     """Bytes of a transcript that `open` reads at a time."""
+    copied_calls: ClassVar[bool] = False
+    """A call that was copied from a parent is told from the session's own by its key, in every file that has it."""
 
     @abstractmethod
     def listed(self, root: Root, report: Report) -> Iterator[Source]:
         """Every session file under a root."""
 
     @abstractmethod
-    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
-        """See `Adapter.summaries`. Raises `OSError` and `ValueError` for a file that cannot be read."""
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+        """The sessions in `source` (see `Adapter.summaries`), each with what its messages add up to. Raises `OSError`
+        and `ValueError` for a file that cannot be read."""
 
     def sources(self, report: Report) -> Iterator[Source]:
         """See `Adapter.sources`."""
@@ -41,8 +47,24 @@ class JsonlAdapter(Adapter):
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
+        return tuple(summary for summary, _ in self._counted(source, report, report, exact=exact))
+
+    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
+        """See `Adapter.usage`: of the pass that sums up the file."""
+        for summary, fold in self._counted(source, lambda problem: None, report, exact=True):
+            if session_ids is None or summary.session_id in session_ids:
+                yield from fold.usage(summary, copies=self.copied_calls)
+
+    def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
+        """See `Adapter.session_calls`."""
+        return messages_usage(session)
+
+    def _counted(
+        self, source: Source, note: Report, report: Report, *, exact: bool
+    ) -> Sequence[tuple[SessionSummary, SessionFold]]:
+        """`counted`, where damage is said to `note`, and to `report` why nothing could be read."""
         try:
-            return self.summarised(source, report, exact=exact)
+            return self.counted(source, note, exact=exact)
         except FileNotFoundError:
             return ()
         except (OSError, ValueError) as error:

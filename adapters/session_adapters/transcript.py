@@ -209,6 +209,17 @@ class Builder(ABC):
             if (place := places[index]) is not None
         }
 
+    def settled(self) -> int:
+        """How many messages, from the first, no later line can change."""
+        return 0
+
+    def drain(self) -> list[Message]:
+        """Hand over, and forget, the messages that are settled, so that a long file is read in bounded memory.
+        Results of forgotten calls stay unlinked."""
+        done = self.messages[: self.settled()]
+        self.drop(set(range(len(done))))
+        return done
+
     def take_change(self) -> int | None:
         """The lowest index touched since the last call."""
         changed, self._changed = self._changed, None

@@ -6,17 +6,16 @@ several files, since forks and resumed sessions copy their history: whoever adds
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from operator import attrgetter
 
 from msgspec import Struct
 
-from session_adapters.model import Message, Session, TokenUsage
+from session_adapters.model import Message, TokenUsage
 
-__all__ = ["Usage", "call_of", "messages_usage", "summed", "usage_of"]
+__all__ = ["Usage", "call_of", "summed", "usage_of"]
 
 _NO_TOKENS = TokenUsage()
-_CENT = 0.01
 _FIGURES = attrgetter(*TokenUsage.__struct_fields__)
 
 
@@ -106,50 +105,15 @@ def call_of(
     )
 
 
-def usage_of(session_id: str, message: Message, *, model: str | None = None) -> Usage:
-    """The usage of a message that has tokens or a recorded cost; `model` stands in where it names none."""
+def usage_of(message: Message) -> Usage:
+    """The usage of a message that has tokens or a recorded cost; whose it is is not filled in."""
     cost = message.cost
     return call_of(
-        session_id,
+        "",
         message.usage_key,
         message.timestamp.timestamp() if message.timestamp is not None else None,
-        message.model or model,
+        message.model,
         message.token_usage,
         cost.total_usd if cost is not None else None,
         estimated=cost is not None and cost.estimated,
-    )
-
-
-def messages_usage(session: Session) -> Iterator[Usage]:
-    """The calls in a session's own messages, each once, and what was recorded for the session beside them."""
-    told: list[Usage] = []
-    seen: set[str] = set()
-    for message in session.messages:
-        if message.inherited or (message.token_usage is None and message.cost is None):
-            continue
-        if message.usage_key in seen:
-            continue
-        if message.usage_key:
-            seen.add(message.usage_key)
-        told.append(usage_of(session.session_id, message, model=session.model))
-    yield from told
-    used, paid = summed(told)
-    cost = session.cost.total_usd if session.cost is not None else 0.0
-    if cost - (paid or 0.0) > _CENT / 1000 or (not told and (session.cost or session.tokens)):
-        yield _untold(session, used, paid or 0.0)
-
-
-def _untold(session: Session, used: TokenUsage, paid: float) -> Usage:
-    """The rest of the sums that an agent keeps for a session without saying which call they belong to."""
-    cost, whole = session.cost, session.tokens or used
-    rest = {name: max(0, getattr(whole, name) - getattr(used, name)) for name in TokenUsage.__struct_fields__}
-    return call_of(
-        session.session_id,
-        "",
-        session.updated_at.timestamp(),
-        session.model,
-        TokenUsage(**rest),
-        cost.total_usd - paid if cost is not None else None,
-        estimated=cost is not None and cost.estimated,
-        calls=1 if paid else max(1, session.turn_count),
     )

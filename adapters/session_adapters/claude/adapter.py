@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -39,17 +39,16 @@ from session_adapters.claude.paths import (
     printable,
 )
 from session_adapters.claude.relate import relate
-from session_adapters.claude.summary import ClaudeCounts
+from session_adapters.claude.summary import ClaudeSurvey
 from session_adapters.claude.texts import text_reader
-from session_adapters.claude.usage import read_usage
+from session_adapters.fold import SessionFold
 from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
 from session_adapters.model import Session, SessionSummary
-from session_adapters.reading.damage import reading_session, reason_of
-from session_adapters.reading.files import Line, open_file
+from session_adapters.reading.damage import reading_session
+from session_adapters.reading.files import open_file
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.transcript import JsonlTranscript, Transcript
-from session_adapters.usage import Usage
 
 __all__ = ["ClaudeAdapter"]
 
@@ -64,6 +63,7 @@ class ClaudeAdapter(JsonlAdapter):
     label: ClassVar[str] = "Claude Code"
     badge: ClassVar[str] = "cc"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    copied_calls: ClassVar[bool] = True
     verbatim = Verbatim(own=frozenset(b"conversation compacted tokens the call failed retry of none".split()))
 
     # Finding -----------------------------------------------------------------------------------------------
@@ -76,23 +76,25 @@ class ClaudeAdapter(JsonlAdapter):
         """See `JsonlAdapter.listed`."""
         return list_sources(root.path, report)
 
-    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
-        """See `JsonlAdapter.summarised`."""
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+        """See `JsonlAdapter.counted`."""
         with open_file(source.path) as fd:
             size = os.fstat(fd).st_size
-            counts = ClaudeCounts(source.session_id, subagent=is_helper(source), copies=read_copies(fd, size))
+            copies = read_copies(fd, size)
+            survey = ClaudeSurvey(source.session_id, subagent=is_helper(source), copies=copies, brief=True)
             if exact:
-                feed_all(fd, 0, size, counts)
+                feed_all(fd, 0, size, survey)
                 part: Part = "whole"
             else:
-                part = ends(fd, size, counts, head=self.head, tail=self.tail)
-        report_damage(source, counts.damaged, report)
-        if not counts.records:
-            if not counts.damaged and size:
+                part = ends(fd, size, survey, head=self.head, tail=self.tail)
+        report_damage(source, survey.damaged, report)
+        if not survey.records:
+            if not survey.damaged and size:
                 report(problem_in(source, "holds no record"))
             return ()
-        main = _summary(source, counts, size, part, report)
-        return (main, *(_inline_summary(main, helper) for helper in counts.helpers.values()))
+        main = _summary(source, survey, size, part, report)
+        helpers = ((_inline_summary(main, helper), helper.fold) for helper in survey.helpers.values())
+        return ((main, survey.fold), *helpers)
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`."""
@@ -131,32 +133,24 @@ class ClaudeAdapter(JsonlAdapter):
         """See `Adapter.session`."""
         chain = _chain_of(source, session_id)
         copies = _copies_of(source, session_id)
-        counts = ClaudeCounts(source.session_id, subagent=is_helper(source), copies=copies)
         transcript = JsonlTranscript(
-            self.name, session_id, source.path, lambda: _Counting(counts, chain, copies), page=sys.maxsize
+            self.name,
+            session_id,
+            source.path,
+            lambda: ClaudeSurvey(source.session_id, subagent=is_helper(source), copies=copies),
+            page=sys.maxsize,
         )
-        if not counts.records:
+        survey = transcript.builder
+        if not survey.records:
             reason = transcript.problems[0].reason if transcript.problems else "it holds no record"
             raise SessionUnreadable(f"cannot read {source.path}: {reason}")
-        summary = _summary(source, counts, transcript.size, "whole", lambda problem: None)
-        if chain:
-            if chain not in counts.helpers:
-                raise SessionMissing(f"claude session {session_id} is not in {source.path}")
-            summary = _inline_summary(summary, counts.helpers[chain])
-        return Session.of(summary, transcript.messages)
-
-    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
-        """See `Adapter.usage`. Ids of replies are the same in every copy, so that inherited ones can be told."""
-        if session_ids is not None and not any(_is_in(source, one) for one in session_ids):
-            return iter(())
-        try:
-            found = read_usage(source.path, source.session_id, subagent=is_helper(source))
-        except FileNotFoundError:
-            return iter(())
-        except OSError as error:
-            report(problem_in(source, f"cannot be read: {reason_of(error)}"))
-            return iter(())
-        return super().usage(source, report, session_ids) if found is None else iter(found)
+        summary = _summary(source, survey, transcript.size, "whole", lambda problem: None)
+        if not chain:
+            return Session.of(summary, survey.messages)
+        if chain not in survey.helpers:
+            raise SessionMissing(f"claude session {session_id} is not in {source.path}")
+        helper = survey.helpers[chain]
+        return Session.of(_inline_summary(summary, helper), helper.messages)
 
     def text_reader(self, source: Source) -> LinesReader | None:
         """See `Adapter.text_reader`."""
@@ -182,23 +176,7 @@ class ClaudeAdapter(JsonlAdapter):
         return NativeCommand(argv=("claude", "--resume", summary.session_id, *options), cwd=summary.cwd, env=env)
 
 
-class _Counting(ClaudeBuilder):
-    """Makes messages and the summary of the same lines."""
-
-    def __init__(self, counts: ClaudeCounts, chain: str, copies: Copies) -> None:
-        super().__init__(subagent=counts.subagent, chain=chain, copies=copies)
-        self._counts = counts
-
-    def feed(self, line: Line) -> None:
-        super().feed(line)
-        self._counts.feed(line)
-
-    def skip(self, line: Line) -> None:
-        super().skip(line)
-        self._counts.feed(line)
-
-
-def _summary(source: Source, counts: ClaudeCounts, size: int, part: Part, report: Report) -> SessionSummary:
+def _summary(source: Source, survey: ClaudeSurvey, size: int, part: Part, report: Report) -> SessionSummary:
     known: dict[str, Any] = {"size": size, "path": printable(source.path), "partial": part != "whole", "raw": {}}
     if part == "head":  # no message is near the end
         known["updated_at"] = datetime.fromtimestamp(source.modified, UTC)
@@ -207,14 +185,14 @@ def _summary(source: Source, counts: ClaudeCounts, size: int, part: Part, report
         facts = {"agentType": meta.agent_type, "toolUseId": meta.tool_use_id, "layout": source.layout}
         known["raw"] = {name: value for name, value in facts.items() if value}
         known["helper_title"] = meta.description or meta.agent_type or ""
-        parent = parent_folder(source) or counts.session
+        parent = parent_folder(source) or survey.session
         known |= {"kind": "subagent", "parent_id": parent, "forked_from": None}
-    elif not counts.custom_title or part != "whole":
-        counts.custom_title = custom_title(source, report) or counts.custom_title
-    return counts.summary(**known)
+    elif not survey.custom_title or part != "whole":
+        survey.custom_title = custom_title(source, report) or survey.custom_title
+    return survey.summary(**known)
 
 
-def _inline_summary(main: SessionSummary, helper: ClaudeCounts) -> SessionSummary:
+def _inline_summary(main: SessionSummary, helper: ClaudeSurvey) -> SessionSummary:
     """That of a helper inside the file of the session `main`."""
     return helper.summary(
         kind="subagent",

@@ -8,14 +8,24 @@ from session_adapters.claude.records import (
     Body,
     ClaudeBlock,
     ClaudeRecord,
+    ClaudeUsage,
     ImageSource,
     UseResult,
     block_text,
     is_call,
 )
-from session_adapters.model import Attachment, ToolCall
+from session_adapters.model import Attachment, TokenUsage, ToolCall
 
-__all__ = ["attachments_of", "blocks_of", "call_facts", "calls_of", "output_of", "thinking_of", "whole_number"]
+__all__ = [
+    "attachments_of",
+    "blocks_of",
+    "call_facts",
+    "calls_of",
+    "output_of",
+    "thinking_of",
+    "token_usage",
+    "whole_number",
+]
 
 
 def blocks_of(record: ClaudeRecord) -> list[ClaudeBlock | str]:
@@ -91,3 +101,21 @@ def call_facts(record: ClaudeRecord) -> dict[str, Any]:
 def whole_number(number: Any) -> int | None:
     """Milliseconds without a fraction; None for what is no number of them."""
     return int(number) if isinstance(number, int | float) and 0 <= number < 1e15 else None
+
+
+def token_usage(usage: ClaudeUsage | None) -> TokenUsage | None:
+    """Tokens like those of every agent; None where none were recorded or all are zero (failed calls)."""
+    if usage is None:
+        return None
+    written = usage.cache_creation_input_tokens or 0
+    details, creation = usage.output_tokens_details, usage.cache_creation
+    hour = (creation.ephemeral_1h_input_tokens or 0) if creation is not None else 0
+    found = TokenUsage(
+        input_tokens=usage.input_tokens or 0,
+        output_tokens=usage.output_tokens or 0,
+        cached_tokens=usage.cache_read_input_tokens or 0,
+        cache_write_tokens=written,
+        thinking_tokens=(details.thinking_tokens or 0) if details is not None else 0,
+        cache_write_hour_tokens=min(hour, written),
+    )
+    return found if found.total else None

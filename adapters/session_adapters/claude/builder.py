@@ -14,13 +14,14 @@ from session_adapters.claude.blocks import (
     calls_of,
     output_of,
     thinking_of,
+    token_usage,
     whole_number,
 )
 from session_adapters.claude.chains import Chains
 from session_adapters.claude.copies import NO_COPIES, Copies
-from session_adapters.claude.figures import token_usage
 from session_adapters.claude.kinds import damage, unknown
 from session_adapters.claude.records import (
+    RECORD,
     Body,
     ClaudeBlock,
     ClaudeRecord,
@@ -33,33 +34,37 @@ from session_adapters.claude.records import (
     user_said,
 )
 from session_adapters.model import Attachment, Cost, Message, TokenUsage, ToolCall, ToolResult
-from session_adapters.reading.files import Decoder, Line
+from session_adapters.reading.files import Line, RecordDecoder
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder
 
 __all__ = ["ClaudeBuilder", "add_costs", "join_replies"]
-
-_DECODER = Decoder(ClaudeRecord)
 
 
 class ClaudeBuilder(Builder):
     """Makes messages of lines. The lines of one reply become one message, whatever stands between them, up to
     the next prompt; a record that was written twice counts once."""
 
+    decoder: RecordDecoder[ClaudeRecord] = RECORD
+
     def __init__(self, *, subagent: bool = False, chain: str = "", copies: Copies = NO_COPIES) -> None:
         """`subagent`: the file is a helper's own. `chain`: the helper inside a main file whose records are taken."""
         super().__init__()
-        self._subagent = subagent
+        self.subagent = subagent
         self._chain = chain
         self._chains = Chains()
         self.chains: dict[str, None] = {}
         """The helpers inside the file, in their order."""
-        self._copies = copies
+        self.copies = copies
         self._replies: dict[str, int] = {}
         """Replies that a further line may belong to, by key: those since the last prompt."""
         self._seen: dict[str, str] = {}
         """Records by uuid: the message that each is a part of."""
         self._last_assistant: int | None = None
+        self.untold = TokenUsage()
+        """What `cost` events tell that come before the first reply."""
+        self._settled = 0
+        self._plain = False
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -67,7 +72,7 @@ class ClaudeBuilder(Builder):
         if b'"user"' not in line or b'"tool_result"' in line or b'"isMeta":true' in line:
             return False
         try:
-            record = _DECODER.one(line)
+            record = RECORD.one(line)
         except ValueError:
             return False
         if record.kind != "user":
@@ -78,25 +83,34 @@ class ClaudeBuilder(Builder):
 
     def feed(self, line: Line) -> None:
         """See `Builder.feed`."""
-        records, lost = _DECODER.all(line.data)
+        records, lost = self.decoder.all(line.data)
         if lost and (reason := damage(line.data)):
             self.damaged.add(line.offset, reason)
         for number, record in enumerate(records):
-            if not self._subagent:
-                chain = self._chains.chain(record) if record.is_sidechain else ""
-                if chain:
-                    self.chains[chain] = None
-                if chain != self._chain:
-                    continue
-            uuid = record.uuid
-            if uuid:
-                if uuid in self._seen:
-                    continue
-                self._seen[uuid] = uuid
-            place = uuid or (f"@{line.offset}.{number}" if number else f"@{line.offset}")
             if reason := unknown(record):
                 self.damaged.add(line.offset, reason)
-            self._take(record, place)
+            chain = self._chains.chain(record) if record.is_sidechain and not self.subagent else ""
+            if chain:
+                self.chains[chain] = None
+            taker = self.taker(chain)
+            if taker is not None:
+                taker.take(record, f"@{line.offset}.{number}" if number else f"@{line.offset}")
+
+    def taker(self, chain: str) -> ClaudeBuilder | None:
+        """Who takes the next record: of a helper inside the file, or of the file's own session."""
+        return self if chain == self._chain else None
+
+    def take(self, record: ClaudeRecord, place: str) -> None:
+        """Take in a record; `place` serves as the id of one that has none."""
+        uuid = record.uuid
+        if uuid:
+            if uuid in self._seen:
+                return
+            self._seen[uuid] = uuid
+        self._take(record, uuid or place)
+        self._plain = self._plain or record.kind in ("tool_use", "tool_result", "cost")
+        if not self._replies:
+            self._settled = len(self.messages)
 
     def _take(self, record: ClaudeRecord, place: str) -> None:
         match record.kind:
@@ -121,12 +135,18 @@ class ClaudeBuilder(Builder):
                 if cost := line_cost(record):
                     self._cost(cost)
 
+    def settled(self) -> int:
+        """See `Builder.settled`: those before the last prompt, since a reply goes on until then. In spec 004's layout
+        a result may change any call."""
+        return 0 if self._plain else self._settled
+
     def renumber(self, places: Sequence[int | None]) -> None:
         """See `Builder.renumber`."""
         super().renumber(places)
         self._replies = {key: at for key, index in self._replies.items() if (at := places[index]) is not None}
         if self._last_assistant is not None:
             self._last_assistant = places[self._last_assistant]
+        self._settled = max(0, self._settled - sum(place is None for place in places))
 
     # One kind of line each ---------------------------------------------------------------------------------
 
@@ -167,7 +187,7 @@ class ClaudeBuilder(Builder):
             token_usage=usage,
             model=model if model != "<synthetic>" else None,
             attachments=attachments_of(blocks),
-            inherited=self._copies.has(record),
+            inherited=self.copies.has(record),
             usage_key=key if usage else "",
             cost=Cost.of(usage or TokenUsage(), record.cost_usd) if record.cost_usd is not None else None,
         )
@@ -199,7 +219,7 @@ class ClaudeBuilder(Builder):
                 id=place,
                 timestamp=parse_time(record.timestamp),
                 tool_result=linked,
-                inherited=self._copies.has(record),
+                inherited=self.copies.has(record),
             )
         )
 
@@ -214,13 +234,15 @@ class ClaudeBuilder(Builder):
                 kind=said.kind,
                 timestamp=parse_time(record.timestamp),
                 attachments=attachments,
-                inherited=self._copies.has(record),
+                inherited=self.copies.has(record),
                 kept_from=self._seen.get(said.kept_from, said.kept_from),
             )
         )
 
     def _cost(self, cost: Cost) -> None:
-        if self._last_assistant is not None:
+        if self._last_assistant is None:
+            self.untold += cost.tokens
+        else:
             message = self.messages[self._last_assistant]
             told = _with_tokens(message, cost) if cost.tokens.total else message
             self.change(self._last_assistant, replace(told, cost=add_costs(message.cost, cost)))

@@ -6,13 +6,13 @@ from datetime import datetime
 from typing import Protocol
 
 from session_adapters.claude.kinds import CONVERSATION
-from session_adapters.claude.records import ClaudeBrief, ForkedFrom
+from session_adapters.claude.records import ForkedFrom, LineHead
 from session_adapters.reading.files import Decoder, lines
 from session_adapters.times import parse_time
 
 __all__ = ["NO_COPIES", "Copies", "is_old", "read_copies"]
 
-_DECODER = Decoder(ClaudeBrief)
+_DECODER = Decoder(LineHead)
 _SPANS = (16 << 10, 1 << 20)
 """Bytes at the beginning of a file in which its first records are looked for."""
 
@@ -73,7 +73,7 @@ def read_copies(fd: int, size: int) -> Copies:
 def _copies(fd: int, stop: int) -> Copies | None:
     """None where the records that would tell are not among those before the byte `stop`."""
     queued: datetime | None = None
-    first: ClaudeBrief | None = None
+    first: LineHead | None = None
     for line in lines(fd, 0, stop):
         for record in _DECODER.all(line.data)[0] if not line.too_long else ():
             if record.type == "queue-operation" and first is None:

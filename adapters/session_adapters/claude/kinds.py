@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from session_adapters.claude.records import ClaudeBrief, ClaudeRecord
+from session_adapters.claude.records import ClaudeRecord
 from session_adapters.reading.files import Decoder, has_text_keys
 
 __all__ = ["CONVERSATION", "damage", "unknown"]
@@ -50,7 +50,7 @@ def damage(data: bytes) -> str:
     return "the record has another form than expected"
 
 
-def unknown(line: ClaudeBrief | ClaudeRecord) -> str:
+def unknown(line: ClaudeRecord) -> str:
     """Why a line that is not read is a problem: it is of no known type and holds a message. Empty for all others."""
     if line.type in _STATE or line.kind in CONVERSATION:
         return ""

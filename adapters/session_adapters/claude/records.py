@@ -8,18 +8,19 @@ what spec 004 §4.2.1 describes (`role` and `content` on the line itself, `tool_
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
 from session_adapters.model import Cost, MessageKind
+from session_adapters.reading.files import Decoder
 
 __all__ = [
+    "BRIEF",
+    "RECORD",
     "Body",
-    "BriefBlock",
-    "BriefBody",
     "ClaudeBlock",
-    "ClaudeBrief",
     "ClaudeRecord",
     "ClaudeUsage",
     "ImageSource",
@@ -117,7 +118,7 @@ _ROLES = {"user": "user", "assistant": "assistant", "system": "system", "tool": 
 
 
 class LineHead(Marks):
-    """What the full and the brief reading of a line have in common."""
+    """A line without its content."""
 
     subtype: Text = None
     session_id: Text = None
@@ -148,29 +149,6 @@ class LineHead(Marks):
     tool_name: Text = None
 
 
-class BriefBlock(Struct, gc=False):
-    """A block of `message.content`, for counting."""
-
-    type: Text = None
-    text: Text = None
-
-
-class BriefBody(Struct):
-    """`message`, for counting: tool input and output are passed over, which is what makes it fast."""
-
-    id: Text = None
-    content: str | list[BriefBlock | str] | None = None
-    model: Text = None
-    usage: ClaudeUsage | None = None
-
-
-class ClaudeBrief(LineHead):
-    """A line, for counting."""
-
-    message: BriefBody | str | None = None
-    content: str | list[BriefBlock | str] | dict[str, Any] | None = None
-
-
 class ImageSource(Struct):
     """`source` of an image or a document; base64 when it has `data`."""
 
@@ -178,9 +156,11 @@ class ImageSource(Struct):
     data: Any = None
 
 
-class ClaudeBlock(BriefBlock):
+class ClaudeBlock(Struct):
     """A block of `message.content`: text, thinking, tool_use, tool_result, image, document."""
 
+    type: Text = None
+    text: Text = None
     thinking: Text = None
     id: Text = None
     name: Text = None
@@ -198,7 +178,7 @@ class Body(Struct):
     id: Text = None
     model: Text = None
     usage: ClaudeUsage | None = None
-    content: str | list[ClaudeBlock | str] | None = None
+    content: str | Sequence[ClaudeBlock | str] | None = None
 
 
 class UseResult(Struct, rename="camel"):
@@ -211,10 +191,10 @@ class UseResult(Struct, rename="camel"):
 
 
 class ClaudeRecord(LineHead):
-    """A line, for reading."""
+    """A line."""
 
     message: Body | str | None = None
-    content: str | list[ClaudeBlock | str] | dict[str, Any] | None = None
+    content: str | Sequence[ClaudeBlock | str] | dict[str, Any] | None = None
     tool_use_result: UseResult | str | list[Any] | int | float | bool | None = None
     cost_usd: float | None = field(default=None, name="costUSD")
     """Of a reply; only old versions recorded it, on each of its lines."""
@@ -222,6 +202,35 @@ class ClaudeRecord(LineHead):
     output: Any = None
     is_error: Any = None
     duration_ms: Any = None
+
+
+class BriefBlock(ClaudeBlock):
+    """A block, for counting: what may be long is passed over, which is what makes it fast."""
+
+    thinking: Text = field(default=None, name="-thinking")
+    input: Any = field(default=None, name="-input")
+    content: Any = field(default=None, name="-content")
+    source: ImageSource | str | None = field(default=None, name="-source")
+
+
+class BriefBody(Body):
+    """`message`, for counting."""
+
+    content: str | Sequence[BriefBlock | str] | None = None
+
+
+class BriefRecord(ClaudeRecord):
+    """A line, for counting."""
+
+    message: BriefBody | str | None = None
+    content: str | Sequence[BriefBlock | str] | dict[str, Any] | None = None
+    tool_use_result: Any = field(default=None, name="-toolUseResult")
+    input: Any = field(default=None, name="-input")
+    output: Any = field(default=None, name="-output")
+
+
+RECORD = Decoder(ClaudeRecord)
+BRIEF = RECORD.quick(BriefRecord)
 
 
 class Said(NamedTuple):
@@ -254,7 +263,7 @@ def block_text(content: Any) -> str:
     texts: list[str] = []
     for block in content if isinstance(content, list) else ():
         text = block if isinstance(block, str) else None
-        if isinstance(block, BriefBlock):
+        if isinstance(block, ClaudeBlock):
             text = block.text
         elif isinstance(block, dict) and isinstance(block.get("text"), str):
             text = block["text"]
@@ -263,7 +272,7 @@ def block_text(content: Any) -> str:
     return "\n\n".join(texts)
 
 
-def is_call(block: BriefBlock) -> bool:
+def is_call(block: ClaudeBlock) -> bool:
     """Whether a block calls a tool: one of the program's, of a server's, or of the model's provider."""
     return block.type is not None and block.type.endswith("tool_use")
 
@@ -287,12 +296,12 @@ def user_said(line: Marks, text: str, *, results: int, images: int) -> Said | No
     return Said("message", text)
 
 
-def system_said(line: LineHead) -> Said | None:
+def system_said(line: ClaudeRecord) -> Said | None:
     """What a system line shows: the echo of a command, a compaction, an attempt that failed and is repeated."""
     if line.subtype == "compact_boundary":
         kept = line.compact_metadata.preserved_segment if line.compact_metadata else None
         return Said("compaction", compaction_text(line.compact_metadata), (kept.head_uuid if kept else None) or "")
-    content = line.content if isinstance(line, ClaudeBrief | ClaudeRecord) else None
+    content = line.content
     if line.subtype == "local_command" and isinstance(content, str):
         text = _command_text(content)
         return Said("command", text) if text else None
@@ -325,7 +334,7 @@ def assistant_kind(line: LineHead, model: str | None) -> MessageKind:
     return "notice" if model == "<synthetic>" else "message"
 
 
-def reply_key(line: Marks, body: BriefBody | Body | None) -> str:
+def reply_key(line: Marks, body: Body | None) -> str:
     """What the several lines of one reply share: `message.id` alone, since `requestId` may be missing."""
     return (body.id if body else None) or line.uuid or ""
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from msgspec.structs import replace
@@ -35,17 +35,15 @@ from session_adapters.codex.store import ARCHIVED, ThreadNames, codex_home, code
 from session_adapters.codex.summary import summary_fields
 from session_adapters.codex.survey import CodexSurvey, survey_document, survey_rollout
 from session_adapters.codex.texts import text_reader
-from session_adapters.codex.usage import read_usage
 from session_adapters.fold import SessionFold
 from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
 from session_adapters.model import Message, Session, SessionSummary
-from session_adapters.reading.damage import reading_session, reason_of
+from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import lines, open_file
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.prefilter import Verbatim
 from session_adapters.text import one_line
 from session_adapters.transcript import Transcript
-from session_adapters.usage import Usage
 
 __all__ = ["CodexAdapter"]
 
@@ -82,8 +80,8 @@ class CodexAdapter(JsonlAdapter):
         yield from super().sources(report)
         self._names.read(self.environment, report)
 
-    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
-        """See `JsonlAdapter.summarised`. Tokens are those of the session's own part: what a fork took over is its
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+        """See `JsonlAdapter.counted`. Tokens are those of the session's own part: what a fork took over is its
         parent's. What stands in the parent's rollout alone is counted with `exact`."""
         if is_document(source.path):
             survey = survey_document(source.path)
@@ -98,7 +96,8 @@ class CodexAdapter(JsonlAdapter):
         builds_on_another = survey.head.meta.history_base is not None
         fold = self._with_bases(source, survey) if exact and builds_on_another else survey.fold
         fields = summary_fields(fold, survey.head, survey.builders, title)
-        return (_summary(fields, source, survey.size, partial=survey.partial or (builds_on_another and not exact)),)
+        partial = survey.partial or (builds_on_another and not exact)
+        return ((_summary(fields, source, survey.size, partial=partial), survey.fold),)
 
     def _with_bases(self, source: Source, survey: CodexSurvey) -> SessionFold:
         """The counts of a fork by reference, its parent's part included."""
@@ -239,19 +238,6 @@ class CodexAdapter(JsonlAdapter):
             if other is None or rank > _rank(other.size, other.layout == ARCHIVED, other.path):
                 found[source.session_id] = source
         return found
-
-    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
-        """See `Adapter.usage`. A fork that begins with a copy of its parent is read in full."""
-        if session_ids is not None and source.session_id and source.session_id not in session_ids:
-            return iter(())
-        try:
-            found = None if is_document(source.path) else read_usage(source.path)
-        except FileNotFoundError:
-            return iter(())
-        except OSError as error:
-            report(problem_in(source, f"cannot be read: {reason_of(error)}"))
-            return iter(())
-        return super().usage(source, report, session_ids) if found is None else iter(found)
 
     def text_reader(self, source: Source) -> LinesReader | None:
         """See `Adapter.text_reader`."""

@@ -326,16 +326,8 @@ class CodexBuilder(TokenBuilder):
         if self._said is not None:
             self._said = places[self._said]
 
-    def drain(self) -> list[Message]:
-        """Hand over, and forget, the messages that no later line can change, so that a long file is read in
-        bounded memory. Results of forgotten calls stay unlinked."""
-        settled = self.settled()
-        done = self.messages[:settled]
-        self.drop(set(range(settled)))
-        return done
-
     def settled(self) -> int:
-        """How many messages, from the first, no later line can change."""
+        """See `Builder.settled`."""
         return max(0, min(at for at in (self.open, self.candidate, len(self.messages) - 1) if at is not None))
 
 

@@ -21,5 +21,4 @@ def text_reader(source: Source) -> LinesReader | None:
         head = identify(lines(fd), source.path)
     if not head.meta.id or head.copied or head.meta.history_base is not None:
         return None
-    builder = CodexBuilder(head.session_id)
-    return LinesReader(source.path, head.session_id, builder, builder.settled)
+    return LinesReader(source.path, head.session_id, CodexBuilder(head.session_id))

@@ -34,7 +34,7 @@ from session_adapters.copilot.survey import CopilotSurvey, fork_time, survey_eve
 from session_adapters.copilot.workspace import Workspace, read_workspace
 from session_adapters.fold import SessionFold
 from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
-from session_adapters.model import Problem, Session, SessionSummary
+from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.reading.damage import reading_session
 from session_adapters.transcript import JsonlTranscript, Transcript
 
@@ -65,11 +65,11 @@ class CopilotAdapter(JsonlAdapter):
         """See `JsonlAdapter.listed`."""
         return list_sources(root, report)
 
-    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
-        """See `JsonlAdapter.summarised`. Counts and tokens are the session's own: what a fork took over is its
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+        """See `JsonlAdapter.counted`. Counts and tokens are the session's own: what a fork took over is its
         parent's, what a helper spent is the helper's."""
         if source.layout in (DOCUMENT, HISTORY):
-            return self._document(source, report)[:1]
+            return (self._document(source, report)[:2],)
         survey = survey_events(source.path, source.session_id, head=self.head, tail=self.tail, exact=exact)
         report_damage(source, survey.damaged, report)
         if survey.is_empty:
@@ -77,11 +77,13 @@ class CopilotAdapter(JsonlAdapter):
                 report(problem_in(source, "holds no event of a session"))
             return ()
         workspace = _workspace(source, report)
-        own = [agent for agent, part in survey.parts.items() if agent and part.fold.messages > part.fold.inherited]
-        return (_summary(source, survey, workspace), *(_helper(source, survey, agent) for agent in own))
+        main = (_summary(source, survey, workspace), survey.main.fold)
+        helpers = [(agent, part.fold) for agent, part in survey.parts.items() if agent]
+        own = [(agent, fold) for agent, fold in helpers if fold.messages > fold.inherited]
+        return (main, *((_helper(source, survey, agent), fold) for agent, fold in own))
 
-    def _document(self, source: Source, report: Report) -> list[Any]:
-        """The summary of a document, and its messages."""
+    def _document(self, source: Source, report: Report) -> tuple[SessionSummary, SessionFold, Sequence[Message]]:
+        """The summary of a document, what its messages add up to, and those."""
         document = read_document(source.path)
         report_damage(source, document.damaged, report, unit="message")
         fold = SessionFold()
@@ -94,7 +96,7 @@ class CopilotAdapter(JsonlAdapter):
             raw={"layout": source.layout},
             **_file_facts(source, source.size),
         )
-        return [summary, document.messages]
+        return summary, fold, document.messages
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`."""
@@ -135,7 +137,7 @@ class CopilotAdapter(JsonlAdapter):
         agent = _agent_of(source, session_id)
         with reading_session(self.name, session_id, source.path):
             if source.layout in (DOCUMENT, HISTORY):
-                summary, messages = self._document(source, lambda problem: None)
+                summary, _, messages = self._document(source, lambda problem: None)
                 return Session.of(summary, messages)
             survey = survey_events(source.path, source.session_id, head=0, tail=0, exact=True, keep=True)
         if survey.is_empty:

@@ -17,6 +17,7 @@ from session_adapters.base import (
     SessionUnreadable,
     Source,
 )
+from session_adapters.fold import SessionFold
 from session_adapters.gemini.builder import GeminiBuilder
 from session_adapters.gemini.document import is_document
 from session_adapters.gemini.places import (
@@ -64,8 +65,8 @@ class GeminiAdapter(JsonlAdapter):
         """See `JsonlAdapter.listed`."""
         return list_sources(root, report)
 
-    def summarised(self, source: Source, report: Report, *, exact: bool) -> Sequence[SessionSummary]:
-        """See `JsonlAdapter.summarised`. Counts and tokens are those of the whole log, with what was undone."""
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+        """See `JsonlAdapter.counted`. Counts and tokens are those of the whole log, with what was undone."""
         found = survey(source.path, head=self.head, tail=self.tail, exact=exact)
         summary = self._summary(source, found)
         damaged = found.builder.damaged
@@ -77,7 +78,7 @@ class GeminiAdapter(JsonlAdapter):
             if not damaged:
                 report(problem_in(source, "holds no session"))
             return ()
-        return (summary,) if found.has_conversation else ()
+        return ((summary, found.fold),) if found.has_conversation else ()
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`. Of copies of a session (0.40 copies what 0.20 wrote, and goes on in another file)

@@ -36,6 +36,8 @@ class GeminiSurvey:
     def __init__(self, builder: GeminiBuilder, size: int, *, partial: bool = False, newest: bool = True) -> None:
         builder.finish()
         self.builder = builder
+        self.fold = SessionFold()
+        self.fold.add(builder.messages)
         self.size = size
         self.partial = partial
         self.newest = newest
@@ -101,8 +103,7 @@ def summary_of(source: Source, found: GeminiSurvey, cwd: str | None) -> SessionS
     preview = _first_prompt(messages)
     newest = facts.newest if found.newest else datetime.fromtimestamp(source.modified, UTC)
     created = facts.started or facts.oldest or newest or EPOCH
-    fold = SessionFold()
-    fold.add(messages)
+    fold = found.fold
     return SessionSummary(
         **fold.fields(),
         agent="gemini",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 from session_adapters.reading.files import is_whole, lines, open_file, read_at
@@ -23,12 +23,10 @@ _RUN = 200
 class LinesReader(TextReader):
     """Feeds the lines to a builder and takes the finished messages out of it."""
 
-    def __init__(self, path: str | Path, session_id: str, builder: Builder, settled: Callable[[], int]) -> None:
-        """`settled` tells how many of the builder's messages, from the first, no later line can change."""
+    def __init__(self, path: str | Path, session_id: str, builder: Builder) -> None:
         self.builder = builder
         self._path = path
         self.session_id = session_id
-        self._settled = settled
         self._file: tuple[int, int] | None = None
         self._end = 0
         self._check = b""
@@ -67,7 +65,7 @@ class LinesReader(TextReader):
         self._fresh = len(self.builder.messages)
         self._kept = [message.id for message in self.builder.messages]
         # Handed over; what is settled need not be kept.
-        self._forget(self._settled())
+        self._forget(self.builder.settled())
 
     @property
     def unsettled(self) -> frozenset[str]:
@@ -84,7 +82,7 @@ class LinesReader(TextReader):
 
     def _take_settled(self) -> Iterator[tuple[int, Text]]:
         self._note_change()
-        settled = self._settled()
+        settled = self.builder.settled()
         if settled:
             yield from self._numbered(settled)
             self._forget(settled)

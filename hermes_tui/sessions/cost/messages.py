@@ -35,8 +35,8 @@ def _priced(session: Session, message: Message, prices: Prices, now: float) -> M
     tokens = message.token_usage
     if message.cost is not None or tokens is None:
         return message
-    usage = usage_of(session.session_id, message, model=session.model)
-    tariff = prices.of(usage.model)
+    usage = usage_of(message)
+    tariff = prices.of(usage.model or session.model)
     if tariff is None:
         return message
     cost = Cost.of(tokens, price(tariff, usage, now), estimated=True)

@@ -11,9 +11,10 @@ import apsw
 import pytest
 
 from session_adapters.base import Environment
+from session_adapters.fold import messages_usage
 from session_adapters.model import Problem
 from session_adapters.registry import adapter_class
-from session_adapters.usage import Usage, messages_usage
+from session_adapters.usage import Usage
 
 HOMES = [
     ("claude", "home"),

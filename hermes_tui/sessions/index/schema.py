@@ -1,14 +1,8 @@
 """The index file: its tables, how it is opened, how it is checked.
 
 Every message that has any text, or calls a tool, is a row of `message`; its number is its time, so that FTS5, which
-gives rows in the order of their numbers, gives the newest first. The words are in five FTS5 tables without contents,
-by that number:
-
-* `prose`: what was said, with places, for phrases;
-* `short`: the first three characters of each of its words and its signs, without places (`beginnings`);
-* `tool`: tool text of at most `LONG` characters, with places;
-* `long`: longer tool text, each of its words once and without places, so that a megabyte of output costs little;
-* `brief`: the first three characters of each word, and the signs, of all tool text.
+gives rows in the order of their numbers, gives the newest first. The words are in two FTS5 tables without contents,
+by that number and with their places: `prose`, what was said, and `tool`, what tools were given and wrote.
 
 What a message has to do with is told by its `names` (numbers of rows of `name`, with blanks between them), and the
 other way round by `called`: who said it, the tools that it called or answers for, the files that those calls name.
@@ -41,13 +35,11 @@ __all__ = [
     "FILE",
     "FORMAT",
     "KINDS",
-    "LONG",
     "ROLE",
     "SECOND",
     "STORES",
     "TABLES",
     "TOOL",
-    "TOOL_TABLES",
     "Damaged",
     "IndexUnusable",
     "Seal",
@@ -64,20 +56,16 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 8
+FORMAT = 9
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
 APPLICATION = 0x68747569
-LONG = 64 << 10
-"""Bytes of a message's tool text that are indexed with their places."""
 _CHECKSUM = 8
 """Bytes at the end of every page."""
 SECOND = 8
 """Bits of a row number below the second: messages of the same one are told apart by them."""
-TABLES = ("prose", "short", "tool", "long", "brief")
-TOOL_TABLES = ("tool", "long", "brief")
-"""Those of tool text."""
+TABLES = ("prose", "tool")
 KINDS = ("role", "tool", "file")
 """Of names; by their places here."""
 ROLE, TOOL, FILE = range(3)
@@ -94,8 +82,6 @@ _WRITING = (
     "journal_size_limit=16777216",
 )
 """Settings of the writer's connection; the first one has a meaning for a new file alone."""
-_BEGINNINGS = ", detail=none, prefix='1 2'"
-_OPTIONS = {"short": _BEGINNINGS, "long": ", detail=none", "brief": _BEGINNINGS}
 
 _TABLES = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -108,7 +94,7 @@ CREATE TABLE session(
     UNIQUE(source, native));
 CREATE TABLE message(
     id INTEGER PRIMARY KEY, session INTEGER NOT NULL, key TEXT NOT NULL, at INTEGER, role TEXT NOT NULL,
-    visibility INTEGER NOT NULL, prose INTEGER, short INTEGER, tool INTEGER, names TEXT);
+    visibility INTEGER NOT NULL, prose INTEGER, tool INTEGER, names TEXT);
 CREATE INDEX message_session ON message(session);
 CREATE TABLE name(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL, UNIQUE(kind, text));
 CREATE TABLE called(
@@ -193,7 +179,7 @@ def _create(connection: apsw.Connection) -> None:
     connection.execute(_TABLES)
     tokenizer = " ".join(TOKENIZER)
     for table in TABLES:
-        options = f"text, content='', contentless_delete=1, tokenize='{tokenizer}'{_OPTIONS.get(table, '')}"
+        options = f"text, content='', contentless_delete=1, tokenize='{tokenizer}'"
         connection.execute(f"CREATE VIRTUAL TABLE {table} USING fts5({options})")
         for option, value in _SETTINGS:
             connection.execute(f"INSERT INTO {table}({table}, rank) VALUES(?, ?)", (option, value))

@@ -58,7 +58,7 @@ class Standing:
 class IndexedMessage:
     """What the index has of a message: what tells its words in each table from others, None where it has none."""
 
-    __slots__ = ("at", "id", "names", "prose", "short", "tool", "visibility")
+    __slots__ = ("at", "id", "names", "prose", "tool", "visibility")
 
     def __init__(
         self,
@@ -66,12 +66,11 @@ class IndexedMessage:
         at: int | None,
         visibility: int,
         prose: int | None = None,
-        short: int | None = None,
         tool: int | None = None,
         names: str | None = None,
     ) -> None:
         self.id, self.at, self.visibility = id, at, visibility
-        self.prose, self.short, self.tool = prose, short, tool
+        self.prose, self.tool = prose, tool
         self.names = names
         """Numbers of names, with blanks between them; None where they were not looked at yet."""
 

@@ -12,7 +12,7 @@ from hermes_store import Store
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.reading.reader import Hit, IndexCoverage, SearchIndex
 from hermes_tui.sessions.index.source_state import Level, key_of
-from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Not, TextUnit, Tree, Word, holds
+from hermes_tui.sessions.query.tree import All, Any, Literally, MessageFilter, Not, TextUnit, Tree, Word, holds
 from hermes_tui.sessions.words import tokens
 from indexing import build, homes_sources
 from session_adapters.base import Environment
@@ -78,6 +78,11 @@ NAMES: list[Tree] = [
         MessageFilter("file", "."),
     ),
     *(MessageFilter("tool", "zzz"), Any((MessageFilter("tool", "sh"), Word(("the",))))),
+    All((MessageFilter("tool", "a"), Word(("the",)))),
+    All((MessageFilter("role", "a"), MessageFilter("tool", "a"), Not(Word(("the",))))),
+    All((MessageFilter("file", "a"), Not(MessageFilter("role", "user")), Not(MessageFilter("tool", "b")))),
+    Any((All((Word(("a",)), Not(MessageFilter("role", "u")))), All((MessageFilter("role", "u"), Word(("to",)))))),
+    *(Word(("of", "the")), Literally("$"), All((Word(("the",)), Not(Literally("$"))))),
 ]
 
 
@@ -97,7 +102,7 @@ def _group(hit: Hit) -> tuple[str, bool, str, bool]:
 def test_some_sessions_are_asked_about_alone(held: Held) -> None:
     """What they hold is told as it is without: which messages are the newest, and how many there are in all."""
     dice = chance(4)
-    for tree in trees(held):
+    for tree in [*trees(held), *NAMES]:
         among = dice.sample(sorted(held.texts), min(3, len(held.texts)))
         each = list(held.index.search(tree, held.coverage) or ())
         expected: dict[tuple[str, bool, str, bool], tuple[int, int]] = {}
@@ -113,7 +118,7 @@ def test_some_sessions_are_asked_about_alone(held: Held) -> None:
 
 
 def test_what_the_index_cannot_tell_is_left_to_others(held: Held) -> None:
-    for tree in (Not(Word(("the",))), Word(("of", "the")), All((MessageFilter("tool", "a"), Word(("the",))))):
+    for tree in (Not(Word(("the",))), Literally("→"), All((Word(("the",)), Literally("$ $")))):
         assert held.index.holding(tree, held.coverage) is None, tree
     assert held.index.search(Word(("the",)), held.coverage, each=False, among=()) is not None
 

@@ -11,95 +11,140 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
-from hermes_tui.sessions.index.reading.facts import facts
-from hermes_tui.sessions.index.reading.named import Named
+from hermes_tui.sessions.index.reading.answers import Field
 from hermes_tui.sessions.index.reading.names import IndexNames
-from hermes_tui.sessions.index.reading.questions import Ask, Question
-from hermes_tui.sessions.index.reading.rows import RUNS, FoundRows, Run, every_row
-from hermes_tui.sessions.index.schema import open_writer
+from hermes_tui.sessions.index.reading.questions import Name, Question, question
+from hermes_tui.sessions.index.reading.rows import Facts, page
+from hermes_tui.sessions.index.schema import KINDS, open_writer
+from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Not, Tree, Word
 
-_PROSE = Question("prose", (Ask("prose", '"word"'),))
-_BEGUN = Question("prose", (Ask("prose", '"wo"*'),))
-_TOOL = Question("tool", (Ask("tool", '"word"'),))
-_SHORT = Question("prose", (Ask("short", '"wor"'),))
-_LONG = Question("tool", (Ask("long", '"word"'),))
-_BOTH = Question("tool", (Ask("tool", '"word"'), Ask("long", '"word"')))
+FIELDS: Sequence[Field] = ("prose", "tool")
+WORD, BEGUN = Word(("word",)), Word(("wo",), prefix=True)
+ROWS = st.sets(st.integers(1, 60))
+
+
+def _asked(tree: Tree) -> Question:
+    asked = question(tree)
+    assert asked is not None
+    return asked
+
+
+def _message(connection: apsw.Connection, row: int, session: int = 1, role: str = "user") -> None:
+    facts = (row, session, f"k{row}", role, 0, row if row % 2 else None, row)
+    columns = "id, session, key, role, visibility, prose, tool"
+    connection.execute(f"INSERT OR IGNORE INTO message({columns}) VALUES(?,?,?,?,?,?,?)", facts)
 
 
 def _filled(path: Path, **tables: Sequence[int]) -> apsw.Connection:
     connection = open_writer(path)
+    connection.execute("INSERT INTO source VALUES(1, 'a', 'p', 'n', '', 2, 0, 0)")
+    connection.execute("INSERT INTO session(id, source, native) VALUES(1, 1, 's')")
     for table, rows in tables.items():
-        text = "wor" if table == "short" else "word"
-        connection.executemany(f"INSERT INTO {table}(rowid, text) VALUES(?, '{text}')", ((row,) for row in rows))
+        for row in rows:
+            connection.execute(f"INSERT INTO {table}(rowid, text) VALUES(?, 'word')", (row,))
+            _message(connection, row)
     return connection
 
 
-def _rows(runs: Sequence[Run], low: int = 0, high: int = 1 << 62, first: int = 4) -> FoundRows:
-    return FoundRows(Named(IndexNames(), ""), runs, low, high, first)
+def _page(
+    connection: apsw.Connection, tree: Tree, low: int, below: int, most: int, *, each: bool = True
+) -> list[Facts]:
+    names = IndexNames()
+
+    def meant(name: Name) -> Sequence[int]:
+        return names.meant(connection, "", name)
+
+    return page(connection, _asked(tree), FIELDS, meant, low, below, most=most, each=each)
 
 
-def _told(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Rows and runs."""
-    return [(number // RUNS, RUNS - 1 - number % RUNS) for number in numbers]
+def _told(found: Sequence[Facts]) -> list[tuple[int, int]]:
+    """Rows, and 1 for prose."""
+    return [(one[0] >> 1, one[0] & 1) for one in found]
 
 
-@given(
-    said=st.sets(st.integers(1, 60)),
-    begun=st.sets(st.integers(1, 60)),
-    wrote=st.sets(st.integers(1, 60)),
-    much=st.sets(st.integers(1, 60)),
-    first=st.integers(1, 5),
-    most=st.integers(1, 7),
-    low=st.integers(0, 30),
-    high=st.integers(20, 70),
-)
+@given(said=ROWS, wrote=ROWS, most=st.integers(1, 7), low=st.integers(0, 30), high=st.integers(20, 70))
 @examples(60)
-@pytest.mark.parametrize(
-    "runs", [([_PROSE], [_TOOL]), ([_BEGUN], [_TOOL]), ([_PROSE], [_TOOL, _BOTH]), ([_PROSE, _SHORT], [_TOOL, _LONG])]
-)
+@pytest.mark.parametrize("tree", [WORD, BEGUN, Any((WORD, BEGUN)), Any((WORD, MessageFilter("role", "nobody")))])
 def test_every_row_comes_once_however_many_are_taken(
     tmp_path_factory: pytest.TempPathFactory,
-    runs: Sequence[Run],
+    tree: Tree,
     said: set[int],
-    begun: set[int],
     wrote: set[int],
-    much: set[int],
-    first: int,
     most: int,
     low: int,
     high: int,
 ) -> None:
-    much -= wrote  # what tools wrote is either long or not
-    tables = {"prose": [*said], "short": [*begun], "tool": [*wrote], "long": [*much]}
-    connection = _filled(tmp_path_factory.mktemp("rows") / "i.db", **tables)
-    rows = _rows(runs, low, high, first)
-    found: list[int] = []
-    while taken := rows.take(connection, 1, most):
-        found += taken
-        assert len(taken) == most or not rows.take(connection, 1, most)
-    every, bindings = every_row(runs, low, [high, high])
-    plain = all(one.plain for run in runs for one in run)
-    at_once = sorted(connection.execute(every, bindings)) if plain else None
+    connection = _filled(tmp_path_factory.mktemp("rows") / "i.db", prose=[*said], tool=[*wrote])
+    found: list[Facts] = []
+    below = high << 1
+    while some := _page(connection, tree, low, below, most):
+        assert len(some) <= most
+        found += some
+        below = some[-1][-1]
+    grouped = _page(connection, tree, low, high << 1, -1, each=False)
     connection.close()
-    expected = [(row, 0) for row in (said | begun if _SHORT in runs[0] else said)]
-    expected += [(row, 1) for row in (wrote | much if _LONG in runs[1] else wrote)]
-    inside = [(row, run) for row, run in expected if low <= row < high]
-    assert _told(found) == sorted(inside, key=lambda one: (-one[0], one[1]))
-    assert at_once is None or at_once == sorted(inside)
+    expected = [(row, 1) for row in said if low <= row < high] + [(row, 0) for row in wrote if low <= row < high]
+    assert _told(found) == sorted(expected, reverse=True)
+    assert sum(one[-2] for one in grouped) == len(expected)
+    assert min((one[-1] for one in grouped), default=None) == min(
+        (2 * row + prose for row, prose in expected), default=None
+    )
 
 
-@pytest.mark.parametrize("runs", [([_PROSE], [_TOOL]), ([_PROSE], [_BOTH])], ids=["one statement", "by streams"])
-def test_what_is_written_in_between_is_right(runs: Sequence[Run], tmp_path: Path) -> None:
-    connection = _filled(tmp_path / "i.db", prose=range(1, 41), tool=range(1, 41), long=range(1, 41))
-    rows = _rows(runs, first=32)
-    assert _told(rows.take(connection, 1, 4)) == [(40, 0), (40, 1), (39, 0), (39, 1)]
-    connection.execute("DELETE FROM tool WHERE rowid = 38")
-    connection.execute("DELETE FROM prose WHERE rowid = 37")
-    connection.execute("INSERT INTO prose(rowid, text) VALUES(50, 'word')")  # newer than what was given
-    rest = rows.take(connection, 2, 1000)
+NAMED = ((0, "user"), (1, "bash"), (1, "bashful"), (2, "/a/b.py"), (2, "/a/c.py"))
+
+
+@pytest.mark.parametrize("stretches", [40, 0])
+def test_messages_are_the_same_whichever_way_they_are_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stretches: int
+) -> None:
+    """Of names alone, of several, and of words beside them, against the rows one by one."""
+    for name in ("_STRETCHES", "_LOOKS"):
+        monkeypatch.setattr(f"hermes_tui.sessions.index.reading.rows.{name}", stretches)
+    connection = _filled(tmp_path / "i.db")
+    connection.executemany("INSERT INTO name VALUES(?,?,?)", ((at, *one) for at, one in enumerate(NAMED, 1)))
+    about: dict[int, tuple[set[int], int]] = {}
+    for row in range(1, 60):
+        mine, unit = {at for at in range(1, len(NAMED) + 1) if row % (at + 1) == 0}, row % 4
+        about[row] = mine, unit
+        _message(connection, row)
+        for table, bit in (("prose", 1), ("tool", 2)):
+            if unit & bit and row % 3:
+                connection.execute(f"INSERT INTO {table}(rowid, text) VALUES(?, 'word')", (row,))
+        connection.executemany("INSERT INTO called VALUES(?,?,?)", ((name, unit, row) for name in mine))
+
+    def holds(tree: Tree, row: int, prose: int) -> bool:
+        mine, unit = about[row]
+        match tree:
+            case MessageFilter(field, value):
+                kind = KINDS.index(field)
+                return any(
+                    its == kind and (text.startswith(value) if field == "role" else value in text) and at in mine
+                    for at, (its, text) in enumerate(NAMED, 1)
+                )
+            case Word():
+                return bool(unit & (1 if prose else 2)) and row % 3 != 0
+            case Not(part):
+                return not holds(part, row, prose)
+            case All(parts):
+                return all(holds(part, row, prose) for part in parts)
+            case Any(parts):
+                return any(holds(part, row, prose) for part in parts)
+        raise AssertionError(tree)
+
+    bash, full, code, user = (
+        MessageFilter(*one) for one in (("tool", "bash"), ("tool", "ful"), ("file", ".py"), ("role", "us"))
+    )
+    for tree in (
+        *(bash, full, code, user, MessageFilter("role", "ser"), All((bash, user)), All((code, bash, user))),
+        *(All((WORD, bash)), All((WORD, user)), All((user, Not(bash))), All((bash, Not(WORD)))),
+        *(All((WORD, Not(user))), All((WORD, Not(code))), Any((bash, WORD)), Any((All((bash, WORD)), code))),
+    ):
+        units = [(row, 1) for row, (_, unit) in about.items() if unit in (0, 1, 3)]
+        units += [(row, 0) for row, (_, unit) in about.items() if unit & 2]
+        expected = sorted((one for one in units if holds(tree, *one) and 7 <= one[0] < 50), reverse=True)
+        assert _told(_page(connection, tree, 7, 50 << 1, -1)) == expected, tree
     connection.close()
-    assert _told(rest[:4]) == [(38, 0), (37, 1), (36, 0), (36, 1)]
-    assert len(rest) == 2 + 36 * 2
 
 
 def test_what_a_message_is_called_may_be_anything(tmp_path: Path) -> None:
@@ -110,14 +155,14 @@ def test_what_a_message_is_called_may_be_anything(tmp_path: Path) -> None:
     columns = "id, session, key, at, role, visibility, prose, tool"
     connection.execute(f"INSERT INTO message({columns}) VALUES(7, 1, ?, NULL, 'user', 0, 1, 1)", (strange,))
     connection.execute(f"INSERT INTO message({columns}) VALUES(9, 1, 'b', 5, 'tool', 0, NULL, 1)")
-    numbers = [9 * RUNS, 7 * RUNS + 1]
-    newer, older = facts(connection, numbers, [RUNS - 1], each=True)
-    assert newer == (9 * RUNS, 1, "a", strange, strange, strange, "b", 5, "tool", 0, 0, 1)
-    assert older == (7 * RUNS + 1, 1, "a", strange, strange, strange, strange, None, "user", 0, 1, 1)
-    # Asked by a run that is of no words, a message is as many units as it has texts.
-    assert [one[-1] for one in facts(connection, numbers, [RUNS - 1, RUNS - 2], each=True)] == [1, 2]
-    # One for each session, run, and whether the user wrote it.
-    connection.execute(f"INSERT INTO message({columns}) VALUES(8, 1, 'c', 4, 'assistant', 0, 1, 1)")
-    same = facts(connection, [9 * RUNS, 8 * RUNS, 7 * RUNS], [RUNS - 1], each=False)
-    assert [(one[0], one[-1]) for one in same] == [(9 * RUNS, 3), (7 * RUNS, 2)]
+    connection.execute("INSERT INTO prose(rowid, text) VALUES(7, 'word')")
+    connection.execute("INSERT INTO tool(rowid, text) VALUES(9, 'word')")
+    newer, older = _page(connection, WORD, 0, 1 << 62, -1)
+    assert newer == (18, 1, "a", strange, strange, strange, "b", 5, "tool", 0, 1, 18)
+    assert older == (15, 1, "a", strange, strange, strange, strange, None, "user", 0, 1, 15)
+    # One for each session, table, and whether the user wrote it.
+    connection.execute(f"INSERT INTO message({columns}) VALUES(8, 1, 'c', 4, 'assistant', 0, NULL, 1)")
+    connection.execute("INSERT INTO tool(rowid, text) VALUES(8, 'word')")
+    same = _page(connection, WORD, 0, 1 << 62, -1, each=False)
+    assert [(one[0], one[-2], one[-1]) for one in same] == [(18, 2, 16), (15, 1, 15)]
     connection.close()

@@ -55,8 +55,7 @@ def _naive(path: Path, sources: list[Source]) -> tuple[IndexCoverage, list[Sourc
             levels[key_of(source)] = numbers[number] = Level(level)
         if not (same and level != Level.PROSE) and again < time.time():
             lacking.append(source)
-    whole = bool(levels) and all(level == Level.ALL for level in levels.values())
-    return IndexCoverage(generation, levels, numbers, whole), lacking
+    return IndexCoverage(generation, levels, numbers), lacking
 
 
 @pytest.fixture
@@ -120,13 +119,12 @@ def test_an_answer_that_was_given_stays_as_it_was(opened: SimpleNamespace) -> No
         opened.writer.mark(source, Level.ALL)
     opened.writer.commit()
     before = opened.index.coverage(SOURCES)
-    assert before.whole
+    assert set(before.levels.values()) == {Level.ALL}
     assert len(before.levels) == len(before.numbers) == len(SOURCES)
     opened.writer.mark(SOURCES[3], Level.PROSE)
     opened.writer.forget(key_of(SOURCES[0]))
     opened.writer.commit()
     after = opened.index.coverage(SOURCES)
-    assert not after.whole
     assert len(after.levels) == len(SOURCES) - 1
     assert len(before.levels) == len(SOURCES)
     assert before.level(SOURCES[3]) == Level.ALL
@@ -136,7 +134,7 @@ def test_what_is_written_to_on_both_sides(opened: SimpleNamespace) -> None:
     """The index took in what was there, and by now there is more."""
     opened.writer.mark(SOURCES[0], Level.ALL)
     opened.writer.commit()
-    assert opened.index.coverage(SOURCES[:1]).whole
+    assert opened.index.coverage(SOURCES[:1]).level(SOURCES[0]) == Level.ALL
     newer = replace(SOURCES[0], stamp=(0, 1))
     opened.writer.mark(newer, Level.ALL)
     opened.writer.commit()

@@ -82,7 +82,7 @@ def test_each_message_is_there_once_however_batches_overlap(tmp_path: Path, conn
     assert _asked(path, "SELECT count(*), count(DISTINCT session), count(DISTINCT key) FROM message") == [(50, 10, 5)]
     assert _asked(path, "SELECT count(*), min(level) FROM source") == [(10, 2)]
     assert _asked(path, "SELECT count(*) FROM session") == [(10,)]
-    for table, word in (("prose", "word"), ("short", "wor"), ("tool", '"tool3"'), ("brief", "too")):
+    for table, word in (("prose", "word"), ("tool", '"tool3"')):
         found = _asked(path, f"SELECT count(*) FROM {table} WHERE {table} MATCH '{word}'")
         assert found == [(10,)] if table == "tool" else [(50,)], table
     # bash, user, and a file for each of five places

@@ -32,7 +32,7 @@ class Hit(NamedTuple):
     field: Field
     row: int
     exact: bool = True
-    """False where the index does not know the order of the words, or not all that was asked for."""
+    """False where the index does not know all that was asked for."""
     number: int = 1
     """Units that it stands for."""
 
@@ -56,8 +56,6 @@ class IndexCoverage(NamedTuple):
     levels: Mapping[Key, Level]
     """(agent, path, native id) → level; only those of which there is anything."""
     numbers: Mapping[int, Level]
-    whole: bool = False
-    """All of them are at `Level.ALL`."""
 
     def level(self, source: Source) -> Level:
         """How much of `source` there is."""

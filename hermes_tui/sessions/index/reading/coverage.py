@@ -107,8 +107,7 @@ class Stock:
                 self._open.pop(key, None)
             else:
                 self._open[key] = source
-        whole = bool(levels) and levels.keys().isdisjoint(self._open)
-        self._coverage = IndexCoverage(self._coverage.generation, levels, numbers, whole)
+        self._coverage = IndexCoverage(self._coverage.generation, levels, numbers)
 
 
 def _differences(before: tuple[Source, ...], now: tuple[Source, ...]) -> tuple[Sequence[Source], Sequence[Source]]:

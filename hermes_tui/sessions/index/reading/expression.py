@@ -5,105 +5,101 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from hermes_tui.sessions.index.signs import escaped, is_sign, sign_word, signs
 from hermes_tui.sessions.query.tree import All, Always, Any, Literally, MessageFilter, Not, SessionFilter, Tree, Word
 
-__all__ = ["excluded", "match_expression"]
+__all__ = ["Expression", "expression", "match_expression"]
 
 _LEAVES = 200
 """More words than this are not asked."""
 
 
-class _Set(NamedTuple):
+class Expression(NamedTuple):
     """Rows: those that match `text`, or all others. An empty text matches none."""
 
     text: str
     inside: bool = True
+    exact: bool = True
+    """Every one of them is wanted; else some may not be."""
 
 
-_NOTHING = _Set("")
-_EVERYTHING = _Set("", inside=False)
+_NOTHING = Expression("")
+_EVERYTHING = Expression("", inside=False)
 
 
 class _TooMuch(Exception):
     """More than FTS5 takes."""
 
 
-def match_expression(tree: Tree, *, places: bool = True) -> str | None:
-    """What to ask a table whose rows are units, so that every one that satisfies `tree` is among the answers. Where
-    the table has no `places`, phrases are taken for their words. Conditions on messages and sessions are taken to be
-    met. None where the answer would be nearly everything, or cannot be asked for; empty where there is none."""
-    found = _compiled(tree, places)
-    return found.text if found is not None and found.inside else None
+def match_expression(tree: Tree) -> str | None:
+    """What to ask a table whose rows are units, so that every one that satisfies `tree` is among the answers. None
+    where the answer would be nearly everything, or cannot be asked for; empty where there is none."""
+    found = expression(tree)
+    return found.text if found.inside else None
 
 
-def excluded(tree: Tree, *, places: bool = True) -> str:
-    """Where `match_expression` gives None: what matches this does not satisfy `tree`; empty for nothing."""
-    found = _compiled(tree, places)
-    return "" if found is None or found.inside else found.text
-
-
-def _compiled(tree: Tree, places: bool) -> _Set | None:
+def expression(tree: Tree) -> Expression:
+    """The rows among which every one is that satisfies `tree`. Conditions on messages and sessions are taken to be
+    met."""
+    compiler = _Compiler()
     try:
-        return _Compiler(places).at_least(tree)
+        found = compiler.rows(tree, upper=True)
     except (_TooMuch, RecursionError):
-        return None
+        return _EVERYTHING._replace(exact=False)
+    return found._replace(exact=compiler.exact)
 
 
 class _Compiler:
-    def __init__(self, places: bool) -> None:
-        self._places = places
+    def __init__(self) -> None:
+        self.exact = True
         self._leaves = 0
 
-    def at_least(self, tree: Tree) -> _Set:
-        """A set that holds every unit which satisfies the tree."""
-        return self._set(tree, upper=True)
-
-    def _set(self, tree: Tree, *, upper: bool) -> _Set:
+    def rows(self, tree: Tree, *, upper: bool) -> Expression:
+        """A set that holds every unit which satisfies the tree; if not `upper`, one of which every unit does."""
         match tree:
             case Always(value):
                 return _EVERYTHING if value else _NOTHING
-            case Word():
-                return self._word(tree, upper=upper)
-            case Literally() | MessageFilter() | SessionFilter():
+            case Word(tokens, prefix):
+                return self._phrase([escaped(token) for token in tokens], prefix)
+            case Literally(text):
+                if is_sign(text):
+                    return self._phrase((sign_word(text),))
+                self.exact = False  # where they stand, and what is no sign either, FTS5 does not know
+                there = [self._phrase((sign_word(sign),)) for sign in signs(text)]
+                return (_all(there) if there else _EVERYTHING) if upper else _NOTHING
+            case MessageFilter() | SessionFilter():
+                self.exact = False
                 return _EVERYTHING if upper else _NOTHING
             case Not(part):
-                found = self._set(part, upper=not upper)
-                return _Set(found.text, not found.inside)
+                return _other(self.rows(part, upper=not upper))
             case All(parts):
-                return _all([self._set(part, upper=upper) for part in parts])
+                return _all([self.rows(part, upper=upper) for part in parts])
             case Any(parts):
-                others = [self._set(part, upper=upper) for part in parts]
-                found = _all([_Set(one.text, not one.inside) for one in others])
-                return _Set(found.text, not found.inside)
+                return _other(_all([_other(self.rows(part, upper=upper)) for part in parts]))
 
-    def _word(self, word: Word, *, upper: bool) -> _Set:
-        self._leaves += len(word.tokens)
+    def _phrase(self, tokens: Sequence[str], prefix: bool = False) -> Expression:
+        self._leaves += len(tokens)
         if self._leaves > _LEAVES:
             raise _TooMuch
-        if self._places or len(word.tokens) == 1:
-            return _Set(_phrase(word.tokens, prefix=word.prefix))
-        if not upper:
-            return _NOTHING
-        *whole, last = word.tokens
-        return _all([*(_Set(_phrase((one,))) for one in whole), _Set(_phrase((last,), prefix=word.prefix))])
+        words = " ".join(tokens).replace('"', '""')
+        return Expression(f'"{words}"{"*" if prefix else ""}')
 
 
-def _all(sets: Sequence[_Set]) -> _Set:
+def _other(found: Expression) -> Expression:
+    return Expression(found.text, not found.inside)
+
+
+def _all(sets: Sequence[Expression]) -> Expression:
     """What is in every one of them."""
     inside = list(dict.fromkeys(one.text for one in sets if one.inside))
     outside = list(dict.fromkeys(one.text for one in sets if not one.inside and one.text))
     if "" in inside:
         return _NOTHING
     if not inside:
-        return _Set(_joined(outside, "OR"), inside=False)
+        return Expression(_joined(outside, "OR"), inside=False)
     found = _joined(inside, "AND")
-    return _Set(f"({found} NOT {_joined(outside, 'OR')})" if outside else found)
+    return Expression(f"({found} NOT {_joined(outside, 'OR')})" if outside else found)
 
 
 def _joined(texts: Sequence[str], how: str) -> str:
     return texts[0] if len(texts) == 1 else f"({f' {how} '.join(texts)})" if texts else ""
-
-
-def _phrase(tokens: Sequence[str], *, prefix: bool = False) -> str:
-    words = " ".join(tokens).replace('"', '""')
-    return f'"{words}"{"*" if prefix else ""}'

@@ -1,31 +1,23 @@
-"""Which tables a query is put to, and how."""
+"""A query as cases, each of conditions that must all hold of a message."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import product
 from typing import NamedTuple
 
-from hermes_tui.sessions.index.reading.answers import Field, IndexCoverage
-from hermes_tui.sessions.index.reading.dnf import Case, cases, is_short
-from hermes_tui.sessions.index.reading.expression import excluded, match_expression
-from hermes_tui.sessions.index.reading.prefixes import beginnings_of, is_sign, signs
+from hermes_tui.sessions.index.reading.answers import Field
+from hermes_tui.sessions.index.reading.expression import expression
 from hermes_tui.sessions.index.schema import KINDS
 from hermes_tui.sessions.index.source_state import Level
-from hermes_tui.sessions.query.tree import All, Literally, MessageFilter, Not, SessionFilter, Tree, Word, leaves
+from hermes_tui.sessions.query.tree import All, Always, Any, MessageFilter, Not, SessionFilter, Tree, leaves
 
-__all__ = ["Ask", "Name", "Question", "questions"]
+__all__ = ["Case", "Name", "Question", "question"]
 
+_MOST = 16
+"""Cases; of more the stores are asked."""
 
-class Ask(NamedTuple):
-    """Rows of a table that match an expression."""
-
-    table: str
-    expression: str
-
-    @property
-    def begun(self) -> bool:
-        """Of some words only the beginning is known, which no table of beginnings knows."""
-        return '"*' in self.expression and self.table not in ("short", "brief")
+Conditions = tuple[Tree, ...]
 
 
 class Name(NamedTuple):
@@ -36,169 +28,112 @@ class Name(NamedTuple):
     """What its name begins with, or has in it."""
 
 
-class Question(NamedTuple):
+class Case(NamedTuple):
     """Rows that are wanted: those that satisfy all of it."""
 
-    field: Field
-    asks: tuple[Ask, ...]
-    names: tuple[Name, ...] = ()
-    without: tuple[Ask, ...] = ()
-    """Which must not match."""
-    nameless: tuple[Name, ...] = ()
+    words: str
+    """What FTS5 must find in the row; empty for nothing."""
+    unwanted: str
+    """What it must not, where there are no `words`; empty for nothing."""
+    names: tuple[Name, ...]
+    nameless: tuple[Name, ...]
     """Which they must have nothing to do with."""
-    exact: bool = True
+
+
+class Question(NamedTuple):
+    """Rows that are wanted, in prose and in tool text alike: those of any case."""
+
+    cases: Sequence[Case]
+    exact: bool
     """Every row satisfies the query; else some may not."""
 
     @property
-    def plain(self) -> bool:
-        """It is one question to one table."""
-        return len(self.asks) == 1 and not (self.names or self.nameless or self.without)
+    def begun(self) -> bool:
+        """Of some words only the beginning is known: FTS5 makes a list of all their rows first, each time."""
+        return any('"*' in case.words for case in self.cases)
 
-    @property
-    def wordless(self) -> bool:
-        """Nothing is asked of the words of a message: its prose and its tool text are found alike."""
-        return not self.asks and not self.without
-
-    @property
-    def units(self) -> tuple[int, ...]:
-        """What the messages have of which it may be true, as `called` numbers it. Of words that are not there, one
-        without text has none."""
-        if self.wordless:
-            return (0, 1, 2, 3)
-        if self.field == "tool":
-            return (2, 3)
-        return (1, 3) if self.asks else (0, 1, 3)
-
-    @property
-    def level(self) -> Level:
+    def level(self, field: Field) -> Level:
         """How much of a source must be in the index for the answer to hold."""
-        return Level.ALL if self.field == "tool" or self.names or self.nameless else Level.PROSE
+        named = any(case.names or case.nameless for case in self.cases)
+        return Level.ALL if field == "tool" or named else Level.PROSE
 
 
-def questions(tree: Tree, fields: Iterable[Field], coverage: IndexCoverage) -> list[Question] | None:
-    """What to ask; None where the query cannot be asked of the index. What asks for no words is asked together with
-    tool text, for all units."""
-    every = cases(tree)
-    if every is None:
+def question(tree: Tree) -> Question | None:
+    """What to ask; None where the query cannot be asked of the index."""
+    try:
+        every = _cases(tree, wanted=True)
+    except (_TooMany, RecursionError):
         return None
-    found: list[Question] = []
-    for field in fields:
-        for case in every:
-            asked = _asked(case, field, coverage)
-            if asked is None:
-                return None
-            found += [one for one in asked if field == "tool" or not one.wordless]
+    cases: list[Case] = []
+    exact = True
+    for conditions in every:
+        words = expression(All(tuple(one for one in conditions if not isinstance(_bare(one), _BESIDE))))
+        names = _names(one for one in conditions if isinstance(one, MessageFilter))
+        nameless = _names(one.part for one in conditions if isinstance(one, Not))
+        exact = exact and words.exact
+        if not words.inside and not names:
+            return None
+        if not words.inside or words.text:
+            cases.append(
+                Case(*((words.text, "") if words.inside else ("", words.text)), names=names, nameless=nameless)
+            )
+    return Question(cases, exact)
+
+
+_BESIDE = (MessageFilter, SessionFilter)
+"""What is no condition on words."""
+
+
+def _bare(tree: Tree) -> Tree:
+    return tree.part if isinstance(tree, Not) else tree
+
+
+def _names(conditions: Iterable[Tree]) -> tuple[Name, ...]:
+    """Files before tools before roles: the fewer messages they are of, the sooner they are looked through."""
+    found = {Name(KINDS.index(one.field), one.value) for one in conditions if isinstance(one, MessageFilter)}
+    return tuple(sorted(found, reverse=True))
+
+
+class _TooMany(Exception):
+    pass
+
+
+def _cases(tree: Tree, *, wanted: bool) -> list[Conditions]:
+    """The disjunctive normal form of `tree`, or of its opposite; what has no names in it is left whole."""
+    if not any(isinstance(leaf, MessageFilter) for leaf in leaves(tree)):
+        return [_whole(tree, wanted=wanted)]
+    match tree:
+        case Not(part):
+            return _cases(part, wanted=not wanted)
+        case All(parts) | Any(parts):
+            each = [_cases(part, wanted=wanted) for part in parts]
+            return (
+                _every(each) if isinstance(tree, All) == wanted else _limited([one for some in each for one in some])
+            )
+        case Always(value):
+            return [()] if value == wanted else []
+        case _:
+            return [(tree if wanted else Not(tree),)]
+
+
+def _whole(tree: Tree, *, wanted: bool) -> Conditions:
+    if wanted and isinstance(tree, All):
+        return tree.parts
+    if not wanted and isinstance(tree, Any):
+        return tuple(Not(part) for part in tree.parts)
+    return (tree if wanted else Not(tree),)
+
+
+def _every(each: list[list[Conditions]]) -> list[Conditions]:
+    number = 1
+    for some in each:
+        number *= len(some)
+        if number > _MOST:
+            raise _TooMany
+    return [tuple(leaf for case in chosen for leaf in case) for chosen in product(*each)]
+
+
+def _limited(found: list[Conditions]) -> list[Conditions]:
+    if len(found) > _MOST:
+        raise _TooMany
     return found
-
-
-def _asked(case: Case, field: Field, coverage: IndexCoverage) -> list[Question] | None:
-    names, nameless = list[Name](), list[Name]()
-    words: list[Tree] = []
-    for one in case:
-        if isinstance(one, MessageFilter):
-            names.append(_name(one))
-        elif isinstance(one, Not) and isinstance(one.part, MessageFilter):
-            nameless.append(_name(one.part))
-        elif not isinstance(one, SessionFilter):
-            words.append(one)
-    found = list(_worded(words, field, coverage, alone=not names))
-    if None in found:
-        return None
-    about = tuple(dict.fromkeys(names)), tuple(dict.fromkeys(nameless))
-    return [one._replace(names=about[0], nameless=about[1]) for one in found if one is not None]
-
-
-def _name(condition: MessageFilter) -> Name:
-    return Name(KINDS.index(condition.field), condition.value)
-
-
-def _worded(words: list[Tree], field: Field, coverage: IndexCoverage, *, alone: bool) -> Iterator[Question | None]:
-    """The questions for words; None among them where they cannot be asked, because nothing else is asked for."""
-    begun = _begun(words, field, coverage)
-    table = "short" if field == "prose" else "brief"
-    starts = (Ask(table, beginnings_of(begun.starts)),) if begun.starts else ()
-    absent = tuple(Ask(table, beginnings_of((one,))) for one in begun.absent)
-    doubts = tuple(Ask(table, beginnings_of(some)) for some in begun.doubts)
-    exact = all(_is_known(one) for one in begun.rest)
-    rest = [one for one in begun.rest if not isinstance(one, Literally)]
-    about = Question(field, starts, without=(*absent, *doubts), exact=exact)
-    yield from _put(rest, about, alone=alone)
-    for doubt in doubts:
-        yield from _put(rest, about._replace(asks=(*starts, doubt), without=absent, exact=False), alone=alone)
-
-
-def _put(rest: Sequence[Tree], about: Question, *, alone: bool) -> Iterator[Question | None]:
-    """The questions to the tables of words, each with all that `about` asks of beginnings and signs."""
-    if not rest:
-        yield about if about.asks or not alone else None
-        return
-    single = all(len(leaf.tokens) == 1 for one in rest for leaf in leaves(one) if isinstance(leaf, Word))
-    wanted = All(tuple(rest))
-    if (expressions := [(table, _expression(wanted, table)) for table in _tables(about.field)])[0][1] is None:
-        # Nothing that must be there, at most what must not.
-        unwanted = (*about.without, *_unwanted(wanted, about.field))
-        unsure = about._replace(without=unwanted, exact=about.exact and single)
-        yield None if alone and not about.asks else unsure
-        return
-    for table, expression in expressions:
-        if expression is None:
-            yield None
-        elif expression:
-            asks = Ask(table, expression), *about.asks
-            yield about._replace(asks=asks, exact=about.exact and (single or table != "long"))
-
-
-class _Begun(NamedTuple):
-    """What the tables of beginnings know."""
-
-    starts: list[str]
-    """Short beginnings and signs that must be there."""
-    absent: list[str]
-    """Those that must not."""
-    doubts: list[list[str]]
-    """Signs of which some run must not be there: where they all are, it may be."""
-    rest: list[Tree]
-    """All else."""
-
-
-def _begun(words: list[Tree], field: Field, coverage: IndexCoverage) -> _Begun:
-    """What is known at once, where all that was said is in such a table: FTS5 would look at every word that begins
-    so."""
-    if field == "prose" and not coverage.whole:
-        return _Begun([], [], [], words)
-    found = _Begun([], [], [], [])
-    for one in words:
-        part = one.part if isinstance(one, Not) else None
-        if is_short(one):
-            found.starts.append(one.tokens[0])
-        elif part is not None and is_short(part):
-            found.absent.append(part.tokens[0])
-        elif isinstance(part, Literally) and is_sign(part.text):
-            found.absent.append(part.text)
-        elif isinstance(part, Literally) and (some := signs(part.text)):
-            found.doubts.append(some)
-        elif isinstance(one, Literally) and (some := signs(one.text)):
-            found.starts.extend(some)
-            if len(one.text) > 1:
-                found.rest.append(one)
-        else:
-            found.rest.append(one)
-    return found
-
-
-def _is_known(tree: Tree) -> bool:
-    """FTS5 knows all of it."""
-    return not any(isinstance(leaf, Literally) for leaf in leaves(tree))
-
-
-def _tables(field: Field) -> tuple[str, ...]:
-    return ("prose",) if field == "prose" else ("tool", "long")
-
-
-def _expression(tree: Tree, table: str) -> str | None:
-    return match_expression(tree, places=table != "long")
-
-
-def _unwanted(tree: Tree, field: Field) -> tuple[Ask, ...]:
-    found = ((table, excluded(tree, places=table != "long")) for table in _tables(field))
-    return tuple(Ask(table, expression) for table, expression in found if expression)

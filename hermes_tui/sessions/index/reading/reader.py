@@ -5,22 +5,19 @@ Nothing here writes or waits for one.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import cache, partial
 from pathlib import Path
 
 import apsw
 import msgspec
 
 from hermes_tui.sessions.index.reading.answers import Field, Figures, Hit, IndexCoverage
-from hermes_tui.sessions.index.reading.coverage import Stock
-from hermes_tui.sessions.index.reading.facts import Facts, facts, held_by
-from hermes_tui.sessions.index.reading.named import Named
+from hermes_tui.sessions.index.reading.coverage import Stock, generation_of
 from hermes_tui.sessions.index.reading.names import IndexNames
 from hermes_tui.sessions.index.reading.pool import Pool, Stop
-from hermes_tui.sessions.index.reading.questions import Question, questions
-from hermes_tui.sessions.index.reading.rows import RUNS, FoundRows, Run
-from hermes_tui.sessions.index.reading.session_query import Place, can_tell, holding, numbers_of
+from hermes_tui.sessions.index.reading.questions import Name, Question, question
+from hermes_tui.sessions.index.reading.rows import Facts, Place, field_of, holding, page
 from hermes_tui.sessions.index.schema import SECOND, TOOL, IndexUnusable
 from hermes_tui.sessions.index.source_state import VISIBILITY, Level, Report
 from hermes_tui.sessions.query.tree import Tree
@@ -31,11 +28,11 @@ __all__ = ["Field", "Figures", "Hit", "IndexCoverage", "SearchIndex"]
 _FIRST = 24
 _FIRST_GROUPED = 512
 """Rows that are read at first. Of those that are told by session more are wanted."""
-_PAGE = 128
-"""Rows of which it is looked up first what they are, to tell them by session; then twice as many each time."""
-_LARGEST = 1 << 14
+_GROWTH = 8
+"""Times as many are read next, and at first where words are only begun, which costs most of what all would."""
+_LARGEST = 1 << 16
 _HIGHEST = 1 << 62
-_STATE = "SELECT (SELECT value FROM meta WHERE key='generation'), (SELECT value FROM meta WHERE key='commits')"
+_FIELDS: Sequence[Field] = ("prose", "tool")
 
 
 class SearchIndex:
@@ -124,7 +121,7 @@ class SearchIndex:
         tree: Tree,
         coverage: IndexCoverage,
         *,
-        fields: Iterable[Field] = ("prose", "tool"),
+        fields: Sequence[Field] = _FIELDS,
         since: float | None = None,
         until: float | None = None,
         stop: Stop | None = None,
@@ -140,127 +137,70 @@ class SearchIndex:
         which is searched may be left out. The answer is read in pages as it is taken, and ends when `stop` says so,
         also within a page. Raises `IndexUnusable`, from the iterator too.
         """
-        asked = questions(tree, fields, coverage)
+        asked = question(tree)
         if asked is None:
             return None
         low = 0 if since is None else int(since) << SECOND
         high = _HIGHEST if until is None else (int(until) + 1) << SECOND
-        runs = _alike(asked)
-        if among is not None and not each and all(one.plain for one in asked):
-            return self._held(among, runs, coverage, low, high, stop)
-        return self._pages(runs, coverage, low, high, stop, each=each)
+        return self._pages(asked, fields, coverage, low, high, stop, each=each, among=None if each else among)
 
     def holding(
         self, tree: Tree, coverage: IndexCoverage, *, rewound: bool = False, stop: Stop | None = None
     ) -> Collection[Place] | None:
         """The sessions of covered sources in which some unit satisfies `tree`, of those that `search` would give:
         much sooner. None where the index cannot tell without a look at them. Raises `IndexUnusable`."""
-        asked = questions(tree, ("prose", "tool"), coverage)
-        if asked is None or not all(map(can_tell, asked)):
+        asked = question(tree)
+        if asked is None or not asked.exact:
             return None
-        runs = _alike(asked)
-        levels = [run[0].level for run in runs]
 
         def read(connection: apsw.Connection) -> set[Place]:
-            _commit(connection, coverage)
-            meant = partial(self._names.meant, connection, coverage.generation)
-            found = holding(connection, meant, runs, rewound=rewound)
-            covered = coverage.numbers
-            return {place for source, run, place in found if covered.get(source, Level.NOTHING) >= levels[run]}
+            meant = self._meant(connection, coverage)
+            return {
+                place
+                for source, prose, place in holding(connection, asked, _FIELDS, meant, rewound=rewound)
+                if coverage.numbers.get(source, Level.NOTHING) >= asked.level(field_of(prose))
+            }
 
-        return (self._pool.ask_until(read, stop) or ()) if runs else ()
+        return self._pool.ask_until(read, stop) or ()
 
-    def _held(
+    def _pages(
         self,
-        among: Collection[Place],
-        runs: Sequence[Run],
+        asked: Question,
+        fields: Sequence[Field],
         coverage: IndexCoverage,
         low: int,
         high: int,
         stop: Stop | None,
+        *,
+        each: bool,
+        among: Collection[Place] | None,
     ) -> Iterator[Hit]:
         def read(connection: apsw.Connection) -> list[Facts]:
-            _commit(connection, coverage)
-            sessions = numbers_of(connection, among)
-            return held_by(connection, sessions, runs, low, high) if sessions else []
+            meant = self._meant(connection, coverage)
+            return page(connection, asked, fields, meant, low, below, most=size, each=each, among=among)
 
-        found = self._pool.ask_until(read, stop) if runs else None
-        yield from _hits(found or (), [run[0] for run in runs], coverage, each=False)
-
-    def _pages(
-        self, runs: Sequence[Run], coverage: IndexCoverage, low: int, high: int, stop: Stop | None, *, each: bool
-    ) -> Iterator[Hit]:
-        def read(connection: apsw.Connection) -> tuple[int, list[Facts]]:
-            connection.execute("BEGIN")  # so that the numbers mean the messages that were found
-            try:
-                numbers = rows.take(connection, _commit(connection, coverage), size)
-                return len(numbers), facts(connection, _once(numbers, kinds), wordless, each=each)
-            finally:
-                connection.execute("COMMIT")
-
-        rows = FoundRows(Named(self._names, coverage.generation), runs, low, high, _FIRST if each else _FIRST_GROUPED)
-        kinds = [run[0] for run in runs]
-        wordless = [number for number, kind in enumerate(kinds) if kind.wordless]
-        size = _FIRST if each else _PAGE
-        while runs:
-            found = self._pool.ask_until(read, stop)
-            if found is None:
+        below = high << 1
+        size = (_FIRST if each else _FIRST_GROUPED) * (_GROWTH if asked.begun else 1)
+        if among is not None:
+            size = -1
+        while found := self._pool.ask_until(read, stop):
+            yield from _hits(found, asked, coverage)
+            if sum(rows for *_, rows, _ in found) != size:
                 return
-            number, messages = found
-            yield from _hits(messages, kinds, coverage, each=each)
-            if number < size:
-                return
-            size = min(size * 2, _LARGEST)
+            below = min(last for *_, last in found)
+            size = min(size * _GROWTH, _LARGEST)
+
+    def _meant(self, connection: apsw.Connection, coverage: IndexCoverage) -> Callable[[Name], Sequence[int]]:
+        """What gives the numbers of a name. Raises `IndexUnusable` where the index is another than was looked at."""
+        if generation_of(connection) != coverage.generation:
+            raise IndexUnusable("it was made anew while it was asked")
+        return cache(partial(self._names.meant, connection, coverage.generation))
 
 
-def _alike(asked: Iterable[Question]) -> list[Run]:
-    found: dict[tuple[Field, bool, Level, bool], list[Question]] = {}
-    for one in asked:
-        found.setdefault((one.field, one.exact, one.level, one.wordless), []).append(one)
-    return list(found.values())
-
-
-def _once(numbers: Sequence[int], kinds: Sequence[Question]) -> list[int]:
-    """Each unit once, though several runs have found it: by the one that knows most of it."""
-    if len(kinds) == 1:
-        return list(numbers)
-    best: dict[tuple[int, Field | None], int] = {}
-    for number in numbers:
-        message, kind = number // RUNS, _kind(number, kinds)
-        key = message, None if kind.wordless else kind.field
-        known = best.get(key)
-        if known is None or _doubt(kind) < _doubt(_kind(known, kinds)):
-            best[key] = number
-    return [number for (message, field), number in best.items() if field is None or (message, None) not in best]
-
-
-def _kind(number: int, kinds: Sequence[Question]) -> Question:
-    return kinds[RUNS - 1 - number % RUNS]
-
-
-def _doubt(kind: Question) -> tuple[bool, Level]:
-    return not kind.exact, kind.level
-
-
-def _hits(found: Iterable[Facts], kinds: Sequence[Question], coverage: IndexCoverage, *, each: bool) -> Iterator[Hit]:
-    for number, source, agent, path, native, session_id, key, at, role, visibility, said, units in found:
-        row, kind = number // RUNS, _kind(number, kinds)
-        if coverage.numbers.get(source, Level.NOTHING) >= kind.level:
+def _hits(found: Iterable[Facts], asked: Question, coverage: IndexCoverage) -> Iterator[Hit]:
+    for number, source, agent, path, native, session_id, key, at, role, visibility, rows, _ in found:
+        row, field = number >> 1, field_of(number & 1)
+        if coverage.numbers.get(source, Level.NOTHING) >= asked.level(field):
             time = at / 1000 if at is not None else float(row >> SECOND)
-            message_id, shown = key.partition("\0")[0], VISIBILITY[visibility]
-            message = agent, path, native, session_id, message_id, time, role, shown
-            if not kind.wordless:
-                yield Hit(*message, kind.field, row, kind.exact, units)
-            elif each and units == 2:
-                yield Hit(*message, "prose", row, kind.exact)
-                yield Hit(*message, "tool", row, kind.exact)
-            else:
-                yield Hit(*message, "prose" if said else "tool", row, kind.exact, units)
-
-
-def _commit(connection: apsw.Connection, coverage: IndexCoverage) -> int:
-    """The number of the last commit to the index; raises `IndexUnusable` where it is another than was looked at."""
-    generation, commit = next(connection.execute(_STATE))
-    if generation != coverage.generation:
-        raise IndexUnusable("it was made anew while it was asked")
-    return int(commit)
+            message = agent, path, native, session_id, key.partition("\0")[0], time, role, VISIBILITY[visibility]
+            yield Hit(*message, field, row, asked.exact, rows)

@@ -1,152 +1,164 @@
-"""The newest rows that answer a question."""
+"""SQL for the rows that answer a question, and for their messages.
+
+Each statement gives all it finds as one value: for each row that SQLite gives, this thread would have to wait for the
+others.
+"""
+# ruff: noqa: S608 - what is put into the statements is ours
 
 from __future__ import annotations
 
-import heapq
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Collection, Iterator, Sequence
+from itertools import product
 
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.reading.named import Named
-from hermes_tui.sessions.index.reading.postings import Stream, common
-from hermes_tui.sessions.index.reading.questions import Ask, Question
+from hermes_tui.sessions.index.reading.answers import Field
+from hermes_tui.sessions.index.reading.questions import Case, Name, Question
+from hermes_tui.sessions.index.schema import ROLE
+from hermes_tui.sessions.index.source_state import VISIBILITY
 
-__all__ = ["RUNS", "FoundRows", "Run", "every_row", "newest"]
+__all__ = ["Facts", "Place", "field_of", "holding", "page"]
 
-RUNS = 16
-"""Runs of a search, at most. A row's number, that many times over, and the place of the run from behind make one
-number: the larger, the earlier it comes."""
-_LAST = RUNS - 1
-_MATCHING = "SELECT rowid AS id, {run} AS run FROM {table} WHERE {table} MATCH ? AND rowid >= ? AND rowid < ?"
-_FIRST = 64
-"""Rows of one kind that are read first, to find those that it has in common with another."""
-_DEAR = 2048
-"""The same where words are only begun: FTS5 makes a list of all rows first, each time."""
-_BEGUN = 4
-"""Times as many rows of an answer are read then."""
-_LARGEST = 1 << 16
-_APART = ["long", "tool"]
-"""Tables of which no two have the same row."""
-_ROWS = msgspec.json.Decoder(list[int])
+Value = str | int
+Meant = Callable[[Name], Sequence[int]]
+"""The numbers of a name."""
+Place = tuple[str, str, str, str]
+"""Agent, path and native id of a source, native id of a session."""
+Facts = tuple[int, int, str, str, str, str, str, int | None, str, int, int, int]
+"""A row's number twice over, plus one for prose; of its source the number, agent, path and native id; native id of
+the session; key of the message, its time in milliseconds, its role, its visibility; how many rows it stands for, and
+the last of them."""
 
-Run = Sequence[Question]
-"""Questions of which the answers are of one kind: a row counts once, however many of them it answers."""
-
-
-class FoundRows:
-    """The rows that answer the questions of any run, newest first. They are read some at a time, more each time than
-    are asked for, which costs little: while nothing is written they hold."""
-
-    def __init__(self, named: Named, runs: Sequence[Run], low: int, high: int, first: int) -> None:
-        """Of those from `low` up to, not including, `high`; `first` of them are read first."""
-        self._named = named
-        self._runs = runs
-        self._low = low
-        self._below = high * RUNS
-        """They were read down to this number."""
-        self._plain = all(one.plain for run in runs for one in run)
-        self._shared = len({run[0].field for run in runs}) < len(runs) or any(run[0].wordless for run in runs[1:])
-        self._size = first * _BEGUN if any(ask.begun for run in runs for one in run for ask in one.asks) else first
-        self._commit = -1
-        self._kept: list[int] = []
-        self._over = False
-
-    def take(self, connection: apsw.Connection, commit: int, most: int) -> list[int]:
-        """The next `most` of them, as numbers; fewer when there are no more. Where several runs may find the same
-        unit, all numbers of a message are taken together. `commit` is that which the index is at."""
-        if commit != self._commit and self._kept:
-            self._below, self._over = self._kept[0] + 1, False
-            self._kept = []
-        self._commit = commit
-        taken, self._kept = self._kept[:most], self._kept[most:]
-        while len(taken) < most and not self._over:
-            found = self._read(connection)
-            missing = most - len(taken)
-            taken += found[:missing]
-            self._kept = found[missing:]
-        while self._shared and taken:
-            if not self._kept and not self._over:
-                self._kept = self._read(connection)
-            if not self._kept or self._kept[0] // RUNS != taken[-1] // RUNS:
-                break
-            taken.append(self._kept.pop(0))
-        return taken
-
-    def _read(self, connection: apsw.Connection) -> list[int]:
-        read = _one_statement if self._plain else _by_streams
-        # The newest row of each run that was not read yet.
-        before = [-((_LAST - run - self._below) // RUNS) for run in range(len(self._runs))]
-        found = read(connection, self._named, self._runs, self._low, before, self._size)
-        self._over = len(found) < self._size
-        self._below = found[-1] if found else 0
-        self._size = min(self._size * 4, _LARGEST)
-        return found
+_FACTS = """
+SELECT json_group_array(json_array(wanted.number, source.id, source.agent, source.path, source.native,
+    session.native, message.key, message.at, message.role, message.visibility, wanted.many, wanted.last))
+FROM ({wanted}) AS wanted CROSS JOIN message ON message.id = wanted.number >> 1
+    JOIN session ON session.id = message.session JOIN source ON source.id = session.source
+"""
+_EACH = "SELECT id * 2 + said AS number, 1 AS many, id * 2 + said AS last FROM ({rows})"
+_REWOUND = VISIBILITY.index("rewound")
+_GROUPED = f"""
+SELECT max(found.number) AS number, count(*) AS many, min(found.number) AS last
+FROM (SELECT id * 2 + said AS number FROM ({{rows}})) AS found
+    CROSS JOIN message ON message.id = found.number >> 1 {{only}}
+GROUP BY message.session, message.visibility = {_REWOUND}, message.role = 'user', found.number & 1
+"""
+_HOLDING = """
+SELECT json_group_array(json_array(
+    source.id, wanted.said, json_array(source.agent, source.path, source.native, session.native)))
+FROM (SELECT DISTINCT message.session AS id, said FROM ({rows}) AS found
+        CROSS JOIN message ON message.id = found.id WHERE message.visibility <> ?) AS wanted
+    CROSS JOIN session ON session.id = wanted.id CROSS JOIN source ON source.id = session.source
+"""
+_AMONG = """
+WHERE message.session IN (SELECT session.id FROM json_each(?) AS wanted
+    CROSS JOIN source ON source.agent = value ->> 0 AND source.path = value ->> 1 AND source.native = value ->> 2
+    CROSS JOIN session ON session.source = source.id AND session.native = value ->> 3)
+"""
+_STRETCHES = 40
+"""Stretches of `called`, each in the order of its messages, that SQLite may merge as they are read."""
+_LOOKS = 4
+"""Looks into `called` that are worth it for each row, where nearly every row is of the name."""
+_DECODER = msgspec.json.Decoder(list[Facts])
+_HELD = msgspec.json.Decoder(list[tuple[int, int, Place]])
 
 
-def every_row(runs: Sequence[Run], low: int, before: Sequence[int]) -> tuple[str, list[str | int]]:
-    """SQL for all rows that answer plain questions, with the run of each, in any order, and what to bind to it: those
-    from `low` up to, not including, what stands in `before` for the run. A row counts once in a run."""
-    asks = [(number, [one.asks[0] for one in run]) for number, run in enumerate(runs)]
-    once = all(len(some) == 1 or sorted(ask.table for ask in some) == _APART for _, some in asks)
-    every = [(number, ask) for number, some in asks for ask in some]
-    sql = (_MATCHING.format(table=ask.table, run=number) for number, ask in every)
-    bindings = [value for number, ask in every for value in (ask.expression, low, before[number])]
-    return (" UNION ALL " if once else " UNION ").join(sql), bindings
+def field_of(prose: int) -> Field:
+    """The table of a row, by the last bit of its number."""
+    return "prose" if prose else "tool"
 
 
-def _one_statement(
-    connection: apsw.Connection, _: Named, runs: Sequence[Run], low: int, before: Sequence[int], size: int
-) -> list[int]:
-    # SQLite merges them as they come, and reads no further than the limit. All of them are one value: for each row
-    # that it gives, this thread would have to wait for the others.
-    every, values = every_row(runs, low, before)
-    sql = f"SELECT json_group_array(id * {RUNS} + {_LAST} - run) FROM ({every} ORDER BY id DESC, run LIMIT ?)"  # noqa: S608
-    return _ROWS.decode(connection.execute(sql, (*values, size)).get)
+def page(
+    connection: apsw.Connection,
+    asked: Question,
+    fields: Sequence[Field],
+    meant: Meant,
+    low: int,
+    below: int,
+    *,
+    most: int = -1,
+    each: bool = False,
+    among: Collection[Place] | None = None,
+) -> list[Facts]:
+    """What is known of `most` rows whose numbers are below `below`, the newest first; or, unless `each` is wanted, of
+    the newest in each session that the user wrote, and of the newest by others: each stands for those like it, and
+    how well a session fits depends on no more. Only of sessions `among` those, where they are given."""
+    rows, bound = _rows(asked, fields, meant, low, below)
+    if not rows:
+        return []
+    bound.append(most)
+    listed = f"{rows} ORDER BY id DESC, said DESC LIMIT ?"
+    wanted = (_EACH if each else _GROUPED).format(rows=listed, only="" if among is None else _AMONG)
+    if among is not None:
+        bound.append(msgspec.json.encode(list(among)).decode())
+    return sorted(_DECODER.decode(connection.execute(_FACTS.format(wanted=wanted), bound).get), reverse=True)
 
 
-def _by_streams(
-    connection: apsw.Connection, named: Named, runs: Sequence[Run], low: int, before: Sequence[int], size: int
-) -> list[int]:
-    streams = [
-        _numbered(newest(connection, named, one, low, before[number]), _LAST - number)
-        for number, run in enumerate(runs)
-        for one in run
+def holding(
+    connection: apsw.Connection, asked: Question, fields: Sequence[Field], meant: Meant, *, rewound: bool
+) -> list[tuple[int, int, Place]]:
+    """The sessions in which anything is found: the number of the source, 1 for prose, and where it is. Messages that
+    were taken back count where they are wanted."""
+    rows, bound = _rows(asked, fields, meant, 0, 1 << 63)
+    if not rows:
+        return []
+    sql = _HOLDING.format(rows=rows)
+    return _HELD.decode(connection.execute(sql, (*bound, -1 if rewound else _REWOUND)).get)
+
+
+def _rows(asked: Question, fields: Sequence[Field], meant: Meant, low: int, below: int) -> tuple[str, list[Value]]:
+    """Each row once in a table; SQLite merges them as they come, and reads no further than it must."""
+    alone = len(asked.cases) == 1
+    every = [
+        select
+        for field in fields
+        for case in asked.cases
+        for select in _selects(case, field, meant, (low, (below - (field == "prose") + 1) >> 1), alone=alone)
     ]
-    return list(islice(_merged(streams), size))
+    union = " UNION ALL " if len(every) <= len(fields) and alone else " UNION "
+    return union.join(sql for sql, _ in every), [value for _, bound in every for value in bound]
 
 
-def _numbered(rows: Iterator[int], place: int) -> Iterator[int]:
-    return (row * RUNS + place for row in rows)
-
-
-def _merged(streams: Sequence[Iterator[int]]) -> Iterator[int]:
-    """The numbers that are in any of them, the largest first, each once."""
-    if len(streams) == 1:
-        yield from streams[0]
+def _selects(
+    case: Case, field: Field, meant: Meant, span: tuple[int, int], *, alone: bool
+) -> Iterator[tuple[str, list[Value]]]:
+    said = int(field == "prose")
+    # A message without any text counts as prose.
+    units = (2, 3) if not said else (1, 3) if case.words else (0, 1, 3)
+    row = f"{field}.rowid" if case.words else "one.message"
+    numbers = () if case.words else meant(case.names[0])
+    more = [_named(row, name, meant(name), units, span) for name in case.names[0 if case.words else 1 :]]
+    more += [_named(f"NOT {row}", name, meant(name), units, span) for name in case.nameless]
+    if case.unwanted:
+        more.append((f"+{row} NOT IN (SELECT rowid FROM {field} WHERE {field} MATCH ?)", [case.unwanted]))
+    rest = "".join(f" AND {sql}" for sql, _ in more)
+    bound = [*span, *(value for _, values in more for value in values)]
+    if case.words:
+        sql = f"SELECT rowid AS id, {said} AS said FROM {field} WHERE {field} MATCH ? AND rowid >= ? AND rowid < ?"
+        yield f"{sql}{rest}", [case.words, *bound]
         return
-    last = None
-    for row in heapq.merge(*streams, reverse=True):
-        if row != last:
-            yield row
-        last = row
+    sql = f"SELECT DISTINCT message AS id, {said} AS said FROM called AS one WHERE message >= ? AND message < ?{rest}"
+    if alone and len(numbers) * len(units) <= (_LOOKS if more else _STRETCHES):
+        for number, unit in product(numbers, units):
+            yield f"{sql} AND name = {number} AND unit = {unit}", list(bound)
+    else:
+        which = f"name IN (SELECT value FROM json_each(?)) AND unit IN {units}"
+        yield f"{sql} AND {which}", [*bound, _listed(numbers)]
 
 
-def newest(connection: apsw.Connection, named: Named, question: Question, low: int, high: int) -> Iterator[int]:
-    """The rows of one question alone, newest first."""
-    units = question.units
-    wanted = [_matching(connection, ask, low) for ask in question.asks]
-    wanted += [named.stream(connection, name, low, units) for name in question.names]
-    unwanted = [named.stream(connection, name, low, units) for name in question.nameless]
-    unwanted += [_matching(connection, ask, low) for ask in question.without]
-    return common(wanted, unwanted, high)
+def _named(
+    row: str, name: Name, numbers: Sequence[int], units: Sequence[int], span: tuple[int, int]
+) -> tuple[str, list[Value]]:
+    """That a row is of the name; `row` may begin with NOT. The plus keeps SQLite from going through the names' rows
+    instead."""
+    negated, _, row = row.rpartition(" ")
+    if name.kind == ROLE and len(numbers) * len(units) <= _LOOKS:
+        which = f"name IN ({', '.join(map(str, numbers))}) AND unit IN {tuple(units)}"
+        return f"{negated} EXISTS (SELECT 1 FROM called WHERE {which} AND message = {row})", []
+    which = f"name IN (SELECT value FROM json_each(?)) AND unit IN {tuple(units)} AND message >= ? AND message < ?"
+    return f"+{row} {negated} IN (SELECT message FROM called WHERE {which})", [_listed(numbers), *span]
 
 
-def _matching(connection: apsw.Connection, ask: Ask, low: int) -> Stream:
-    sql = f"SELECT json_group_array(id) FROM ({_MATCHING.format(table=ask.table, run=0)} ORDER BY id DESC LIMIT ?)"  # noqa: S608
-
-    def read(below: int, most: int) -> list[int]:
-        return _ROWS.decode(connection.execute(sql, (ask.expression, low, below, most)).get)
-
-    return Stream(read, _DEAR if ask.begun else _FIRST, dear=ask.begun)
+def _listed(numbers: Sequence[int]) -> str:
+    return msgspec.json.encode(list(numbers)).decode()

@@ -5,11 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Collection, Iterable
 
-from hermes_tui.sessions.index.reading.prefixes import beginnings
-from hermes_tui.sessions.index.schema import FILE, LONG, ROLE, SECOND, TOOL
+from hermes_tui.sessions.index.schema import FILE, ROLE, SECOND, TOOL
+from hermes_tui.sessions.index.signs import indexable
 from hermes_tui.sessions.index.source_state import VISIBILITY, IndexedMessage, Level
 from hermes_tui.sessions.index.writing.writer import IndexWriter
-from hermes_tui.sessions.words import spaced_bytes
 from session_adapters.base import Source
 from session_adapters.reading.searchable import SessionTexts, Text
 from session_adapters.text import scrub
@@ -140,12 +139,10 @@ class Sink:
             if self._fill(row, prose, tool) or shown != visibility or before != row.names:
                 self._writer.change(row, before, unit)
         elif prose or tool or names:
-            row = self._rows[key] = IndexedMessage(
-                0, at, visibility, _mark(prose), None if self._prose_only else _mark(prose)
-            )
-            row.tool, row.names = _mark(tool), names
+            row = self._rows[key] = IndexedMessage(0, at, visibility, _mark(prose), _mark(tool), names)
             self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)
-            self._words(row, prose, tool, IndexedMessage(row.id, at, visibility))
+            self._writer.words("prose", row.id, indexable(prose))
+            self._writer.words("tool", row.id, indexable(tool))
 
     def _names(self, text: Text) -> str:
         found = {(ROLE, text.role)}
@@ -155,38 +152,15 @@ class Sink:
 
     def _fill(self, row: IndexedMessage, prose: bytes, tool: bytes) -> bool:
         """Put other words in the place of those there are; whether there was anything to do."""
-        before = IndexedMessage(row.id, row.at, row.visibility, row.prose, row.short, row.tool)
+        said, wrote = row.prose, row.tool
         row.prose = _mark(prose)
-        if self._prose_only:
-            row.short = row.short if row.short == row.prose else None
-        else:
-            row.short, row.tool = row.prose, _mark(tool)
-        return self._words(row, prose, tool, before)
-
-    def _words(self, row: IndexedMessage, prose: bytes, tool: bytes, before: IndexedMessage) -> bool:
-        """Bring the tables in line with the marks of `row`."""
-        changed = False
-        put = self._writer.words
-        if row.prose != before.prose or row.short != before.short:
-            words = spaced_bytes(prose)
-            changed = True
-            if row.prose != before.prose:
-                put("prose", row.id, words, before.prose)
-            if row.short != before.short:
-                put("short", row.id, beginnings(words) if row.short is not None else b"", before.short)
-        if row.tool != before.tool:
-            changed = True
-            words = spaced_bytes(tool)
-            once = b"" if len(words) <= LONG else _each_once(words)
-            put("tool", row.id, b"" if once else words, before.tool)
-            put("long", row.id, once, before.tool)
-            put("brief", row.id, beginnings(once or words), before.tool)
-        return changed
-
-
-def _each_once(text: bytes) -> bytes:
-    """Every word of a text, which blanks tell apart."""
-    return b" ".join(dict.fromkeys(text.split()))
+        if not self._prose_only:
+            row.tool = _mark(tool)
+        if row.prose != said:
+            self._writer.words("prose", row.id, indexable(prose), said)
+        if row.tool != wrote:
+            self._writer.words("tool", row.id, indexable(tool), wrote)
+        return (row.prose, row.tool) != (said, wrote)
 
 
 def _unique_key(text: Text, number: int) -> str:

@@ -41,8 +41,8 @@ class Collected:
             ("INSERT INTO session(id, source, native) VALUES(?,?,?)", self._sessions),
             ("UPDATE session SET mark=? WHERE id=?", self._remarked),
             ("INSERT INTO name VALUES(?,?,?)", self.names),
-            ("INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?,?)", self._messages),
-            ("UPDATE message SET visibility=?, prose=?, short=?, tool=?, names=? WHERE id=?", self._changed),
+            ("INSERT INTO message VALUES(?,?,?,?,?,?,?,?,?)", self._messages),
+            ("UPDATE message SET visibility=?, prose=?, tool=?, names=? WHERE id=?", self._changed),
         )
 
     def __bool__(self) -> bool:
@@ -73,12 +73,12 @@ class Collected:
 
     def message(self, session: int, key: str, role: str, row: IndexedMessage) -> None:
         """One that is new."""
-        facts = (session, key, row.at, role, row.visibility, row.prose, row.short, row.tool, row.names)
+        facts = (session, key, row.at, role, row.visibility, row.prose, row.tool, row.names)
         self._messages.append((row.id, *facts))
 
     def changed(self, row: IndexedMessage) -> None:
         """A message about which something is different now."""
-        self._changed.append((row.visibility, row.prose, row.short, row.tool, row.names, row.id))
+        self._changed.append((row.visibility, row.prose, row.tool, row.names, row.id))
 
     def call(self, row: IndexedMessage, before: str | None, unit: int) -> None:
         """The names of a message, which had others `before`, and was of that `unit`."""

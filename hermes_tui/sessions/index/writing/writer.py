@@ -8,7 +8,6 @@ from typing import Any
 import apsw
 
 from hermes_tui.sessions.index.rowids import Numbers
-from hermes_tui.sessions.index.schema import TOOL_TABLES
 from hermes_tui.sessions.index.source_state import IndexedMessage, Key, Level, Standing
 from hermes_tui.sessions.index.writing.ledger import SourceLedger
 from hermes_tui.sessions.index.writing.transactions import Transactions
@@ -121,7 +120,7 @@ class IndexWriter:
 
     def rows(self, source: int, session: int) -> dict[str, IndexedMessage]:
         """What there is of a session that is to be written to, by the messages' keys."""
-        sql = "SELECT key, id, at, visibility, prose, short, tool, names FROM message WHERE session=?"
+        sql = "SELECT key, id, at, visibility, prose, tool, names FROM message WHERE session=?"
         there = self._transactions.about(source).execute(sql, (session,))
         found = {key: IndexedMessage(*rest) for key, *rest in there}
         self.touch(source)
@@ -141,12 +140,8 @@ class IndexWriter:
 
     def remove(self, row: IndexedMessage) -> None:
         """Take a message out."""
-        for table, mark in (
-            ("prose", row.prose),
-            ("short", row.short),
-            *((table, row.tool) for table in TOOL_TABLES),
-        ):
-            self.words(table, row.id, b"", mark)
+        self.words("prose", row.id, b"", row.prose)
+        self.words("tool", row.id, b"", row.tool)
         self.run("DELETE FROM message WHERE id=?", (row.id,))
         names, row.names = row.names, None
         self._collected.call(row, names, row.unit)

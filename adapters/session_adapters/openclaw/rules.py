@@ -18,9 +18,8 @@ from msgspec.structs import replace
 from session_adapters.model import Message, SessionSummary
 from session_adapters.text import one_line
 from session_adapters.times import parse_seconds
-from session_adapters.tree.brief import EntryBrief
 from session_adapters.tree.file import Shown, TreeFile, TreeShape
-from session_adapters.tree.messages import entry_time, text_of
+from session_adapters.tree.messages import entry_time
 from session_adapters.tree.paths import TreeNode
 from session_adapters.tree.records import SPOKEN, TreeEntry
 from session_adapters.tree.summary import TreeCounts
@@ -161,24 +160,9 @@ class ClawFile(ClawShape, TreeFile):
 class ClawCounts(ClawShape, TreeCounts):
     """What a list shows of a session."""
 
-    def prompt(self, record: TreeEntry, index: int) -> str:
+    def prompt(self, text: str) -> str:
         """See `TreeCounts.prompt`."""
-        return asked(super().prompt(record, index))
-
-    def brief(self, entry: TreeEntry) -> EntryBrief:
-        """See `TreeCounts.brief`; differs from Pi's where `show` does."""
-        if entry.type == "reset":
-            return EntryBrief(1, "system", "compaction")
-        found = super().brief(entry)
-        if found.is_prompt:
-            return found._replace(kind="notice") if _is_inserted(entry, text_of(entry)) else found
-        if not found.messages or found.role == "tool":
-            return found
-        if entry.custom_type == "run-failed-before-reply":
-            return found._replace(kind="error")
-        if entry.message is not None and entry.message.provider == "openclaw":
-            return found._replace(model=None)
-        return found
+        return asked(text)
 
     @property
     def title(self) -> str:

@@ -22,7 +22,6 @@ __all__ = [
     "entry_time",
     "messages_of",
     "price",
-    "text_of",
     "tokens",
     "usage_key",
     "usd",
@@ -72,12 +71,6 @@ def messages_of(entry: TreeEntry, entry_id: str, *, inherited: bool = False) -> 
     if entry.is_message:
         return [_spoken(entry, entry.message or _document_message(entry), entry_id, when, inherited)]
     return []
-
-
-def text_of(entry: TreeEntry) -> str:
-    """What a message says, as `messages_of` has it in the content of a user's."""
-    record = entry.message or _document_message(entry)
-    return _blocks(record.content)[0]
 
 
 def entry_time(entry: TreeEntry) -> datetime | None:

@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from msgspec.structs import replace
 
 from session_adapters.fold import SessionFold
-from session_adapters.model import EPOCH, Cost, SessionSummary
+from session_adapters.model import EPOCH, Cost, Message, MessageKind, Role, SessionSummary
 from session_adapters.reading.damage import Damage
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch
-from session_adapters.tree.brief import EntryBrief, brief_of
 from session_adapters.tree.file import TreeShape
 from session_adapters.tree.messages import entry_seconds, entry_time, tokens, usage_key, usd
 from session_adapters.tree.records import TreeEntry, TreeUsage
 from session_adapters.usage import Usage, call_of, summed
 
 __all__ = ["TreeCounts"]
+
+_START = 4000
+"""Characters of a prompt that are kept."""
+
+
+class _Brief(NamedTuple):
+    """What is kept of the messages of one entry, until it is known which branch counts."""
+
+    messages: int
+    calls: int
+    """Tools that they call."""
+    role: Role
+    kind: MessageKind
 
 
 class TreeCounts(TreeShape):
@@ -46,7 +58,7 @@ class TreeCounts(TreeShape):
         self.exit_reason: str | None = None
         self.calls: dict[str, Usage] = {}
         """Every model call in the record, on whichever branch, by its key; whose it is is not filled in."""
-        self._parts: dict[int, EntryBrief] = {}
+        self._parts: dict[int, _Brief] = {}
         self._models: Counter[str] = Counter()
         self._latest: dict[str, int] = {}
         self._chosen: str | None = None
@@ -75,25 +87,22 @@ class TreeCounts(TreeShape):
         if index is None:
             return None
         self._typed += bool(record.type)
-        brief = self.brief(record)
+        node_id = self.tree.nodes[index].id
+        shown = self.show(record, node_id).messages
         moment = entry_seconds(record)
         if moment is not None and (self._any is None or moment > self._any):
             self._any = moment
-        if brief.messages:
-            self._parts[index] = brief
-            self._note_messages(record, index, brief, moment)
+        if shown:
+            self._note_messages(record, index, shown, moment)
         usage = record.message.usage if record.message else record.usage
         if usage is not None:
-            self._note_usage(record, self.tree.nodes[index].id, usage, moment)
+            model = shown[0].model if record.message is not None and shown else record.model
+            self._note_usage(record, usage_key(record, node_id), usage, moment, model)
             if record.message is None and record.model:  # a call beside the conversation, for a title: counts least
                 self._models[record.model] += 0
                 self._latest.setdefault(record.model, -1)
         self._note_settings(record)
         return index
-
-    def brief(self, entry: TreeEntry) -> EntryBrief:
-        """What `show` would show, without texts."""
-        return brief_of(entry)
 
     @property
     def has_own_prompt(self) -> bool:
@@ -105,37 +114,36 @@ class TreeCounts(TreeShape):
         """Of the earliest message."""
         return from_epoch(self._first)
 
-    def _note_messages(self, record: TreeEntry, index: int, brief: EntryBrief, moment: float | None) -> None:
-        if brief.is_prompt:
-            prompt = self.prompt(record, index)
+    def _note_messages(self, record: TreeEntry, index: int, shown: Sequence[Message], moment: float | None) -> None:
+        first, calls = shown[0], sum(len(message.tool_calls) for message in shown)
+        self._parts[index] = _Brief(len(shown), calls, first.role, first.kind)
+        if first.is_prompt:
+            prompt = self.prompt(first.content[:_START])
             self.first_prompt = self.first_prompt or prompt
             if not self.is_inherited(record.timestamp):
                 self._own_prompts[index] = one_line(prompt, 200)
         if not record.type and record.parent_id is None and not self.first_root:
-            self.first_root = self._text(record, index)
-        if brief.role == "assistant" and brief.model:
-            self._models[brief.model] += 1
-            self._latest[brief.model] = len(self.tree)
+            self.first_root = first.content[:_START]
+        if first.role == "assistant" and first.model:
+            self._models[first.model] += 1
+            self._latest[first.model] = len(self.tree)
         if moment is None:
             return
         if self._first is None or moment < self._first:
             self._first = moment
-        if (brief.role == "assistant" or brief.is_prompt) and (self._newest is None or moment > self._newest):
+        if (first.role == "assistant" or first.is_prompt) and (self._newest is None or moment > self._newest):
             self._newest = moment
 
-    def prompt(self, record: TreeEntry, index: int) -> str:
-        """What an entry asks."""
-        return self._text(record, index)
+    def prompt(self, text: str) -> str:
+        """What an entry with that text asks."""
+        return text
 
-    def _text(self, record: TreeEntry, index: int) -> str:
-        return self.show(record, self.tree.nodes[index].id).messages[0].content[:4000]
-
-    def _note_usage(self, record: TreeEntry, node_id: str, usage: TreeUsage, moment: float | None) -> None:
+    def _note_usage(
+        self, record: TreeEntry, key: str, usage: TreeUsage, moment: float | None, model: str | None
+    ) -> None:
         used = tokens(usage)
-        key = usage_key(record, node_id)
         if used is None or key in self.calls:
             return
-        model = self.brief(record).model if record.message is not None else record.model
         inherited = self.is_inherited(record.timestamp)
         self.calls[key] = call_of("", key, moment, model, used, usd(usage), inherited=inherited)
 
@@ -146,7 +154,7 @@ class TreeCounts(TreeShape):
         elif record.type == "title_change":
             self.changed_title = record.title or ""
         elif record.type == "session_init":
-            self.task = (record.task or "")[:4000]
+            self.task = (record.task or "")[:_START]
         elif record.type == "model_change":
             model = record.model_id or (record.model or "").partition("/")[2] or record.model
             self._chosen = model or self._chosen

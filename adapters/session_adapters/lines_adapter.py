@@ -1,0 +1,122 @@
+"""An adapter for an agent whose files of lines say all: it lacks a builder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from session_adapters.base import Report, Root, SessionMissing, SessionUnreadable, Source
+from session_adapters.fold import SessionFold
+from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
+from session_adapters.model import EPOCH, Problem, Session, SessionSummary
+from session_adapters.reading.ends import read_ends
+from session_adapters.reading.files import file_stamp, is_whole, lines, open_file
+from session_adapters.reading.follower import LinesReader
+from session_adapters.text import one_line
+from session_adapters.transcript import Builder, JsonlTranscript
+
+__all__ = ["LinesAdapter"]
+
+_DRAIN = 256
+"""Lines after which messages that are settled are counted and forgotten."""
+
+
+class LinesAdapter(JsonlAdapter):
+    """Reads `<id>.jsonl` directly below each root. Title, times and counts are those of the messages."""
+
+    @abstractmethod
+    def builder(self, source: Source) -> Builder:
+        """What makes messages of the lines of a file."""
+
+    def listed(self, root: Root, report: Report) -> Iterator[Source]:
+        """See `JsonlAdapter.listed`."""
+        try:
+            paths = sorted(path for path in root.path.iterdir() if path.suffix == ".jsonl")
+        except FileNotFoundError:
+            return  # nobody uses the agent here
+        except OSError as error:
+            report(self._problem(root.path, f"cannot be listed: {error.strerror}"))
+            return
+        for path in paths:
+            try:
+                status = path.stat()
+            except FileNotFoundError:
+                continue  # it went away meanwhile
+            except OSError as error:
+                report(self._problem(path, f"cannot be looked at: {error.strerror}"))
+                continue
+            yield Source(
+                agent=self.name,
+                path=str(path),
+                stamp=file_stamp(status),
+                session_id=path.stem,
+                root=str(root.path),
+                layout=root.layout,
+                size=status.st_size,
+                modified=status.st_mtime,
+            )
+
+    def _problem(self, path: Path, reason: str) -> Problem:
+        return Problem(agent=self.name, path=str(path), reason=reason)
+
+    def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
+        """See `JsonlAdapter.counted`."""
+        builder, fold = self.builder(source), SessionFold()
+        with open_file(source.path) as fd:
+            size = os.fstat(fd).st_size
+            ends = None if exact else read_ends(fd, size, self.head, self.tail)
+            for number, line in enumerate((*ends.head, *ends.tail) if ends is not None else lines(fd, 0, size)):
+                if line.complete or (not line.too_long and is_whole(line.data)):
+                    builder.give(line)
+                if number % _DRAIN == _DRAIN - 1:
+                    fold.add(builder.drain())
+        fold.add(builder.messages)
+        report_damage(source, builder.damaged, report)
+        if not fold.messages:
+            if not builder.damaged:
+                report(problem_in(source, "holds no message"))
+            return ()
+        partial = ends is not None and not ends.whole
+        return ((_summary(source, fold, size, len(builder.damaged), partial=partial), fold),)
+
+    def open(self, source: Source, session_id: str) -> JsonlTranscript[Builder]:
+        """See `Adapter.open`."""
+        return self._open(source, session_id, self.page)
+
+    def session(self, source: Source, session_id: str) -> Session:
+        """See `Adapter.session`."""
+        transcript, fold = self._open(source, session_id, sys.maxsize), SessionFold()
+        fold.add(transcript.messages)
+        damaged = transcript.builder.damaged
+        if damaged and not fold.messages:
+            raise SessionUnreadable(f"cannot read {source.path}: {transcript.problems[0].reason}")
+        return Session.of(_summary(source, fold, transcript.size, len(damaged)), transcript.messages)
+
+    def _open(self, source: Source, session_id: str, page: int) -> JsonlTranscript[Builder]:
+        if session_id != source.session_id:
+            raise SessionMissing(f"{self.name} session {session_id} is not in {source.path}")
+        return JsonlTranscript(self.name, session_id, source.path, lambda: self.builder(source), page=page)
+
+    def text_reader(self, source: Source) -> LinesReader | None:
+        """See `Adapter.text_reader`."""
+        return LinesReader(source.path, source.session_id, self.builder(source))
+
+
+def _summary(source: Source, fold: SessionFold, size: int, warnings: int, *, partial: bool = False) -> SessionSummary:
+    created = fold.oldest or EPOCH
+    return SessionSummary(
+        **fold.fields(),
+        agent=source.agent,
+        session_id=source.session_id,
+        title=one_line(fold.first_prompt) or source.session_id,
+        preview=one_line(fold.prompt, 200),
+        created_at=created,
+        updated_at=fold.newest or created,
+        partial=partial,
+        path=source.path,
+        size=size,
+        warnings=warnings,
+    )

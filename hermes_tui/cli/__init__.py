@@ -2,7 +2,7 @@
 
 A module is imported only when its command runs.
 
-Data goes to standard output (`output`), everything else to standard error (`narration`).
+Data goes to standard output (`stdout`), everything else to standard error (`stderr`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["run"]
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line with `arguments` (those of the process if None). Never returns."""
     gc_tuning.hurry()
-    from hermes_tui.cli.edge import execute
+    from hermes_tui.cli.execute import execute
 
     code = execute(sys.argv[1:] if arguments is None else list(arguments))
     gc_tuning.leave()

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_tui.cli import narration, output
-from hermes_tui.cli.machine import is_known, manager_of
-from hermes_tui.cli.when import when_option
+from hermes_tui.cli import stderr, stdout
+from hermes_tui.cli.date_option import when_option
+from hermes_tui.cli.home_option import is_known, manager_of
 from hermes_tui.display import cell_width, count, dollars, fit, safe
 
 if TYPE_CHECKING:
@@ -61,20 +61,20 @@ def report(
     if as_json:
         for group in groups:
             group.sessions = ()
-        output.write_json(summary)
+        stdout.write_json(summary)
     else:
-        lines = _table(group_by, groups, summary, output.terminal_width())
-        output.write("".join(f"{line}\n" for line in lines))
+        lines = _table(group_by, groups, summary, stdout.terminal_width())
+        stdout.write("".join(f"{line}\n" for line in lines))
         if summary.estimated_usd:
-            narration.say("hermes-tui: ~ is an estimate from a list of prices, not what was billed")
+            stderr.say("hermes-tui: ~ is an estimate from a list of prices, not what was billed")
     if agent is not None:
         is_known(agent, manager.agents)
     if summary.unpriced:
         names = ", ".join(map(safe, summary.unpriced))
         tokens = count(summary.unpriced_tokens)
-        narration.say(f"hermes-tui: no price is known for {names} ({tokens} tokens, not in the sums); see [prices]")
+        stderr.say(f"hermes-tui: no price is known for {names} ({tokens} tokens, not in the sums); see [prices]")
     for problem in manager.costs.problems:
-        narration.say(f"hermes-tui: {safe(problem.path)}: {safe(problem.reason)}")
+        stderr.say(f"hermes-tui: {safe(problem.path)}: {safe(problem.reason)}")
 
 
 def _table(group_by: str, groups: Sequence[CostBreakdown], summary: CostSummary, width: int) -> Iterator[str]:

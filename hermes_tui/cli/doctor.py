@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_tui.cli import output
-from hermes_tui.cli.machine import manager_of
+from hermes_tui.cli import stdout
+from hermes_tui.cli.home_option import manager_of
 from hermes_tui.display import counted, duration, safe
 
 if TYPE_CHECKING:
@@ -36,9 +36,9 @@ def doctor(context: click.Context, as_json: bool) -> None:
     report = manager.doctor()
     manager.catalogue.close()
     if as_json:
-        output.write_json(report)
+        stdout.write_json(report)
     else:
-        output.write("".join(f"{line}\n" for line in _lines(report, datetime.now(UTC))))
+        stdout.write("".join(f"{line}\n" for line in _lines(report, datetime.now(UTC))))
 
 
 def _lines(report: DoctorReport, now: datetime) -> Iterator[str]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_tui.cli import narration, output
-from hermes_tui.cli.machine import manager_of
+from hermes_tui.cli import exit_codes, stderr, stdout
+from hermes_tui.cli.home_option import manager_of
 from hermes_tui.display import safe
 from hermes_tui.errors import StoreError, ValidationError
 
@@ -56,11 +56,9 @@ def rebuild(context: click.Context, as_json: bool) -> int:
     while not service.wait(_LOOK):
         progress = service.progress()
         if progress.sources:
-            narration.say(
-                f"{_share(progress.prose, progress.sources)}, {_share(progress.everything, progress.sources)}"
-            )
+            stderr.say(f"{_share(progress.prose, progress.sources)}, {_share(progress.everything, progress.sources)}")
     progress = _show(service, as_json)
-    return narration.OK if progress.state == "complete" else narration.FAILURE
+    return exit_codes.OK if progress.state == "complete" else exit_codes.FAILURE
 
 
 @index.command("clear")
@@ -92,9 +90,9 @@ def _clear(service: IndexService) -> None:
 def _show(service: IndexService, as_json: bool) -> Progress:
     progress = service.progress()
     if as_json:
-        output.write_json(progress)
+        stdout.write_json(progress)
     else:
-        output.write("".join(f"{line}\n" for line in _lines(progress)))
+        stdout.write("".join(f"{line}\n" for line in _lines(progress)))
     return progress
 
 

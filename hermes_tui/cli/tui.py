@@ -25,7 +25,7 @@ def open_tui(settings: Settings) -> int:
     terminal."""
     require_terminal()
     _import_without("hashlib", "_hashlib")  # before anything that needs it
-    from hermes_tui.cli.machine import manager_of
+    from hermes_tui.cli.home_option import manager_of
 
     config = settings.config()
     manager = manager_of(settings.home, indexed=config.index)

@@ -20,7 +20,7 @@ from hermes_tui.lifecycle.keys import is_shared_multi_user_session, key_parts
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane
 from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow
-from hermes_tui.lifecycle.moments import from_wall, wall
+from hermes_tui.lifecycle.local_times import from_wall, wall
 from hermes_tui.lifecycle.policy import next_reset, policy_words, reset_reason, reset_words
 from hermes_tui.lifecycle.routing import Route, route
 from session_adapters.base import Environment

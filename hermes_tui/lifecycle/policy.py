@@ -16,7 +16,7 @@ from msgspec import Struct
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.fields import Fields
-from hermes_tui.lifecycle.moments import first_shown, wall
+from hermes_tui.lifecycle.local_times import first_shown, wall
 
 __all__ = [
     "FRESHNESS",

@@ -17,7 +17,7 @@ import msgspec
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.rows import Peer, StoredLanes
-from hermes_tui.lifecycle.moments import wall
+from hermes_tui.lifecycle.local_times import wall
 from hermes_tui.lifecycle.policy import reset_reason
 
 __all__ = ["Route", "next_message", "recovered_lanes", "route"]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from support import REPOSITORY
 from tiny_home import TinyHome
 

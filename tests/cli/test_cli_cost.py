@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from spending import Spender
 
 MILLION = 1_000_000

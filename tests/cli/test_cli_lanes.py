@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from databases import locked
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from hermes_tui.lifecycle.state_db.connection import store
 from lifecycle.worlds import gateway
 from tiny_home import tree_hash

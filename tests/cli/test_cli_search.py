@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from support import STORES
 from tiny_home import TinyHome
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.cli import root as root_module
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from tiny_home import TinyHome
 
 Spawn = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -88,7 +88,7 @@ def test_streams_that_are_closed_or_full(
 def test_ctrl_c_is_quiet(tiny_home: TinyHome, process_environment: dict[str, str]) -> None:
     os.mkfifo(tiny_home.home / "gate")
     script = (
-        "import hermes_tui.cli.machine as machine, sys\n"
+        "import hermes_tui.cli.home_option as machine, sys\n"
         "real = machine.environment_of\n"
         f"def slow(home):\n    open({str(tiny_home.home / 'gate')!r}).read()\n    return real(home)\n"
         "machine.environment_of = slow\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.cli.edge import execute
-from hermes_tui.cli.sessions.named import get_named, summary_named
+from hermes_tui.cli.execute import execute
+from hermes_tui.cli.sessions.session_argument import get_named, summary_named
 from hermes_tui.errors import SessionNotFound
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment

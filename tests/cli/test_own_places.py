@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from claude_lines import ClaudeHome
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.index.service import IndexService
 from session_adapters.base import Environment

@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 
 
 @pytest.fixture

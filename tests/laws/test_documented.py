@@ -7,7 +7,7 @@ import re
 import click
 import pytest
 
-from hermes_tui.cli import narration
+from hermes_tui.cli import exit_codes
 from make_docs import commands
 from support import REPOSITORY
 
@@ -59,7 +59,7 @@ def test_every_option_is_in_the_documents_and_has_help(path: str) -> None:
 
 
 def test_every_exit_code_is_in_the_documents() -> None:
-    table = re.findall(r"^\| (\d+) \|", narration.__doc__ or "", re.MULTILINE)
+    table = re.findall(r"^\| (\d+) \|", exit_codes.__doc__ or "", re.MULTILINE)
     assert {"0", "1", "2", "3", "4", "6", "8", "10", "11", "12", "130", "141"} == set(table)
     for code in table:
         assert re.search(rf"(?<!\d){code}(?!\d)", DOCUMENT), code

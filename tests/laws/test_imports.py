@@ -34,7 +34,7 @@ def loaded_after(code: str, home: Path) -> set[str]:
 
 
 def command(*arguments: str) -> str:
-    return f"from hermes_tui.cli.edge import execute\ncode = execute({list(arguments)!r})\nassert code == 0, code"
+    return f"from hermes_tui.cli.execute import execute\ncode = execute({list(arguments)!r})\nassert code == 0, code"
 
 
 def test_the_contracts_hold() -> None:

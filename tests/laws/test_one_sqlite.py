@@ -22,7 +22,7 @@ def watch(event, arguments):
         opened.append(os.path.abspath(os.fsdecode(arguments[0])))
 
 sys.addaudithook(watch)
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 code = execute({arguments!r})
 sys.stdout.flush()
 

@@ -33,7 +33,7 @@ from hermes_tui.errors import SessionNotFound
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
 from hermes_tui.lifecycle.lane_index.rows import Peer, StoredLanes
-from hermes_tui.lifecycle.moments import from_wall
+from hermes_tui.lifecycle.local_times import from_wall
 from hermes_tui.lifecycle.policy import SessionResetPolicy
 from hermes_tui.lifecycle.routing import next_message
 from hermes_tui.lifecycle.source import SessionSource

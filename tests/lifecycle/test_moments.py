@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
-from hermes_tui.lifecycle.moments import entry_time, first_shown, from_wall, wall
+from hermes_tui.lifecycle.local_times import entry_time, first_shown, from_wall, wall
 from lifecycle.zones import RULES, jumps, zone_of
 
 BERLIN = zone_of(RULES["Berlin"])

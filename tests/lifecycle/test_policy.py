@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from chances import examples
 from hermes_tui.errors import EntryError
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.moments import wall
+from hermes_tui.lifecycle.local_times import wall
 from hermes_tui.lifecycle.policy import (
     NextReset,
     SessionResetPolicy,

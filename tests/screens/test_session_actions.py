@@ -17,7 +17,7 @@ from textual.widgets import Input
 
 from claude_lines import ClaudeHome
 from hermes_tui.errors import ValidationError
-from hermes_tui.platform import clipboard, external
+from hermes_tui.platform import clipboard, external_programs
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.dialogs import export as export_screen
 from hermes_tui.tui.screens.dialogs.copy import copyables
@@ -349,12 +349,12 @@ def test_which_pager_and_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     for name in ("cat", "head", "more"):
         (tmp_path / name).touch(mode=0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert external.pager({"PAGER": "cat -A 'x y'"}) == ["cat", "-A", "x y"]
-    assert external.editor({"EDITOR": "cat", "VISUAL": "head -1"}) == ["head", "-1"]
+    assert external_programs.pager({"PAGER": "cat -A 'x y'"}) == ["cat", "-A", "x y"]
+    assert external_programs.editor({"EDITOR": "cat", "VISUAL": "head -1"}) == ["head", "-1"]
     for value in ("no-such-program", "'unclosed"):
         with pytest.raises(ValidationError, match=r"\$PAGER"):
-            external.pager({"PAGER": value})
-    assert external.pager({"PAGER": "  "}) == ["more"]
+            external_programs.pager({"PAGER": value})
+    assert external_programs.pager({"PAGER": "  "}) == ["more"]
     (tmp_path / "more").unlink()
     with pytest.raises(ValidationError, match=r"set \$PAGER"):
-        external.pager({})
+        external_programs.pager({})

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_tui.cli import narration, output
-from hermes_tui.cli.machine import environment_of
+from hermes_tui.cli import stderr, stdout
+from hermes_tui.cli.home_option import environment_of
 from hermes_tui.errors import LaneNotFound, ValidationError
 from hermes_tui.sessions.machine import own_environment
 from session_adapters.base import Environment
@@ -61,11 +61,11 @@ def list_(context: click.Context, profile: str | None, as_json: bool) -> None:
     found = board_of(context, profile, now)
     if as_json:
         where = {"noHome": found.no_home} if found.no_home else {}
-        output.write_json({"profiles": found.profiles, "lanes": found.lanes} | where)
+        stdout.write_json({"profiles": found.profiles, "lanes": found.lanes} | where)
         return
-    output.write("".join(f"{line}\n" for line in board_lines(found, now, output.terminal_width())))
+    stdout.write("".join(f"{line}\n" for line in board_lines(found, now, stdout.terminal_width())))
     for problem in found.problems:
-        narration.say(f"hermes-tui: {problem}")
+        stderr.say(f"hermes-tui: {problem}")
 
 
 @lanes.command("show")
@@ -83,9 +83,9 @@ def show(context: click.Context, key: str, profile: str | None, as_json: bool) -
     now = datetime.now(UTC)
     lane = lane_named(board_of(context, profile, now), key)
     if as_json:
-        output.write_json(lane)
+        stdout.write_json(lane)
     else:
-        output.write("".join(f"{line}\n" for line in lane_lines(lane, now)))
+        stdout.write("".join(f"{line}\n" for line in lane_lines(lane, now)))
 
 
 def board_of(context: click.Context, profile: str | None, now: datetime) -> Board:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_tui.cli import narration, output
+from hermes_tui.cli import exit_codes, stderr, stdout
 from hermes_tui.cli.lanes.commands import board_of, environment, lane_named, lanes
 from hermes_tui.errors import OperationRefused, ValidationError
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Operations, Outcome, Plan, Request
 
 _CODES = {
-    "lost": narration.LOST,
-    "failed": narration.LOST,
-    "pending": narration.PENDING,
-    "interrupted": narration.PENDING,
+    "lost": exit_codes.LOST,
+    "failed": exit_codes.LOST,
+    "pending": exit_codes.PENDING,
+    "interrupted": exit_codes.PENDING,
 }
 
 Command = Callable[..., int]
@@ -136,11 +136,11 @@ def log(context: click.Context, /, limit: int, profile: str | None, as_json: boo
     operations = _operations(context)
     found = operations.log(limit, profile)
     if as_json:
-        output.write_json(found)
+        stdout.write_json(found)
     else:
-        output.write("".join(f"{outcome_line(one)}\n" for one in found) or "(nothing was done)\n")
+        stdout.write("".join(f"{outcome_line(one)}\n" for one in found) or "(nothing was done)\n")
     for problem in operations.history().problems:
-        narration.say(f"hermes-tui: {problem}")
+        stderr.say(f"hermes-tui: {problem}")
 
 
 def _operations(context: click.Context) -> Operations:
@@ -149,7 +149,7 @@ def _operations(context: click.Context) -> Operations:
     return Operations(
         environment(context),
         read_only=context.find_root().obj.config().read_only,
-        waiting=lambda words: narration.say(f"hermes-tui: {words}"),
+        waiting=lambda words: stderr.say(f"hermes-tui: {words}"),
     )
 
 
@@ -171,19 +171,19 @@ def _carried_out(operations: Operations, plan: Plan, *, as_json: bool, yes: bool
     from hermes_tui.cli.lanes.view import outcome_line, plan_lines
 
     if not as_json:
-        output.write("".join(f"{line}\n" for line in plan_lines(plan)))
+        stdout.write("".join(f"{line}\n" for line in plan_lines(plan)))
     if dry_run:
         if as_json:
-            output.write_json({"plan": plan})
-        return narration.REFUSED if plan.refusal else narration.OK
+            stdout.write_json({"plan": plan})
+        return exit_codes.REFUSED if plan.refusal else exit_codes.OK
     if not plan.refusal and not yes:
         _ask(plan, as_json)
     outcome: Outcome = operations.apply(plan)
     if as_json:
-        output.write_json({"plan": plan, "outcome": outcome})
+        stdout.write_json({"plan": plan, "outcome": outcome})
     else:
-        output.write(f"{outcome_line(outcome)}\n")
-    return _CODES.get(outcome.state, narration.OK)
+        stdout.write(f"{outcome_line(outcome)}\n")
+    return _CODES.get(outcome.state, exit_codes.OK)
 
 
 def _ask(plan: Plan, as_json: bool) -> None:
@@ -192,6 +192,6 @@ def _ask(plan: Plan, as_json: bool) -> None:
         raise OperationRefused(
             f"{plan.request.kind}: nobody is there to confirm the plan; --yes does it without asking"
         )
-    output.finish()  # the plan is on the screen before the question
+    stdout.finish()  # the plan is on the screen before the question
     if not click.confirm("Do it?", default=False, err=True):
         raise OperationRefused("nothing was changed")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_tui.cli import narration
+from hermes_tui.cli import stderr
 from hermes_tui.errors import ValidationError
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def only_seen(manager: SessionManager, session: Session, window: ContextWindow |
 
     view = context_view(session.agent, session.messages, manager.context_window(session, window))
     reason = f"; {view.reason}" if view.reason else ""
-    narration.say(f"hermes-tui: {session.agent} {view.sentence}{reason}")
+    stderr.say(f"hermes-tui: {session.agent} {view.sentence}{reason}")
     if view.note:
-        narration.say(f"hermes-tui: {view.note}")
+        stderr.say(f"hermes-tui: {view.note}")
     return replace(session, messages=tuple(compress(session.messages, view.seen)))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from hermes_tui.cli import output
-from hermes_tui.cli.machine import manager_of
-from hermes_tui.cli.sessions.named import get_named, split_name
+from hermes_tui.cli import stdout
+from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.sessions.session_argument import get_named, split_name
 
 __all__ = ["diff"]
 
@@ -28,9 +28,9 @@ def diff(context: click.Context, a: str, b: str, as_json: bool) -> None:
 
     found = compared(one, other)
     if as_json:
-        output.write_json(found)
+        stdout.write_json(found)
         return
     from hermes_tui.sessions.diff.text import diff_lines
 
     for line in diff_lines(found):
-        output.write(f"{line}\n")
+        stdout.write(f"{line}\n")

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from hermes_tui.cli import narration, output
-from hermes_tui.cli.machine import manager_of
-from hermes_tui.cli.sessions.named import get_named, split_name
+from hermes_tui.cli import exit_codes, stderr, stdout
+from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.sessions.session_argument import get_named, split_name
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
@@ -77,14 +77,14 @@ def export(
         parts = written(session, chosen, redactor=redactor)
     if target is None or str(target) in _STANDARD_OUTPUT:
         for part in parts:
-            output.write(part)
+            stdout.write(part)
     else:
         _write(target, parts, force=force)
     if redactor is not None:
-        narration.say(f"hermes-tui: {redactor.report}")
+        stderr.say(f"hermes-tui: {redactor.report}")
     for error in chapters.lost:
-        narration.say(f"hermes-tui: left out: {error}")
-    return narration.FAILURE if chapters.lost else narration.OK
+        stderr.say(f"hermes-tui: left out: {error}")
+    return exit_codes.FAILURE if chapters.lost else exit_codes.OK
 
 
 def _format_of(target: Path | None) -> str:
@@ -117,4 +117,4 @@ def _write(target: Path, parts: Iterator[bytes], *, force: bool) -> None:
     from hermes_tui.sessions.export.target import pour, write_file
 
     written = pour(target, parts) if _takes_bytes(target) else write_file(target, parts, replace=force)
-    narration.say(f"hermes-tui: wrote {target} ({size(written)})")
+    stderr.say(f"hermes-tui: wrote {target} ({size(written)})")

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_tui.cli import narration, output
-from hermes_tui.cli.machine import manager_of
-from hermes_tui.cli.sessions.named import split_name, summary_named
+from hermes_tui.cli import exit_codes, stderr, stdout
+from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.sessions.session_argument import split_name, summary_named
 from hermes_tui.errors import OperationRefused
 
 if TYPE_CHECKING:
@@ -77,17 +77,17 @@ def _run(
     make = manager.resume if verb == "resume" else manager.fork
     start = make(summary.agent, summary.session_id, cwd=cwd)
     if only_print:
-        output.write(f"{start.line}\n")
+        stdout.write(f"{start.line}\n")
         for text in (*map(_hint, start.obstacles), *start.warnings):
-            narration.say(f"hermes-tui: {text}")
-        return narration.OK
+            stderr.say(f"hermes-tui: {text}")
+        return exit_codes.OK
     start.check(_hint)
     for warning in start.warnings:
-        narration.say(f"hermes-tui: {warning}")
+        stderr.say(f"hermes-tui: {warning}")
     if start.warnings and not yes:
         _ask(start)
     manager.catalogue.close()
-    output.finish()
+    stdout.finish()
     from hermes_tui.sessions.native.start import become
 
     return become(start)
@@ -102,6 +102,6 @@ def _ask(start: Start) -> None:
     """Raises `OperationRefused` unless a person says yes."""
     if sys.stdin is None or not sys.stdin.isatty():
         raise OperationRefused(f"{start.verb}: nobody is there to be asked; --yes starts it all the same")
-    narration.say(start.line)
+    stderr.say(start.line)
     if not click.confirm("Start it?", default=False, err=True):
         raise OperationRefused("nothing was started")

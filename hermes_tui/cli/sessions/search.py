@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_tui.cli import narration, output
-from hermes_tui.cli.machine import is_known, manager_of
-from hermes_tui.cli.when import when_option
+from hermes_tui.cli import exit_codes, stderr, stdout
+from hermes_tui.cli.date_option import when_option
+from hermes_tui.cli.home_option import is_known, manager_of
 from hermes_tui.display import APART, age, count, fit, safe
 from hermes_tui.errors import ValidationError
 
@@ -70,17 +70,17 @@ def search(
     manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
     outcome = manager.discover(text, tags=tags or None, windows=as_json, **options)
     if as_json:
-        output.write_json_array(manager.exact(outcome.results))
+        stdout.write_json_array(manager.exact(outcome.results))
     else:
-        for line in _lines(outcome.results, datetime.now(UTC), output.terminal_width(), _marks()):
-            output.write(f"{line}\n")
+        for line in _lines(outcome.results, datetime.now(UTC), stdout.terminal_width(), _marks()):
+            stdout.write(f"{line}\n")
         _narrate(outcome, options["agent"], manager.agents, manager.index)
         _explain(text, manager.agents)
         if not outcome.total and (instead := manager.searches.instead(text)):
-            narration.say(f"hermes-tui: did you mean {safe(instead)}")
+            stderr.say(f"hermes-tui: did you mean {safe(instead)}")
     manager.index.poke(follow=False, alone=True)
     manager.index.close()
-    return narration.OK
+    return exit_codes.OK
 
 
 def _marks() -> tuple[str, str]:
@@ -124,15 +124,15 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: 
     shown = f", the first {len(outcome.results)} are shown" if len(outcome.results) < outcome.total else ""
     coverage = outcome.coverage
     searched = coverage if coverage.sources or not outcome.total else "by what the list of sessions says"
-    narration.say(f"hermes-tui: {found} found{shown}; {searched}")
+    stderr.say(f"hermes-tui: {found} found{shown}; {searched}")
     if coverage.indexed < coverage.sources and (trouble := index.trouble):
-        narration.say(f"hermes-tui: {safe(trouble)}")
+        stderr.say(f"hermes-tui: {safe(trouble)}")
     elif coverage.trouble and os.path.lexists(index.path):
-        narration.say(f"hermes-tui: the index was not asked: {safe(coverage.trouble)}")
+        stderr.say(f"hermes-tui: the index was not asked: {safe(coverage.trouble)}")
     for problem in outcome.problems[:_SAID]:
-        narration.say(f"hermes-tui: {safe(problem.path)}: {safe(problem.reason)}")
+        stderr.say(f"hermes-tui: {safe(problem.path)}: {safe(problem.reason)}")
     if len(outcome.problems) > _SAID:
-        narration.say(
+        stderr.say(
             f"hermes-tui: {len(outcome.problems)} problems, the first are shown; `hermes-tui doctor` has the others"
         )
 
@@ -145,11 +145,11 @@ def _explain(text: str, agents: Sequence[str]) -> None:
     query = parse(text)
     for part in query.parts:
         if part.kind == "odd":
-            narration.say(f"hermes-tui: {safe(text[part.start : part.end])} makes no filter: it is searched as text")
+            stderr.say(f"hermes-tui: {safe(text[part.start : part.end])} makes no filter: it is searched as text")
         elif part.kind == "idle" and not query.empty:
-            narration.say(f"hermes-tui: {safe(text[part.start : part.end])} is without effect")
+            stderr.say(f"hermes-tui: {safe(text[part.start : part.end])} is without effect")
     if query.empty:
-        narration.say("hermes-tui: that asks for nothing; `hermes-tui sessions search --help` says what can be asked")
+        stderr.say("hermes-tui: that asks for nothing; `hermes-tui sessions search --help` says what can be asked")
     asked = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter) and leaf.field == "agent"]
     for name in (name for leaf in asked for name in leaf.values):
         if not any(agent.startswith(name) for agent in agents):
@@ -171,10 +171,10 @@ def browse(context: click.Context, agent: str | None, limit: int, as_json: bool)
     manager = manager_of(context.find_root().obj.home)
     found = manager.browse(agent, limit=limit)
     if as_json:
-        output.write_json_array(manager.exact(found))
+        stdout.write_json_array(manager.exact(found))
         return
-    for line in _browsed(found, datetime.now(UTC), output.terminal_width()):
-        output.write(f"{line}\n")
+    for line in _browsed(found, datetime.now(UTC), stdout.terminal_width()):
+        stdout.write(f"{line}\n")
     if agent is not None:
         is_known(agent, manager.agents)
 

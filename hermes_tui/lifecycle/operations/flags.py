@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from hermes_tui.lifecycle.moments import wall
-from hermes_tui.lifecycle.operations.draft import Draft, ended_words, entry_changes, obstacle, surroundings_obstacle
+from hermes_tui.lifecycle.local_times import wall
+from hermes_tui.lifecycle.operations.draft import Draft, ended_words, entry_changes
 from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings
 from hermes_tui.lifecycle.operations.plan import Changes
+from hermes_tui.lifecycle.operations.refusals import obstacle, surroundings_obstacle
 from hermes_tui.lifecycle.recovery import AUTO_RESUME_REASONS
 
 __all__ = ["clear", "mark", "old_lanes", "prune"]

@@ -15,6 +15,7 @@ from hermes_tui.lifecycle.gateway.homes import HermesHome, home_of
 from hermes_tui.lifecycle.gateway.process import Gateway, gateway_for
 from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.audit import Audit, History, new_id
+from hermes_tui.lifecycle.operations.compare_and_set import write_file, write_rows
 from hermes_tui.lifecycle.operations.facts import look_around
 from hermes_tui.lifecycle.operations.history import OperationHistory, read_lanes
 from hermes_tui.lifecycle.operations.plan import Plan, Request
@@ -23,7 +24,6 @@ from hermes_tui.lifecycle.operations.record import AuditRecord, Operation
 from hermes_tui.lifecycle.operations.record_rules import check_record, misfit
 from hermes_tui.lifecycle.operations.undo import draw_up_undo
 from hermes_tui.lifecycle.operations.verify import Outcome
-from hermes_tui.lifecycle.operations.writing import write_file, write_rows
 from hermes_tui.lifecycle.state_db.connection.access import examine
 from hermes_tui.lifecycle.state_db.connection.contention import PATIENCE
 from hermes_tui.lifecycle.state_db.connection.migrations import needs_work

@@ -16,7 +16,7 @@ from hermes_tui.lifecycle.lane_index.rows import StoredLanes
 from hermes_tui.lifecycle.operations.draft import Draft, ended_words
 from hermes_tui.lifecycle.operations.facts import LaneFacts, Surroundings, look_around, read_facts
 from hermes_tui.lifecycle.operations.flags import clear, mark, old_lanes, prune
-from hermes_tui.lifecycle.operations.outlook import Outlook, outlook
+from hermes_tui.lifecycle.operations.next_message import Outlook, outlook
 from hermes_tui.lifecycle.operations.plan import Plan, Request, basis_of
 from hermes_tui.lifecycle.operations.switches import reset, resume, suspend
 from hermes_tui.lifecycle.recovery import AUTO_RESUME_REASONS

@@ -20,18 +20,11 @@ from hermes_tui.lifecycle.gateway.configuration import settings_since
 from hermes_tui.lifecycle.gateway.rules import UNSURE
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry, check_session_id
 from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow
-from hermes_tui.lifecycle.moments import wall
-from hermes_tui.lifecycle.operations.draft import (
-    Draft,
-    closing,
-    ended_words,
-    entry_changes,
-    new_row,
-    obstacle,
-    peer_values,
-)
+from hermes_tui.lifecycle.local_times import wall
+from hermes_tui.lifecycle.operations.draft import Draft, closing, ended_words, entry_changes, new_row, peer_values
 from hermes_tui.lifecycle.operations.facts import LaneFacts
 from hermes_tui.lifecycle.operations.plan import Changes, RowChange
+from hermes_tui.lifecycle.operations.refusals import obstacle
 
 __all__ = ["END_REASONS", "FRESH", "reset", "resume", "suspend"]
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from hermes_tui.errors import ValidationError
 from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.lane_index.rows import StoredLanes
-from hermes_tui.lifecycle.operations.draft import surroundings_obstacle
 from hermes_tui.lifecycle.operations.facts import look_around, read_facts
-from hermes_tui.lifecycle.operations.outlook import outlook
+from hermes_tui.lifecycle.operations.next_message import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Plan, Request, basis_of
 from hermes_tui.lifecycle.operations.record import Operation
 from hermes_tui.lifecycle.operations.record_rules import misfit
+from hermes_tui.lifecycle.operations.refusals import surroundings_obstacle
 from hermes_tui.lifecycle.operations.verify import Outcome, side_of_file, side_of_rows
 
 __all__ = ["draw_up_undo"]

@@ -19,9 +19,9 @@ from hermes_tui.lifecycle.gateway.homes import HermesHome
 from hermes_tui.lifecycle.gateway.process import Gateway
 from hermes_tui.lifecycle.lane_index.loaded import IndexedLane
 from hermes_tui.lifecycle.lane_index.rows import MessagePlace, StoredLanes
-from hermes_tui.lifecycle.moments import from_wall
+from hermes_tui.lifecycle.local_times import from_wall
 from hermes_tui.lifecycle.operations.facts import Surroundings, look_around, read_facts
-from hermes_tui.lifecycle.operations.outlook import outlook
+from hermes_tui.lifecycle.operations.next_message import outlook
 from hermes_tui.lifecycle.operations.plan import Changes, Request
 from hermes_tui.lifecycle.operations.record import AuditRecord, Evidence, Operation, OutcomeState
 from session_adapters.times import from_epoch

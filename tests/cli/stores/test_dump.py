@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from dumped import Dump, differences, disagreements, dump_of
-from hermes_tui.cli.edge import execute
-from hermes_tui.cli.machine import environment_of
+from hermes_tui.cli.execute import execute
+from hermes_tui.cli.home_option import environment_of
 from hermes_tui.platform import paths
 from hermes_tui.sessions.index.service import index_file
 from indexing import build

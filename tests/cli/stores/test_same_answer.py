@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from long_stores import HOMES, long_store
 
 Ask = Callable[..., Any]

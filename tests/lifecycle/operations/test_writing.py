@@ -12,8 +12,8 @@ import pytest
 
 from hermes_tui.errors import OperationRefused
 from hermes_tui.lifecycle.gateway.homes import HermesHome
+from hermes_tui.lifecycle.operations.compare_and_set import write_file, write_rows
 from hermes_tui.lifecycle.operations.plan import Cell, Changes, FileChange, RowChange, TableChange
-from hermes_tui.lifecycle.operations.writing import write_file, write_rows
 from hermes_tui.lifecycle.state_db.connection.store import Store
 from lifecycle.sample_home import LIVE, Home
 from tiny_home import tree_hash

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import apsw
 import pytest
 
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import prepare, write_home
 from hermes_tui.sessions.manager import SessionManager

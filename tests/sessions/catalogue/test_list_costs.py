@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from session_adapters.reading.files import METER

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 from databases import run_python, shared_folder, unprivileged
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from hermes_tui.platform import locks
 from hermes_tui.sessions.index import diagnostics, schema
 from hermes_tui.sessions.index.diagnostics import leave_word, reason_of, trouble_at

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import pytest
 
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from hermes_tui.sessions.manager import SessionManager
 from indexing import build
 from pi_lines import answered, asked, write_pi

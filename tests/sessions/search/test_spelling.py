@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from claude_lines import ClaudeHome
-from hermes_tui.cli.edge import execute
+from hermes_tui.cli.execute import execute
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.search.spelling import neighbours
 from indexing import build

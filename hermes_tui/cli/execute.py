@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from hermes_tui.cli import narration, output
+from hermes_tui.cli import exit_codes, stderr, stdout
 from hermes_tui.errors import HermesTuiError
 
 if TYPE_CHECKING:
@@ -20,20 +20,20 @@ _COMPLETION = "_HERMES_TUI_COMPLETE"
 
 def execute(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code. Raises nothing."""
-    output.begin()
+    stdout.begin()
     try:
         code = _guarded(arguments)
-        output.finish()
-    except output.PipeClosed:
-        output.abandon()
-        return narration.CLOSED_PIPE
-    except output.OutputFailed as error:
-        output.abandon()
-        narration.say(f"hermes-tui: {error}")
-        return narration.FAILURE
+        stdout.finish()
+    except stdout.PipeClosed:
+        stdout.abandon()
+        return exit_codes.CLOSED_PIPE
+    except stdout.OutputFailed as error:
+        stdout.abandon()
+        stderr.say(f"hermes-tui: {error}")
+        return exit_codes.FAILURE
     except KeyboardInterrupt:
-        output.abandon()
-        return narration.INTERRUPTED
+        stdout.abandon()
+        return exit_codes.INTERRUPTED
     return code
 
 
@@ -46,7 +46,7 @@ def _guarded(arguments: Sequence[str]) -> int:
     except HermesTuiError as error:
         _tell(error.code, str(error), wants_json)
         return error.exit_code
-    except (output.PipeClosed, output.OutputFailed):
+    except (stdout.PipeClosed, stdout.OutputFailed):
         raise
     except Exception as error:
         return _bug(error, wants_json)
@@ -77,10 +77,10 @@ def _invoke(arguments: Sequence[str], wants_json: bool) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.Abort:
-        return narration.INTERRUPTED
+        return exit_codes.INTERRUPTED
     except click.ClickException as error:
         return _usage(error, wants_json)
-    return result if isinstance(result, int) else narration.OK
+    return result if isinstance(result, int) else exit_codes.OK
 
 
 def _usage(error: click.ClickException, wants_json: bool) -> int:
@@ -89,15 +89,15 @@ def _usage(error: click.ClickException, wants_json: bool) -> int:
 
     text = error.format_message()
     if isinstance(error, NoArgsIsHelpError) and not wants_json:
-        narration.say(text)
-        return narration.USAGE
+        stderr.say(text)
+        return exit_codes.USAGE
     if wants_json:
-        output.json_error("VALIDATION_ERROR", text)
-        return narration.USAGE
+        stdout.json_error("VALIDATION_ERROR", text)
+        return exit_codes.USAGE
     context = error.ctx if isinstance(error, UsageError) else None
     hint = f"; see `{context.command_path} --help`" if context is not None else ""
-    narration.say(f"hermes-tui: {text.rstrip('.')}{hint}")
-    return narration.USAGE
+    stderr.say(f"hermes-tui: {text.rstrip('.')}{hint}")
+    return exit_codes.USAGE
 
 
 def _bug(error: Exception, wants_json: bool) -> int:
@@ -107,15 +107,15 @@ def _bug(error: Exception, wants_json: bool) -> int:
     where = f"details are in {path}" if path else "the log cannot be written"
     text = f"unexpected error ({type(error).__name__}); {where}"
     _tell("INTERNAL_ERROR", text, wants_json)
-    return narration.FAILURE
+    return exit_codes.FAILURE
 
 
 def _tell(code: str, text: str, wants_json: bool) -> None:
     """An error where the reader looks for it. A second document after the half of one would make both unreadable."""
-    if wants_json and not output.has_begun():
-        output.json_error(code, text)
+    if wants_json and not stdout.has_begun():
+        stdout.json_error(code, text)
     else:
-        narration.say(f"hermes-tui: {text}")
+        stderr.say(f"hermes-tui: {text}")
 
 
 def _wants_json(arguments: Sequence[str]) -> bool:

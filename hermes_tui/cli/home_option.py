@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hermes_tui.cli import narration
+from hermes_tui.cli import stderr
 from hermes_tui.errors import ValidationError
 from session_adapters.base import Environment
 
@@ -38,5 +38,5 @@ def is_known(agent: str, agents: Sequence[str]) -> bool:
     nothing is found, and nothing else would tell why."""
     if agent in agents:
         return True
-    narration.say(f"hermes-tui: no agent is called {agent!r}; known are {', '.join(agents)}")
+    stderr.say(f"hermes-tui: no agent is called {agent!r}; known are {', '.join(agents)}")
     return False

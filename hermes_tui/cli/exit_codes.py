@@ -1,6 +1,4 @@
-"""Standard error and exit codes: what went wrong, in one sentence.
-
-The only module that writes there.
+"""Exit codes: what they mean.
 
 | code | meaning |
 |---|---|
@@ -20,10 +18,7 @@ The only module that writes there.
 
 from __future__ import annotations
 
-import sys
-from contextlib import suppress
-
-__all__ = ["CLOSED_PIPE", "FAILURE", "INTERRUPTED", "LOST", "OK", "PENDING", "REFUSED", "USAGE", "say"]
+__all__ = ["CLOSED_PIPE", "FAILURE", "INTERRUPTED", "LOST", "OK", "PENDING", "REFUSED", "USAGE"]
 
 OK = 0
 FAILURE = 1
@@ -33,14 +28,3 @@ LOST = 11
 PENDING = 12
 INTERRUPTED = 130
 CLOSED_PIPE = 141
-
-
-def say(text: str) -> None:
-    """Write one line for people; text of a store in it can do no harm."""
-    if sys.stderr is None:
-        return
-    from hermes_tui.display import safe  # `--help` has nothing to narrate
-
-    with suppress(OSError, ValueError):  # nobody is left to tell
-        sys.stderr.write(safe(text, keep_newlines=True) + "\n")
-        sys.stderr.flush()

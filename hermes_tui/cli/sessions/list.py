@@ -1,0 +1,105 @@
+"""`hermes-tui sessions list`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_tui.cli import stderr, stdout
+from hermes_tui.cli.date_option import when_option
+from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.sessions.table import session_table
+from hermes_tui.errors import ValidationError
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.manager import SessionManager
+
+__all__ = ["list_"]
+
+_READING = 2.5
+"""Seconds of the processor's time that a list spends on files it does not know: 25,000 of them, each run."""
+
+
+@click.command("list")
+@click.argument("agent", required=False)
+@click.option("--agent", "named", metavar="AGENT", help="The same as AGENT.")
+@click.option(
+    "--since", callback=when_option, metavar="WHEN", help="Created then or later: 2026-11-21, 7d, yesterday."
+)
+@click.option(
+    "--until", callback=when_option, metavar="WHEN", help="Created then or earlier; a day counts to its end."
+)
+@click.option("--model", metavar="ID", help="Only sessions that used this model; reads all in full.")
+@click.option(
+    "--tag", "tags", multiple=True, metavar="TAG", help="Only sessions with this tag; repeat for any of several."
+)
+@click.option("--cwd", metavar="DIR", help="Only sessions started in this directory.")
+@click.option("--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many.")
+@click.option(
+    "--sort",
+    type=click.Choice(("date", "cost", "turns")),
+    default="date",
+    show_default=True,
+    help="By creation, cost or turns; for cost and turns, every session is read in full.",
+)
+@click.option("--asc/--desc", default=False, help="Smallest or oldest first, or last.  [default: desc]")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array.")
+@click.pass_context
+def list_(
+    context: click.Context,
+    /,
+    agent: str | None,
+    named: str | None,
+    as_json: bool,
+    asc: bool,
+    tags: Sequence[str],
+    **options: Any,
+) -> None:
+    """List the sessions of AGENT, or of all agents, newest first.
+
+    For the table only their metadata is read: a cost is shown where the agent recorded it or it was added up before.
+    With --json those that are printed are read in full.
+    """
+    if agent and named and agent != named:
+        raise ValidationError(f"one agent can be asked for, not {agent!r} and {named!r}")
+    agent = agent or named
+    manager = manager_of(context.find_root().obj.home)
+    limit = options.pop("limit")
+    # One more than is shown tells whether there are more; a limit that is wrong is refused as it was given.
+    asked = limit + 1 if limit >= 0 else limit
+    options.update(tags=tags or None, sort_direction="asc" if asc else "desc", limit=asked)
+    found = manager.list(agent, seconds=_READING, **options)
+    _mention_the_unread(manager)
+    more = len(found) > limit
+    found = found[:limit]
+    if as_json:
+        stdout.write_json(manager.exact(found))
+    else:
+        pending = manager.pending_costs(found)
+        lines = session_table(found, datetime.now(UTC), stdout.terminal_width(), pending)
+        stdout.write("".join(f"{line}\n" for line in lines))
+        _mention_the_rest(manager, agent, len(found) if more else 0, len(pending))
+
+
+def _mention_the_unread(manager: SessionManager) -> None:
+    if unread := manager.catalogue.snapshot.unread:
+        what = f"{unread:,} older files are not read yet and their sessions are missing here"
+        stderr.say(f"hermes-tui: {what}; the same command goes on")
+
+
+def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int, pending: int) -> None:
+    """Say on standard error what the table does not show (law 4); `cut` is after how many rows it ends early,
+    `pending` how many of the costs are not known yet."""
+    snapshot = manager.catalogue.snapshot
+    if not snapshot.sessions:
+        stderr.say("hermes-tui: no agent has a session here; `hermes-tui doctor` says where was looked")
+    if cut:
+        stderr.say(f"hermes-tui: only the first {cut} are shown; --limit N for more")
+    if pending:
+        stderr.say(f"hermes-tui: {pending} of these costs not added up yet (…); `hermes-tui cost report` does that")
+    problems = sum(agent in (None, problem.agent) for problem in snapshot.problems)
+    if problems:
+        stderr.say(f"hermes-tui: {problems} could not be read or only in part; `hermes-tui doctor` says why")

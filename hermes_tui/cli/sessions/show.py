@@ -1,0 +1,77 @@
+"""`hermes-tui sessions show`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+import click
+from click.core import ParameterSource
+
+from hermes_tui.cli import stdout
+from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.sessions.context import only_seen, strategy_option
+from hermes_tui.cli.sessions.search import window_lines, window_records
+from hermes_tui.cli.sessions.session_argument import get_named, split_name
+
+if TYPE_CHECKING:
+    from hermes_tui.config import ContextWindow
+
+__all__ = ["show"]
+
+_FORMATS = ("markdown", "json", "jsonl")
+
+
+@click.command("show")
+@click.argument("agent", metavar="AGENT")
+@click.argument("session_id", metavar="ID", required=False)
+@click.option(
+    "--format", "form", type=click.Choice(_FORMATS), default="markdown", show_default=True, help="How to print it."
+)
+@click.option("--around", metavar="MESSAGE", help="Only this message and those around it.")
+@click.option(
+    "--window", type=click.IntRange(0), default=10, show_default=True, metavar="N", help="So many on each side."
+)
+@click.option("--context", "seen", is_flag=True, help="Only what the agent still sees of it; says how much.")
+@click.option(
+    "--strategy",
+    callback=strategy_option,
+    metavar="NAME[:N]",
+    help="With --context: as through buffer_window:N messages, token_window:N tokens or summary_buffer[:N].",
+)
+@click.pass_context
+def show(
+    context: click.Context,
+    /,
+    agent: str,
+    session_id: str | None,
+    form: str,
+    around: str | None,
+    window: int,
+    seen: bool,
+    strategy: ContextWindow | None,
+) -> None:
+    """Print the session ID of AGENT.
+
+    `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so.
+    """
+    if around is None and context.get_parameter_source("window") == ParameterSource.COMMANDLINE:
+        raise click.UsageError("--window goes with --around MESSAGE", context)
+    manager = manager_of(context.find_root().obj.home)
+    agent, session_id = split_name(manager, agent, session_id, context)
+    session = get_named(manager, agent, session_id)
+    if around is not None:
+        found = manager.searches.scroll(session, around, window)
+        if form == "markdown":
+            stdout.write("".join(f"{line}\n" for line in window_lines(found, datetime.now(UTC))))
+        elif form == "jsonl":
+            stdout.write(b"".join(window_records(found)))
+        else:
+            stdout.write_json(found)
+        return
+    if seen or strategy is not None:
+        session = only_seen(manager, session, strategy)
+    from hermes_tui.sessions import export as documents
+
+    for part in documents.export(session, form):
+        stdout.write(part)

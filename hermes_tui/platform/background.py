@@ -1,4 +1,4 @@
-"""Background threads: one worker class, and one-shot daemon threads.
+"""Background threads: a worker that serves the newest request, and how it answers.
 
 Nobody waits for a daemon thread when the program ends.
 """
@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["Worker", "in_background"]
+__all__ = ["Slot", "Worker", "in_background"]
 
 T = TypeVar("T")
 
@@ -112,3 +112,29 @@ class Worker(Generic[T]):
                 if self._failed is None:
                     raise
                 pause = self._failed(error)
+
+
+class Slot(Generic[T]):
+    """The newest value only, handed from one thread to another: however many are put in before the receiver gets
+    round to it, it is called once and takes the last."""
+
+    def __init__(self, schedule: Callable[[Callable[[], None]], object], receive: Callable[[T], None]) -> None:
+        """`schedule` runs a function in the receiver's thread (`loop.call_soon_threadsafe`)."""
+        self._schedule = schedule
+        self._receive = receive
+        self._lock = threading.Lock()
+        self._value: list[T] = []
+
+    def put(self, value: T) -> None:
+        """Replace what waits. Raises `RuntimeError` when the receiver's loop is closed."""
+        with self._lock:
+            waiting = bool(self._value)
+            self._value = [value]
+        if not waiting:
+            self._schedule(self._take)
+
+    def _take(self) -> None:
+        with self._lock:
+            values, self._value = self._value, []
+        for value in values:
+            self._receive(value)

@@ -23,6 +23,7 @@ from hermes_tui.config import Config
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
 from hermes_tui.platform.allocator import give_back, stay_small
+from hermes_tui.platform.background import Slot
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
@@ -38,7 +39,7 @@ from hermes_tui.tui.workers.cost_refresh import Bookkeeper
 from hermes_tui.tui.workers.index_refresh import IndexWatch
 from hermes_tui.tui.workers.lane_watch import LaneNews, LaneWatch
 from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
-from hermes_tui.tui.workers.session_watch import Slot, Watch
+from hermes_tui.tui.workers.session_watch import Watch
 
 if TYPE_CHECKING:
     from textual.app import SystemCommand

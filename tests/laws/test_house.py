@@ -48,9 +48,9 @@ def test_objects_keep_their_private_names_to_themselves() -> None:
 
 def test_two_files_share_few_private_names_of_one_object() -> None:
     found = house.shared()
-    assert sum(map(len, found.values())) <= 41, found
+    assert sum(map(len, found.values())) <= 16, found
 
 
 def test_tests_ask_for_public_behaviour() -> None:
     found = house.reached_by_tests()
-    assert len(found) <= 154, found
+    assert len(found) <= 145, found

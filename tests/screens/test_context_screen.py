@@ -44,7 +44,7 @@ def dimmed(pilot: Pilot[None]) -> dict[str, bool]:
     """Words in the transcript → whether they are drawn dim."""
     assert isinstance(pilot.app, HermesApp)
     found: dict[str, bool] = {}
-    for strip in pilot.app.main.pane._strips:
+    for strip in pilot.app.main.pane.strips:
         for segment in strip:
             assert isinstance(segment, Segment)
             for words in ("Before it", "Answer 1 to", "After it", "The answer after it"):

@@ -88,8 +88,8 @@ async def back(pilot: Pilot[None]) -> None:
     app.main.search.filter()
     app.main.go_to_list()
     app.theme = "hermes-dark"
-    app.main.sessions._unfolded = set()
-    app.main.sessions._marked = []
+    app.main.sessions.unfold([])
+    app.main.sessions.mark([])
     app.main.sessions.set_forest(app.main.sessions.forest)
     rows = [at for at, row in enumerate(app.main.sessions.rows) if row.unfolded is not None]
     app.main.sessions.move_to(rows[1])
@@ -115,7 +115,7 @@ def middle(pane: TranscriptPane) -> None:
     calls = [at for at, entry in enumerate(entries) if entry.message.tool_calls]
     at = calls[len(calls) // 2] if calls else len(entries) // 2
     pane.view.go(Position(at, pane.view.rendered(at).height - 1), at_top=True)
-    pane._settle()
+    pane.settle()
 
 
 async def to_search(pilot: Pilot[None]) -> None:

@@ -14,9 +14,10 @@ import pytest
 from msgspec.structs import replace
 
 from claude_lines import ClaudeHome
+from hermes_tui.platform.background import Slot
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace, Snapshot
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.tui.workers.session_watch import Slot, Watch, _agents_at, _directories
+from hermes_tui.tui.workers.session_watch import Watch, _agents_at, _directories
 from session_adapters.base import Environment, Root
 from session_adapters.model import Problem, SessionSummary
 

@@ -67,16 +67,17 @@ def conversations(agent: str, home: Path) -> Iterator[tuple[str, list[Said]]]:
 
 async def walk(pilot: Pilot[None], app: Walker, step: int) -> list[str]:
     """The messages that are come to until there is no further."""
-    pane, visited, ends = app.pane, [], app.ends
+    pane, finder, visited, ends = app.pane, app.pane.finder, [], app.ends
     while app.ends == ends:
         assert pane.message is not None
         visited.append(pane.message.id)
         assert len(visited) < 200
-        pane.find_next(step)
-        before = visited[-1]
+        finder.find_next(step)
         await until(
             pilot,
-            lambda: app.ends > ends or (pane.message is not None and pane.message.id != before and not pane._wanted),  # noqa: B023
+            lambda: (
+                app.ends > ends or bool(pane.message and pane.message.id != visited[-1] and not finder.is_seeking)
+            ),
         )
     return visited
 
@@ -97,11 +98,11 @@ async def test_every_branch_is_walked_through(agent: str, store: Callable[..., P
     app = Walker(manager.open(agent, session_id))
     async with app.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: app.pane.view.is_ready)
-        app.pane.light(Within(parse(word), summary))
-        app.pane.enter(1)
+        app.pane.finder.light(Within(parse(word), summary))
+        app.pane.finder.enter(1)
         wanted = [one.id for one in said if word in one.words]
         await until(pilot, lambda: app.pane.message is not None and word in str(app.pane.message).lower())
-        await until(pilot, lambda: not app.pane._entering and not app.pane._wanted)
+        await until(pilot, lambda: not app.pane.finder.is_seeking)
         forth = await walk(pilot, app, 1)
         assert [one for one in forth if one in wanted] == wanted
         assert len(set(forth)) == len(forth)

@@ -12,14 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
-from typing import Generic, Protocol, TypeVar
+from typing import Protocol
 
+from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from session_adapters.model import Problem
 
-__all__ = ["Slot", "Watch", "WatchedCatalogue"]
-
-T = TypeVar("T")
+__all__ = ["Watch", "WatchedCatalogue"]
 
 _SHORTEST = 1.0
 """Seconds between two looks at least, however much is written."""
@@ -57,32 +56,6 @@ class WatchedCatalogue(Protocol):
         """Read in full what was only read in part, until `stop()`."""
 
 
-class Slot(Generic[T]):
-    """The newest value only, handed from one thread to another: however many are put in before the receiver gets
-    round to it, it is called once and takes the last."""
-
-    def __init__(self, schedule: Callable[[Callable[[], None]], object], receive: Callable[[T], None]) -> None:
-        """`schedule` runs a function in the receiver's thread (`loop.call_soon_threadsafe`)."""
-        self._schedule = schedule
-        self._receive = receive
-        self._lock = threading.Lock()
-        self._value: list[T] = []
-
-    def put(self, value: T) -> None:
-        """Replace what waits. Raises `RuntimeError` when the receiver's loop is closed."""
-        with self._lock:
-            waiting = bool(self._value)
-            self._value = [value]
-        if not waiting:
-            self._schedule(self._take)
-
-    def _take(self) -> None:
-        with self._lock:
-            values, self._value = self._value, []
-        for value in values:
-            self._receive(value)
-
-
 class Watch:
     """The thread. `publish` is called in it, with every snapshot that differs from the one before."""
 
@@ -99,79 +72,95 @@ class Watch:
         self._publish = publish
         self._failed = failed
         self._rest = rest
+        self._worker = Worker[bool]("watch", self._serve, self._broken)
         self._over = threading.Event()
-        self._wanted = threading.Event()
+        """For the native watcher, which nothing else can end."""
         self._version = self._rested = -1
         self._cleared = time.monotonic()
+        self._snapshot: Snapshot | None = None
+        """What the last look found; None before the first."""
+        self._watched: tuple[Path, ...] = ()
+        self._watcher: Iterator[Collection[str]] | None = None
+        """Tells what was written in the places that are watched; None where they can only be looked at."""
         self._touched: set[str] = set()
         """Paths of which the system notified since the last look."""
         self._whole = 0.0
         """When every store was last looked at."""
         self._looked = 0.0
         """When every agent's processes were: where one writes all the time, no single wait is long enough."""
-        self._thread: threading.Thread | None = None
+        self._ended = 0.0
+        self._pause = 0.0
+        """When the last look ended, and how long none follows."""
+        self._unfinished = False
+        """It left something to be read in full."""
         self._in_notify = False
         self.notified = False
         """Whether the system tells of changes; else they are looked for."""
 
     def start(self) -> None:
         """Begin, with a first look at once."""
-        self._thread = threading.Thread(target=self._run, name="watch", daemon=True)
-        self._thread.start()
+        self.look_now()
+        self._worker.start()
 
     def look_now(self) -> None:
         """Ask for a look without waiting for its turn; it begins within a second."""
-        self._wanted.set()
+        self._worker.ask(True)
 
     def stop(self) -> None:
         """End, without waiting for anything."""
         self._over.set()
-        self._wanted.set()
+        self._worker.stop()
 
     def join(self) -> None:
         """After `stop`: wait for the native watcher, which must not be left running while the interpreter ends;
         not for a read that is under way."""
-        if self._thread is not None and self._in_notify:
-            self._thread.join(0.1)
+        if self._in_notify:
+            self._worker.join(0.1)
 
-    def _run(self) -> None:
-        watcher: Iterator[Collection[str]] | None = None
-        watched: tuple[Path, ...] = ()
-        snapshot = Snapshot()
-        self._begin()
-        while not self._over.is_set():
-            agents = self._concerned(snapshot)
-            began, worked = time.monotonic(), time.thread_time()
-            if agents is None:
-                self._whole = self._looked = began
-            try:
-                snapshot = self._catalogue.refresh(agents)
-                self._offer(snapshot)
-                took = time.monotonic() - began if watcher is None else time.thread_time() - worked
-                unfinished = False
-                if snapshot.partial and not self._over.is_set():
-                    turn = self._Turn(self._over, self._wanted)
-                    self._offer(self._catalogue.complete(turn))
-                    unfinished = turn.stopped
-            except Exception as error:
-                self._failed(_bug(error))
-                snapshot, took, unfinished = Snapshot(), _LONGEST / _SHARE, False
-            places = _directories(snapshot)
-            if places != watched:
-                watcher, watched = self._notifications(places), places
-                self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
-            if not self._wait(watcher, min(max(took * _SHARE, _SHORTEST), _LONGEST), unfinished):
-                watcher = None
+    def _serve(self, wanted: bool | None) -> float:
+        """Look at the stores, or, where it is not time for that, at what the system has notified since."""
+        if self._snapshot is None:
+            self._begin()
+        if wanted or self._watcher is None or self._is_due:
+            self._look(everything=bool(wanted))
+        self._clear_up()
+        if self._watcher is None:
+            return max(self._pause, 2 * _SHORTEST)
+        return _STEP if self._take_notifications(self._watcher) else 0
 
-    def _concerned(self, snapshot: Snapshot) -> Collection[str] | None:
-        """The agents in whose places something was written; None where all are to be looked at."""
+    def _broken(self, error: Exception) -> float:
+        self._failed(_bug(error))
+        self._snapshot = Snapshot()
+        self._watched, self._watcher = (), None
+        return _LONGEST
+
+    def _look(self, *, everything: bool) -> None:
         touched, self._touched = self._touched, set()
-        wanted = self._wanted.is_set()
-        if wanted:
-            self._wanted.clear()
-        if wanted or not touched or time.monotonic() - self._whole >= _WITH_NOTIFICATION:
-            return None
-        return _agents_at(touched, snapshot)
+        began, worked = time.monotonic(), time.thread_time()
+        late = began - self._whole >= _WITH_NOTIFICATION
+        agents = None if everything or late or not touched else _agents_at(touched, self._snapshot or Snapshot())
+        if agents is None:
+            self._whole = self._looked = began
+        snapshot = self._snapshot = self._catalogue.refresh(agents)
+        self._offer(snapshot)
+        took = time.monotonic() - began if self._watcher is None else time.thread_time() - worked
+        self._unfinished = False
+        if snapshot.partial and not self._worker.is_over:
+            turn = self._Turn(self._worker)
+            self._offer(self._catalogue.complete(turn))
+            self._unfinished = turn.stopped
+        places = _directories(snapshot)
+        if places != self._watched:
+            self._watcher, self._watched = self._notifications(places), places
+            self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
+        self._ended, self._pause = time.monotonic(), min(max(took * _SHARE, _SHORTEST), _LONGEST)
+
+    @property
+    def _is_due(self) -> bool:
+        """There is something to look at, and the last look is long enough ago."""
+        now = time.monotonic()
+        late = now - self._whole >= _WITH_NOTIFICATION
+        return now - self._ended >= self._pause and (bool(self._touched) or self._unfinished or late)
 
     def _begin(self) -> None:
         """Show the beginning of the list before all of it is read."""
@@ -182,10 +171,10 @@ class Watch:
         else:
             if first.sessions:
                 self._offer(first)
-                self._over.wait(_FIRST)
+                self._worker.rest(_FIRST)
 
     def _offer(self, snapshot: Snapshot) -> None:
-        if snapshot.version != self._version and not self._over.is_set():
+        if snapshot.version != self._version and not self._worker.is_over:
             self._version = snapshot.version
             self._publish(snapshot)
 
@@ -193,9 +182,8 @@ class Watch:
         """Asked between two files read in full: goes on for a while, at half speed at most, so that the screen
         has the processor when it needs it."""
 
-        def __init__(self, over: threading.Event, wanted: threading.Event) -> None:
-            self._over = over
-            self._wanted = wanted
+        def __init__(self, worker: Worker[bool]) -> None:
+            self._worker = worker
             self._end = time.monotonic() + _TURN
             self._last = time.monotonic()
             self.stopped = False
@@ -203,39 +191,26 @@ class Watch:
 
         def __call__(self) -> bool:
             worked = time.monotonic() - self._last
-            self._over.wait(min(max(worked, 0.005), 0.5))
+            self._worker.rest(min(max(worked, 0.005), 0.5))
             self._last = time.monotonic()
-            self.stopped = self._over.is_set() or self._wanted.is_set() or self._last > self._end
+            self.stopped = self._worker.is_superseded or self._last > self._end
             return self.stopped
 
-    def _wait(self, watcher: Iterator[Collection[str]] | None, pause: float, unfinished: bool) -> bool:
-        """Until it is time for the next look, which is soon where reading is `unfinished`; False when the watcher
-        can notify no more."""
-        began = time.monotonic()
-        if watcher is None:
-            self._clear_up()
-            self._wanted.wait(max(pause, 2 * _SHORTEST))
-            return True
-        while not self._over.is_set() and not self._wanted.is_set():
-            now = time.monotonic()
-            late = now - self._whole >= _WITH_NOTIFICATION
-            if now - began >= pause and (self._touched or unfinished or late):
-                return True
-            if now - self._looked >= _PROCESSES:
-                self._looked = now
-                self._look_for_processes()
-            self._clear_up()
-            self._in_notify = True
-            try:
-                self._touched.update(next(watcher))
-            except (StopIteration, OSError, RuntimeError):
-                self.notified = False
-                return self._over.is_set()
-            finally:
-                self._in_notify = False
+    def _take_notifications(self, watcher: Iterator[Collection[str]]) -> bool:
+        """Note what was written, and look for processes now and then; False when the watcher can notify no more."""
+        now = time.monotonic()
+        if now - self._looked >= _PROCESSES:
+            self._looked = now
+            self._look_for_processes()
+        self._in_notify = True
+        try:
+            self._touched.update(next(watcher))
             self.notified = True
-            self._wanted.wait(_STEP)
-        return True
+        except (StopIteration, OSError, RuntimeError):
+            self._watcher, self.notified = None, False
+        finally:
+            self._in_notify = False
+        return self.notified
 
     def _clear_up(self) -> None:
         """Once after something was published, and not too often."""

@@ -91,7 +91,7 @@ async def test_it_is_painted_once_and_what_is_read_then_changes_nothing(
         await until(pilot, lambda: pilot.app.query_one("#sessions").has_focus)
         sessions = pilot.app.query_one("#sessions")
         monkeypatch.setattr(sessions, "refresh_line", drawn.append)
-        pilot.app.main.apply(pilot.app.main.snapshot, pilot.app.main.sessions._forest)
+        pilot.app.main.apply(pilot.app.main.snapshot, pilot.app.main.sessions.forest)
         assert drawn == []
         assert "Session number 29" in screen_text(pilot)
 

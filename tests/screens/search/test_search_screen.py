@@ -312,7 +312,7 @@ async def test_escape_returns_to_exactly_where_one_was(program: Program, claude_
         assert (main.sessions.cursor, main.sessions.scroll_y, view.top, view.cursor, view.following) == before
         assert main.is_reading and main.box.value == ""
         assert screen_text(pilot).splitlines()[2:-2] == shown
-        assert main.pane._within is None
+        assert main.pane.finder.within is None
 
 
 async def test_tab_completes_a_filter(program: Program, claude_home: ClaudeHome) -> None:

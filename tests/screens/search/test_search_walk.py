@@ -140,14 +140,14 @@ async def test_keys_on_the_way_to_a_match_do_not_lead_past_it(program: Program, 
         pane = main_of(pilot).pane
         await until(pilot, lambda: here(pilot) == (long.stem, "The last heron."))
         assert not pane.view.complete
-        pane.enter(1)
+        pane.finder.enter(1)
         assert here(pilot) is None
         for _ in range(3):
-            pane.find_next(1)
+            pane.finder.find_next(1)
         await until(pilot, lambda: here(pilot) is not None)
         assert here(pilot) == (long.stem, "The first heron.") and not toasts(pilot)
-        pane.enter(-1)
-        pane.find_next(-1)
+        pane.finder.enter(-1)
+        pane.finder.find_next(-1)
         await until(pilot, lambda: here(pilot) == (long.stem, "The last heron."))
         assert not toasts(pilot)
 
@@ -170,6 +170,6 @@ async def test_no_more_is_read_than_the_first_match_takes(program: Program, clau
         assert main.search.results.query is not None and pane.summary is not None
         (part,) = main.search.engine.parts(main.search.results.query, pane.summary.unified_id)
         assert part.messages == {ids["Heron 300."], ids["Heron 600."]}
-        pane.enter(1, part.messages)
+        pane.finder.enter(1, part.messages)
         await until(pilot, lambda: here(pilot) == (long.stem, "Heron 300."))
         assert not pane.view.complete

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.background import Slot
 from hermes_tui.platform.daemon_call import aside
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
@@ -19,7 +20,6 @@ from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
-from hermes_tui.tui.workers.session_watch import Slot
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 

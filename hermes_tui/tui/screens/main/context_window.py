@@ -40,8 +40,8 @@ class ContextActions:
 
     def toggle(self) -> None:
         """Dim what the agent no longer sees, or show everything again."""
-        if self._pane.choice is not None and self._pane.display:
-            self._pane.see(None)
+        if self._pane.context.choice is not None and self._pane.display:
+            self._pane.context.see(None)
         else:
             self._see(None)
 
@@ -95,6 +95,6 @@ class ContextActions:
             self._parts.screen.notify(safe(str(error)), severity="error", markup=False)
             return
         if self._pane.summary is not None and self._pane.summary.unified_id == summary.unified_id:
-            self._pane.see(choice)
+            self._pane.context.see(choice)
             if choice.trouble:
                 self._parts.screen.notify(safe(choice.trouble), severity="warning", markup=False)

@@ -15,7 +15,7 @@ from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.match_preview import MatchPreview
 from hermes_tui.tui.widgets.page import Page
 from hermes_tui.tui.widgets.session_list.widget import SessionList
-from hermes_tui.tui.widgets.transcript.context_view import SeeingPane
+from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class MainParts:
         self.header = Header(id="header")
         self.box = self.header.box
         self.sessions = SessionList(clock, badges, id="sessions")
-        self.pane = SeeingPane(clock)
+        self.pane = TranscriptPane(clock)
         self.preview = MatchPreview(clock)
         """What is shown of a session that a search has found, until it is opened."""
         self.empty = Page(id="empty")

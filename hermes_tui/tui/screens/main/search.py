@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from hermes_tui.platform.background import in_background
+from hermes_tui.platform.background import Slot, in_background
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.screens.main.history import SearchHistory
 from hermes_tui.tui.screens.main.parts import MainParts
@@ -15,7 +15,6 @@ from hermes_tui.tui.screens.main.transcript import SearchHit, TranscriptControll
 from hermes_tui.tui.widgets.header import SEARCHING
 from hermes_tui.tui.widgets.session_list.rows import Conversation
 from hermes_tui.tui.workers.previewer import look
-from hermes_tui.tui.workers.session_watch import Slot
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query

@@ -173,13 +173,13 @@ class SessionActions:
 
     def pager(self) -> None:
         """Read it in the user's pager."""
-        from hermes_tui.platform.external import pager
+        from hermes_tui.platform.external_programs import pager
 
         self._elsewhere(pager)
 
     def editor(self) -> None:
         """Open it in the user's editor."""
-        from hermes_tui.platform.external import editor
+        from hermes_tui.platform.external_programs import editor
 
         self._elsewhere(editor)
 
@@ -206,7 +206,7 @@ class SessionActions:
             self._hand_over(argv, name)
 
     def _hand_over(self, argv: Sequence[str], name: str) -> None:
-        from hermes_tui.platform.external import run_outside
+        from hermes_tui.platform.external_programs import run_outside
 
         try:
             code = run_outside(self._program, [*argv, name]) if self._screen.is_attached else 0
@@ -266,7 +266,7 @@ class SessionActions:
             self._tell(f"{start.label} runs in a new window of tmux.")
 
     def _run_here(self, start: Start) -> None:
-        from hermes_tui.platform.external import run_start
+        from hermes_tui.platform.external_programs import run_start
 
         try:
             start.check()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query
     from hermes_tui.sessions.search.incremental.search import LivePart
     from hermes_tui.sessions.search.within import Within
-    from hermes_tui.tui.widgets.transcript.loading import Kept
+    from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript
 
 __all__ = ["SearchHit", "TranscriptController"]
 
@@ -60,7 +60,7 @@ class TranscriptController:
         self.shown: Transcript | None = None
         """What is open; None while the session that was asked for is not."""
         self._polling = False
-        self._kept: Kept | None = None
+        self._kept: OpenTranscript | None = None
         """The session as it was before the search."""
         self._aim: _Aim | None = None
         self._hit: SearchHit | None = None
@@ -68,7 +68,7 @@ class TranscriptController:
     @property
     def is_settled(self) -> bool:
         """Nothing is under way: no session to be opened, no match to be gone to, nothing to be read on."""
-        return self.shown is not None and not self._polling and self._aim is None and not self._pane.is_seeking
+        return self.shown is not None and not self._polling and self._aim is None and not self._pane.finder.is_seeking
 
     def shows_one_of(self, sessions: Sequence[SessionSummary]) -> bool:
         """One of these is shown or about to be."""
@@ -82,7 +82,7 @@ class TranscriptController:
             return self.shown is None
         self._wanted = summary.unified_id
         self.shown = None
-        self._pane.light(None)
+        self._pane.finder.light(None)
         self._reader.request(summary)
         return True
 
@@ -128,7 +128,7 @@ class TranscriptController:
     def keep_place(self) -> None:
         """Before the first question of a search: remember the session as it is."""
         if self._kept is None:
-            self._kept = self._pane.keep()
+            self._kept = self._pane.opened
 
     def forget_hit(self) -> None:
         """What was found is not asked for any more."""
@@ -139,7 +139,7 @@ class TranscriptController:
         kept, self._kept = self._kept, None
         if kept is None:
             return
-        self._pane.light(None)
+        self._pane.finder.light(None)
         self._pane.bring_back(kept)
         self.shown = kept.transcript
         self._wanted = kept.summary.unified_id if kept.summary is not None else ""
@@ -195,8 +195,8 @@ class TranscriptController:
         if aim is None or pane.summary is None or pane.summary.unified_id != aim.unified_id:
             return
         self._aim = None
-        pane.light(aim.within)
+        pane.finder.light(aim.within)
         if aim.step:
-            pane.enter(aim.step, aim.known)
+            pane.finder.enter(aim.step, aim.known)
         elif aim.message_id:
-            pane.go_to(aim.message_id)
+            pane.finder.go_to(aim.message_id)

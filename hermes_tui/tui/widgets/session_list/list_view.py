@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import chain
 from typing import ClassVar, NamedTuple
 
@@ -120,6 +120,11 @@ class SessionLines(ScrollView):
         found = (self._forest.by_session.get(key) for key in self._marked)
         return [conversation for conversation in found if conversation is not None]
 
+    def mark(self, conversations: Sequence[Conversation]) -> None:
+        """Mark these for a comparison, and no others."""
+        self._marked = [one.key for one in conversations]
+        self._redraw_changed()
+
     @property
     def forest(self) -> Forest:
         """All conversations, whatever the filter hides."""
@@ -134,6 +139,16 @@ class SessionLines(ScrollView):
             here = forest.by_session.get(before.tip.unified_id)
             key = here.key if here else before.key
         self._lay(key, self._cursor)
+
+    @property
+    def unfolded(self) -> frozenset[str]:
+        """Keys of the conversations that are unfolded."""
+        return frozenset(self._unfolded)
+
+    def unfold(self, keys: Collection[str]) -> None:
+        """Unfold these conversations, and no others."""
+        self._unfolded = set(keys)
+        self._lay(self.highlighted.key if self.highlighted else "", self._cursor)
 
     def set_lane_states(self, states: Mapping[str, State]) -> None:
         """Show these (by unified id) beside the sessions of lanes."""
@@ -231,7 +246,7 @@ class SessionLines(ScrollView):
         elif found >= 0 and self.scroll_y > 0 and found != before_index:
             # The same line of the screen as before.
             self.scroll_to(y=self.scroll_y + found - before_index, animate=False, force=True, immediate=True)
-        self._show_cursor()
+        self.show_cursor()
         self._redraw_changed()
         after = self.highlighted
         if after is not before:
@@ -341,12 +356,13 @@ class SessionLines(ScrollView):
         if new == old or new < 0:
             return
         self._cursor = new
-        self._refresh_row(old)
-        self._refresh_row(new)
-        self._show_cursor()
+        self.refresh_row(old)
+        self.refresh_row(new)
+        self.show_cursor()
         self._highlight_changed()
 
-    def _refresh_row(self, index: int) -> None:
+    def refresh_row(self, index: int) -> None:
+        """Draw a row again, with its snippet."""
         self._found.clear()
         self.refresh_line(index)
         if self._has_snippet(index):
@@ -355,7 +371,7 @@ class SessionLines(ScrollView):
     def _has_snippet(self, index: int) -> bool:
         return 0 <= index < len(self._rows) - 1 and self._rows[index + 1].snippet is not None
 
-    def _show_cursor(self) -> None:
+    def show_cursor(self) -> None:
         """Scroll no further than needed to have the cursor in view, with its snippet, and with its heading if that
         is just above."""
         height = self.size.height

@@ -58,10 +58,10 @@ class SessionList(SessionLines, can_focus=True):
 
     def action_move(self, step: int) -> None:
         """One conversation up (-1) or down (1)."""
-        at = self._cursor + step
-        while 0 <= at < len(self._rows) and self._rows[at].conversation is None:
+        at = self.cursor + step
+        while 0 <= at < len(self.rows) and self.rows[at].conversation is None:
             at += step
-        if 0 <= at < len(self._rows):
+        if 0 <= at < len(self.rows):
             self.move_to(at)
         elif step < 0:
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
@@ -76,11 +76,11 @@ class SessionList(SessionLines, can_focus=True):
 
     def _leap(self, rows: int) -> None:
         """Cursor and view together, so that the cursor keeps its line of the screen."""
-        if not self._rows:
+        if not self.rows:
             return
-        target = min(max(self._cursor + rows, 0), len(self._rows) - 1)
+        target = min(max(self.cursor + rows, 0), len(self.rows) - 1)
         self.scroll_to(y=self.scroll_y + rows, animate=False, force=True, immediate=True)
-        while rows < 0 and self._rows[target].conversation is None and target > 0:
+        while rows < 0 and self.rows[target].conversation is None and target > 0:
             target -= 1
         self.move_to(target)
 
@@ -91,13 +91,13 @@ class SessionList(SessionLines, can_focus=True):
 
     def action_last(self) -> None:
         """To the last one."""
-        self.move_to(len(self._rows) - 1)
+        self.move_to(len(self.rows) - 1)
 
     def action_day(self, step: int) -> None:
         """To the first conversation of the next (1) or of this or the previous (-1) day."""
-        headings = [at for at, row in enumerate(self._rows) if row.heading]
-        at = bisect_left(headings, self._cursor) + (0 if step > 0 else -1)
-        if step < 0 and at > 0 and headings[at] + 1 == self._cursor:
+        headings = [at for at, row in enumerate(self.rows) if row.heading]
+        at = bisect_left(headings, self.cursor) + (0 if step > 0 else -1)
+        if step < 0 and at > 0 and headings[at] + 1 == self.cursor:
             at -= 1
         if 0 <= at < len(headings):
             self.move_to(headings[at] + 1)
@@ -121,7 +121,7 @@ class SessionList(SessionLines, can_focus=True):
         if conversation is None:
             self.post_message(self.Refused("There is no session here to mark."))
             return
-        if conversation.key not in self._forest.by_session:
+        if conversation.key not in self.forest.by_session:
             self.post_message(self.Refused("Only sessions can be compared: this is what an agent keeps in mind."))
             return
         marked = self.marked
@@ -130,25 +130,23 @@ class SessionList(SessionLines, can_focus=True):
         else:
             dropped = marked[0] if len(marked) == 2 else None
             marked = [*marked[-1:], conversation]
-        self._marked = [one.key for one in marked]
+        self.mark(marked)
         self.post_message(self.MarksChanged(dropped))
-        self._redraw_changed()
         self.action_move(1)
 
     def action_toggle_fold(self) -> None:
         """Unfold or fold what is under the cursor."""
         conversation = self.highlighted
-        if conversation is None or self._rows[self._cursor].unfolded is None:
+        if conversation is None or self.rows[self.cursor].unfolded is None:
             self.post_message(self.Refused(self._why_flat(conversation)))
             return
-        self._unfolded ^= {conversation.key}
-        self._lay(conversation.key, self._cursor)
+        self.unfold(self.unfolded ^ {conversation.key})
 
     def _why_flat(self, conversation: Conversation | None) -> str:
         """Why there is nothing to fold on the row under the cursor."""
         if conversation is None:
             return "There is no session here to unfold."
-        if self._answer is not None:
+        if self.answer is not None:
             return "Nothing to unfold: each session that was found stands in a row of its own."
         if conversation.children:
             return "Nothing to unfold: the filter leaves no fork or helper of this session."
@@ -156,61 +154,56 @@ class SessionList(SessionLines, can_focus=True):
 
     def action_unfold(self) -> None:
         """Unfold; if it is unfolded already, go to the first below."""
-        if self.highlighted is not None and self._rows[self._cursor].unfolded:
+        if self.highlighted is not None and self.rows[self.cursor].unfolded:
             self.action_move(1)
         else:
             self.action_toggle_fold()
 
     def action_fold(self) -> None:
         """Fold; where nothing is unfolded, go to where this came from."""
-        here = self._rows[self._cursor] if self.highlighted is not None else ListRow()
+        here = self.rows[self.cursor] if self.highlighted is not None else ListRow()
         if here.unfolded:
             self.action_toggle_fold()
         elif here.guide:
-            above = range(self._cursor - 1, -1, -1)
-            self.move_to(next(at for at in above if len(self._rows[at].guide) < len(here.guide)))
+            above = range(self.cursor - 1, -1, -1)
+            self.move_to(next(at for at in above if len(self.rows[at].guide) < len(here.guide)))
         else:
             self.post_message(self.Refused("Nothing to fold: nothing is unfolded below this row."))
 
     def action_toggle_all(self) -> None:
         """Fold everything if anything is unfolded, else unfold everything."""
-        conversation = self.highlighted
-        if self._answer is not None or all(row.unfolded is None for row in self._rows):
+        if self.answer is not None or all(row.unfolded is None for row in self.rows):
             self.post_message(self.Refused("Nothing to unfold: no session here has a fork or helper below it."))
             return
-        if any(row.unfolded for row in self._rows):
-            self._unfolded = set()
-        else:
-            self._unfolded = {one.key for one in self._forest.above.values()}
-        self._lay(conversation.key if conversation else "", self._cursor)
+        self.unfold([] if any(row.unfolded for row in self.rows) else [one.key for one in self.forest.above.values()])
 
     # Events ------------------------------------------------------------------------------------------------
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor there; on the fold mark fold, on the cursor open."""
         index = self.scroll_offset.y + event.y
-        if 0 < index < len(self._rows) and self._rows[index].snippet is not None:
+        if 0 < index < len(self.rows) and self.rows[index].snippet is not None:
             index -= 1
-        if not 0 <= index < len(self._rows) or self._rows[index].conversation is None:
+        if not 0 <= index < len(self.rows) or self.rows[index].conversation is None:
             return
-        row = self._rows[index]
+        row = self.rows[index]
         mark = 2 + len(row.guide)
         if row.unfolded is not None and event.x < (mark + 2 if row.guide else 2):
             self.move_to(index)
             self.action_toggle_fold()
-        elif index == self._cursor:
+        elif index == self.cursor:
             self.action_open()
         else:
             self.move_to(index)
 
     def on_resize(self) -> None:
         """Keep the cursor in view."""
-        self._show_cursor()
+        self.show_cursor()
 
     def on_focus(self) -> None:
         """The cursor looks different where the keys go."""
-        self._refresh_row(self._cursor)
+        self.refresh_row(self.cursor)
 
     def on_blur(self) -> None:
         """See `on_focus`."""
-        self._refresh_row(self._cursor)
+        self.refresh_row(self.cursor)

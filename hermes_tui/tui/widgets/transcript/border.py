@@ -6,8 +6,10 @@ from hermes_tui.display import priced, safe
 from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.states import state_of
+from hermes_tui.tui.widgets.transcript.branches import place
+from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript
 
-__all__ = ["subtitle", "title"]
+__all__ = ["border", "subtitle", "title"]
 
 
 def title(part: ListedPart, room: int, *, gone: bool) -> str:
@@ -52,3 +54,27 @@ def subtitle(bottom: int, total: int, loaded: int | None, *states: str) -> str:
     `loaded` is how many messages there are so far, None when all are."""
     part = "" if loaded is None else f" of the last {loaded:,} messages"
     return " · ".join([*states, f"{100 * min(bottom, total) // max(total, 1)} %{part}"])
+
+
+def border(opened: OpenTranscript, width: int, *, seen: str, is_seeking: bool) -> tuple[str, str]:
+    """Title and subtitle of a pane so wide. `seen`: what its agent still sees, if that is shown; `is_seeking`: it
+    reads what is earlier to find something."""
+    part, view = opened.part, opened.view
+    if part is None:
+        return "", ""
+    above = title(part, max(width - 6, 4), gone=opened.gone)
+    if not view.column.total:
+        return above, ""
+    states = {
+        seen: True,
+        "gone": opened.gone,
+        "more came below": opened.behind,
+        "following": view.following,
+        "reading what is earlier": is_seeking,
+        "what is earlier cannot be read": opened.stuck,
+        place(opened.branches): True,
+    }
+    bottom = view.column.tops[view.top.entry] + view.top.line + view.height
+    loaded = None if view.complete else len(view.column)
+    said = [name for name, is_so in states.items() if is_so and name]
+    return above, subtitle(bottom, view.column.total, loaded, *said)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from session_adapters.transcript import Branch, Change, Transcript
 
-__all__ = ["Switched", "branches_of", "partings", "place", "switch", "switch_to"]
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.within import Within
+
+__all__ = ["Switched", "branches_of", "next_match", "partings", "place", "switch", "switch_to"]
 
 
 class Switched(NamedTuple):
@@ -54,3 +57,19 @@ def switch(transcript: Transcript, step: int) -> Switched | None:
     left = branches[at].leaf_id
     parting = next((branch.first for branch in branches_of(transcript) if branch.leaf_id == left), change.first)
     return Switched(change, parting)
+
+
+def next_match(transcript: Transcript, within: Within, step: int, above: Sequence[str]) -> str | None:
+    """Id of the next match on any branch, empty where there is none; None where there is one branch. `above`: ids of
+    the shown messages down to the one that is left. Reads the store: not for the screen's thread."""
+    if not branches_of(transcript):
+        return None
+    try:
+        messages = transcript.every_branch()
+    except OSError:
+        return None  # following the file says that it is gone
+    place = {message.id: at for at, message in enumerate(messages)}
+    edge = -1 if step > 0 else len(messages)
+    at = next((place[id_] for id_ in reversed(above) if id_ in place), -1 if above else edge)
+    index = within.next(messages, at, step)
+    return messages[index].id if index is not None else ""

@@ -1,24 +1,37 @@
 """The transcript pane: newest messages first, earlier ones by scrolling up.
 
-Only what is in view is ever laid out. `hermes_tui.tui.widgets.transcript.loading` has how messages come into it,
-`hermes_tui.tui.widgets.transcript.finding` how one is looked for; here is what keys and mouse do.
+Only what is in view is ever laid out. The pane shows an `OpenTranscript`; `TranscriptFinder` goes to what is looked
+for in it, `SeenContext` knows what of it is dimmed.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual import events
+from textual.content import Content
 from textual.message import Message as Event
+from textual.strip import Strip
 
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.transcript.finding import TranscriptFinding
+from hermes_tui.display import safe
+from hermes_tui.tui.widgets.session_list.rows import ListedPart
+from hermes_tui.tui.widgets.transcript.border import border
+from hermes_tui.tui.widgets.transcript.context_view import SeenContext
+from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
 from hermes_tui.tui.widgets.transcript.keys import BINDINGS
 from hermes_tui.tui.widgets.transcript.layout.blocks import SHUT
-from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
+from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
+from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
+from hermes_tui.tui.widgets.transcript.renderer import TranscriptCanvas
+from hermes_tui.tui.widgets.transcript.view import VisibleRow
+from session_adapters.model import Message, SessionSummary
+from session_adapters.transcript import Change, Transcript
 
 __all__ = ["TranscriptPane"]
 
 
-class TranscriptPane(TranscriptFinding, can_focus=True, inherit_bindings=False):
+class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
     """One session's messages. `show` it a transcript, `poll` it when the store may have changed.
 
     At the end it follows what comes; any key that leaves the end stops that. The line under the cursor is what the
@@ -43,99 +56,234 @@ class TranscriptPane(TranscriptFinding, can_focus=True, inherit_bindings=False):
 
     def __init__(self, clock: Clock | None = None, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(clock or Clock(), id=id)
+        self.opened = OpenTranscript(like=self.view)
+        self.show_view(self.opened.view, "", "")
+        self.finder = TranscriptFinder(self)
+        self.context = SeenContext(self)
+        self._said = ("", "")
+        """What stands in the border."""
 
-    def _refuse(self, reason: str) -> None:
+    def refuse(self, reason: str) -> None:
+        """Say why an action could not run; one sentence."""
         self.post_message(self.Refused(reason))
 
-    def _no_more(self, step: int) -> None:
+    def no_more(self, step: int) -> None:
+        """Say that there is no further match in the direction of `step`."""
         self.post_message(self.NoMore(step))
 
-    def _arrived(self, read_all: bool, added: int) -> None:
-        if self._wanted != "prompt":
-            super()._arrived(read_all, added)
-        elif self._go_to_prompt(-1) or read_all:
-            self._wanted = ""
+    # What is shown
+
+    @property
+    def summary(self) -> SessionSummary | None:
+        """The session that is shown."""
+        return self.opened.summary
+
+    @property
+    def following(self) -> bool:
+        """Whether the end is in view and stays there."""
+        return self.view.following
+
+    @property
+    def messages(self) -> Sequence[Message]:
+        """The loaded messages."""
+        return self.opened.messages
+
+    @property
+    def message(self) -> Message | None:
+        """The message under the cursor."""
+        entries = self.view.column.entries
+        return entries[self.view.cursor.entry].message if self.strips and entries else None
+
+    @property
+    def is_heavy(self) -> bool:
+        """Whether so much was read since the session was opened that it should be opened again from its end: that is
+        all that is on the screen."""
+        opened = self.opened
+        at_end = self.following and not self.finder.needs_earlier and not opened.loading
+        return at_end and opened.is_heavy and all(one.active == one.shown for one in opened.branches)
+
+    def show(self, summary: SessionSummary, transcript: Transcript) -> None:
+        """Show a session from its end. The transcript belongs to the pane from now on: nobody else calls it.
+
+        One that is shown already stays as it is. Of a session that was opened again, what is open stays open.
+        """
+        if transcript is self.opened.transcript:
+            self.show_part(ListedPart(summary))
+            return
+        before = self.opened
+        opened = OpenTranscript(ListedPart(summary), transcript, "This session has no messages.", like=self.view)
+        self._change_to(opened)
+        self.lay_out()
+        opened.load(before.levels if before.is_of(summary) else {})
+        self.settle()
+        if opened.may_part:
+            self.run_worker(self._look_for_branches(opened), group="transcript.branches")
+
+    def bring_back(self, kept: OpenTranscript) -> None:
+        """Show what was `opened` before, where one was in it."""
+        if kept.transcript is not self.opened.transcript:
+            kept.stuck = False
+            self._change_to(kept)
+            self.settle()
+
+    def clear(self, note: str = "") -> None:
+        """Show no session, only one line of text."""
+        self._change_to(OpenTranscript(note=note, like=self.view))
+        self.settle()
+
+    def _change_to(self, opened: OpenTranscript) -> None:
+        """What was shown before is left as it is: it may be kept elsewhere."""
+        if opened.summary is None or not self.opened.is_of(opened.summary):
+            self.context.forget()
+        self.finder.stop()
+        self.opened = opened
+        self.show_view(opened.view, opened.summary.agent if opened.summary else "", opened.note)
+
+    def show_part(self, part: ListedPart) -> None:
+        """Show the session's changed facts in the border, and which part of its conversation it is; also that the
+        store no longer has it: its messages stay."""
+        self.opened.part = part
+        self.opened.gone = self.opened.gone or part.summary.gone
+        self._label()
+
+    # Reading
+
+    async def poll(self) -> Change:
+        """Read what came since, in a thread, and show it. Changes nothing on the screen where nothing changed. Who
+        reads far above the end is left alone, once much has come: it is read when the end comes near."""
+        opened = self.opened
+        if opened.transcript is None:
+            return Change()
+        opened.behind = opened.is_heavy and not opened.is_near_end
+        change = Change() if opened.behind else await opened.refresh()
+        if opened is not self.opened:
+            return Change()
+        if change.first is not None:
+            self.settle()
+        else:
+            self._label()
+        return change
+
+    async def _look_for_branches(self, opened: OpenTranscript) -> None:
+        if await opened.find_branches():
+            self.settle()
+
+    async def _go_to_branch(self, opened: OpenTranscript, step: int) -> None:
+        try:
+            if not await opened.switch(step) and opened is self.opened:
+                self.refuse("This conversation has only one branch")
+        except LookupError:
+            self.refuse("That branch is not there any more")
+        self.settle()
+
+    def _read_ahead(self) -> None:
+        """Have the part before loaded when the view comes near it."""
+        view, opened = self.view, self.opened
+        if opened.loading or opened.stuck or view.complete or opened.transcript is None or not self.strips:
+            return
+        if self.finder.needs_earlier or view.column.tops[view.top.entry] + view.top.line < 2 * view.height:
+            opened.loading = True
+            self.run_worker(self._load_earlier(opened), group="transcript.earlier")
+
+    async def _load_earlier(self, opened: OpenTranscript) -> None:
+        try:
+            added = await opened.read_earlier()
+        except EarlierUnreadable as error:
+            if opened is self.opened:
+                self.finder.stop()
+                self.refuse(f"What is earlier cannot be read: {safe(str(error))}")
+                self._label()
+            return
+        if opened is self.opened:
+            self.finder.arrived(added)
+            self.settle()
+
+    # Drawing
+
+    def settled(self) -> None:
+        """Say in the border where the view is, and read what it will need."""
+        if self.finder.found_among_loaded():
+            self.settle()
+            return
+        self._label()
+        self._read_ahead()
+        if self.opened.behind and self.opened.is_near_end:
+            self.opened.behind = False
+            self.run_worker(self.poll(), group="transcript.behind")
+        self.context.update()
+
+    def is_dimmed(self, entry: int) -> bool:
+        """The agent no longer sees that message."""
+        return self.context.is_unseen(self.view.column.entries[entry].message)
+
+    def drawn(self, rows: Sequence[VisibleRow], width: int) -> list[Strip]:
+        """With the matches of the search highlighted."""
+        strips, within = super().drawn(rows, width), self.finder.within
+        if within is None or not within.has_places:
+            return strips
+        return highlighted_rows(rows, strips, within, self.look_of("match"))
+
+    def _label(self) -> None:
+        seen = self.context.seen.sentence if self.context.seen is not None else ""
+        said = border(self.opened, self.outer_size.width, seen=seen, is_seeking=self.finder.needs_earlier)
+        before, self._said = self._said, said
+        # Textual draws the widget again even for the same words.
+        if said[0] != before[0]:
+            self.border_title = Content(said[0])
+        if said[1] != before[1]:
+            self.border_subtitle = Content(said[1])
 
     # Events
 
-    def _taken(self) -> None:
+    def scrolled(self) -> None:
         """Who takes the scrollbar or the wheel no longer waits for the beginning."""
-        self._wanted = ""
+        self.finder.stop()
 
     def on_click(self, event: events.Click) -> None:
         """Put the cursor on the line; a second click opens or closes what is there."""
         offset = event.get_content_offset(self)
-        rows = self._view.rows()
+        rows = self.view.rows()
         if offset is None or not 0 <= offset.y < len(rows):
             return
-        again = rows[offset.y].position == self._view.cursor
-        self._view.go(rows[offset.y].position)
-        self._settle()
+        again = rows[offset.y].position == self.view.cursor
+        self.view.go(rows[offset.y].position)
+        self.settle()
         if again:
             self.action_fold()
 
     # Actions
 
     def _moved(self) -> None:
-        self._wanted = ""
-        self._settle()
+        self.finder.stop()
+        self.settle()
 
     def action_move(self, lines: int) -> None:
         """Move the cursor."""
-        self._view.move(lines)
+        self.view.move(lines)
         self._moved()
 
     def action_page(self, pages: int) -> None:
         """Move the view by a page, one line kept."""
-        self._view.scroll(pages * max(self._view.height - 1, 1))
+        self.view.scroll(pages * max(self.view.height - 1, 1))
         self._moved()
 
     def action_half_page(self, pages: int) -> None:
         """Move the view by half a page."""
-        self._view.scroll(pages * max(self._view.height // 2, 1))
+        self.view.scroll(pages * max(self.view.height // 2, 1))
         self._moved()
 
     def action_first(self) -> None:
         """Go to the very first message, reading all that is before."""
-        self._view.go(self._view.first)
-        self._wanted = "" if self._view.complete else "first"
-        self._settle()
+        self.finder.go_to_first()
 
     def action_follow(self) -> None:
         """Go to the end and follow."""
-        self._view.follow()
+        self.view.follow()
         self._moved()
 
     def action_prompt(self, step: int) -> None:
         """Go to the next or the previous prompt, reading what is before where it has to be."""
-        self._wanted = ""
-        if not self._go_to_prompt(step):
-            if step < 0 and not self._view.complete and self._view.is_ready:
-                self._view.go(self._view.first)
-                self._wanted = "prompt"
-            else:
-                self.post_message(self.Refused("There is no further prompt " + ("below" if step > 0 else "above")))
-        self._settle()
-
-    def _go_to_prompt(self, step: int) -> bool:
-        view = self._view
-        if not view.is_ready:
-            return False
-        entries = view.column.entries
-        here = view.cursor
-        index = here.entry
-        if step < 0 and entries and entries[index].message.is_prompt:
-            head = Position(index, view.rendered(index).head("prose"))
-            if head < here:
-                view.go(head, at_top=True)
-                return True
-        index += step
-        while 0 <= index < len(entries):
-            if entries[index].message.is_prompt and entries[index].height:
-                view.go(Position(index, view.rendered(index).head("prose")), at_top=True)
-                return True
-            index += step
-        return False
+        self.finder.go_to_prompt(step)
 
     def action_fold(self) -> None:
         """Open or close the block under the cursor."""
@@ -146,9 +294,9 @@ class TranscriptPane(TranscriptFinding, can_focus=True, inherit_bindings=False):
         self._toggle(everything=True)
 
     def _toggle(self, *, everything: bool) -> None:
-        if not self._view.toggle(everything=everything):
-            self.post_message(self.Refused("There is nothing to open or close on this line"))
-        self._settle()
+        if not self.view.toggle(everything=everything):
+            self.refuse("There is nothing to open or close on this line")
+        self.settle()
 
     def action_toggle_tools(self) -> None:
         """Open or close all tool calls."""
@@ -164,29 +312,27 @@ class TranscriptPane(TranscriptFinding, can_focus=True, inherit_bindings=False):
             message.tool_calls or message.role == "tool" if tools else message.thinking for message in messages
         ):
             what = "tool calls" if tools else "thinking"
-            self.post_message(self.Refused(f"There is nothing to open: the messages that are loaded have no {what}"))
+            self.refuse(f"There is nothing to open: the messages that are loaded have no {what}")
         else:
-            self._view.following = False
-            before = self._strips
-            level = self._view.toggle_kind(tools=tools)
-            self._settle()
-            if self._strips == before:
+            self.view.following = False
+            before = self.strips
+            level = self.view.toggle_kind(tools=tools)
+            self.settle()
+            if self.strips == before:
                 what, are = ("Tool calls", "are") if tools else ("Thinking", "is")
-                self.post_message(
-                    self.Refused(f"{what} {are} {'shut' if level == SHUT else 'open'} now; none is in view")
-                )
+                self.refuse(f"{what} {are} {'shut' if level == SHUT else 'open'} now; none is in view")
 
     def action_branch(self, step: int) -> None:
         """Go where the conversation went another way."""
-        if self._transcript is not None:
-            self._wanted = ""
-            self.run_worker(self._go_to_branch(self._transcript, step), group="transcript.switch")
+        if self.opened.transcript is not None:
+            self.finder.stop()
+            self.run_worker(self._go_to_branch(self.opened, step), group="transcript.switch")
 
     def action_match(self, step: int) -> None:
         """Go to the next or the previous match of the search."""
-        self.find_next(step)
+        self.finder.find_next(step)
 
     def action_toggle_raw(self) -> None:
         """Show prose as it was written, or as Markdown."""
-        self._raw = not self._raw
-        self._settle()
+        self.raw = not self.raw
+        self.settle()

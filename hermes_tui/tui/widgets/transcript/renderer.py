@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from rich.segment import Segment
@@ -28,7 +29,7 @@ _DIM = Style(dim=True)
 
 
 class TranscriptCanvas(ScrollView, inherit_bindings=False):
-    """Draws the rows of a `View`. Whoever changes the view calls `_settle`; only lines that look different are drawn
+    """Draws the rows of a `View`. Whoever changes the view calls `settle`; only lines that look different are drawn
     again."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
@@ -41,8 +42,10 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         self._view = View()
         self._agent = ""
         self._note = ""
-        self._raw = False
-        self._strips: list[Strip] = []
+        self.raw = False
+        """Prose as it was written, not as Markdown."""
+        self.strips: list[Strip] = []
+        """What is on the screen."""
         self._was_drawn = False
         self._look: tuple[TranscriptStyles, LazyMarkdown] | None = None
         self._laid_for: tuple[int, bool, TranscriptStyles, str] | None = None
@@ -52,45 +55,51 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         """Which rows are in view."""
         return self._view
 
-    def _settled(self) -> None:
+    def show_view(self, view: View, agent: str, note: str) -> None:
+        """Draw this view from now on, in the colours of that agent; `note` where it is empty."""
+        self._view, self._agent, self._note = view, agent, note
+        self._laid_for = None
+
+    def settled(self) -> None:
         """Called when the screen shows what the view says."""
 
-    def _taken(self) -> None:
+    def scrolled(self) -> None:
         """Called when the user has moved the scrollbar or the wheel."""
 
-    def _is_unseen(self, entry: int) -> bool:
+    def is_dimmed(self, entry: int) -> bool:
         """Whether an entry is to be dimmed, whatever it looks like."""
         return False
 
-    def _style(self, name: str) -> Style:
+    def look_of(self, name: str) -> Style:
+        """How text of that purpose looks."""
         return self.get_component_rich_style(f"transcript--{name}", partial=True)
 
-    def _lay_out(self) -> bool:
+    def lay_out(self) -> bool:
         """Make the layout fit the size, the theme and the session. False while there is no size."""
         width, height = self.scrollable_content_region.size
         if width <= 0 or height <= 0:
             return False
         agent = self._agent
-        palette = palette_for(self._style, agent_colour(agent))
+        palette = palette_for(self.look_of, agent_colour(agent))
         if self._look is None or self._look[0] != palette:
             theme = self.app.current_theme
-            self._look = palette, markdown_for(self._style, dark=theme.dark, ansi=theme.ansi)
-        wanted = (width, self._raw, palette, agent)
+            self._look = palette, markdown_for(self.look_of, dark=theme.dark, ansi=theme.ansi)
+        wanted = (width, self.raw, palette, agent)
         if self._laid_for != wanted or self._view.height != height or self._view.layout is None:
-            layout = MessageLayout(palette, self._look[1], self._clock, agent, width - 1, self._raw)
+            layout = MessageLayout(palette, self._look[1], self._clock, agent, width - 1, self.raw)
             anew = self._laid_for != wanted
             self._laid_for = wanted
             self._view.resize(height, layout, anew=anew)
         return True
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Bring the screen in line with the view: draw the lines that look different now."""
-        if not self.is_mounted or not self._lay_out():
+        if not self.is_mounted or not self.lay_out():
             return
         width = self.scrollable_content_region.width
         rows = self._view.rows()
-        strips = self._draw(rows, width)
-        before, self._strips = self._strips, strips
+        strips = self.drawn(rows, width)
+        before, self.strips = self.strips, strips
         if not self._was_drawn:
             # What was painted before the first size was known is blank.
             before = [Strip.blank(width, self.rich_style)] * len(strips)
@@ -101,22 +110,23 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
         elif changed:
             self.refresh(*(Region(0, y, width, 1) for y in changed))
         self._place_scrollbar()
-        self._settled()
+        self.settled()
 
-    def _draw(self, rows: list[VisibleRow], width: int) -> list[Strip]:
+    def drawn(self, rows: Sequence[VisibleRow], width: int) -> list[Strip]:
+        """The rows as lines of the screen, blank ones below the last."""
         base = self.rich_style
         strips: list[Strip] = []
         if not rows:
             said = " " + fit(safe(self._note), width - 1)
-            strips.append(self._strip([Segment(said, self._style("meta") if self._note else None)], width, base))
+            strips.append(self._strip([Segment(said, self.look_of("meta") if self._note else None)], width, base))
         piece = self._view.piece() if rows else None
         at = self._view.cursor
         cursor = self.get_component_rich_style(f"transcript--{'cursor' if self.has_focus else 'resting'}")
-        mark = Segment("▎", self._style("mark" if self.has_focus else "meta"))
+        mark = Segment("▎", self.look_of("mark" if self.has_focus else "meta"))
         for row in rows:
             part, line = row.rendered.at(row.position.line)
             segments = part.segments(line)
-            if row.rendered.muted or self._is_unseen(row.position.entry):
+            if row.rendered.muted or self.is_dimmed(row.position.entry):
                 segments = list(Segment.apply_style(segments, post_style=_DIM))
             same = piece is not None and piece.block and row.position.entry == at.entry and part.block == piece.block
             here = row.position == at
@@ -134,15 +144,15 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """One line of what is in view."""
-        if y < len(self._strips):
-            return self._strips[y]
+        if y < len(self.strips):
+            return self.strips[y]
         return Strip.blank(self.scrollable_content_region.width, self.rich_style)
 
     def notify_style_update(self) -> None:
         """Draw again in other colours: the theme or the focus changed."""
         super().notify_style_update()
         if self.is_mounted:
-            self.call_next(self._settle)
+            self.call_next(self.settle)
 
     def _place_scrollbar(self) -> None:
         """Tell the scrollbar where the view is, without a new layout of the screen: only the bar changes."""
@@ -163,22 +173,22 @@ class TranscriptCanvas(ScrollView, inherit_bindings=False):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """The scrollbar or the wheel moved: `_place_scrollbar` itself does not come here."""
         rows = round(new_value) - round(old_value)
-        if not rows or not self._strips or not self._view.is_ready:
+        if not rows or not self.strips or not self._view.is_ready:
             return
         width, height = self.scrollable_content_region.size
         if self._laid_for is None or (self._laid_for[0], self._view.height) != (width, height):
             return  # nobody moved it: in its new size, for which it is not laid out yet, it cannot be so far down
-        self._taken()
+        self.scrolled()
         if abs(rows) <= 2 * self._view.height:
             self._view.scroll(rows)
         else:
             self._view.go(Position(*self._view.column.at(round(new_value))), at_top=True)
-        self._settle()
+        self.settle()
 
     def on_mount(self) -> None:
         """Draw, once there is a size."""
-        self._settle()
+        self.settle()
 
     def on_resize(self, event: events.Resize) -> None:
-        self._strips = []
-        self._settle()
+        self.strips = []
+        self.settle()

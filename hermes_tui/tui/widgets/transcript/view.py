@@ -183,11 +183,11 @@ class View(LayoutCache):
         entries = self.column.entries
         for index, message in enumerate(messages[added:], added):
             if entries[index].message is not message:
-                self._drop(entries[index])
+                self.drop(entries[index])
                 self.column.set_message(index, message)
         seam = self.column.shown(added, 1)
         if seam is not None:
-            self._drop(self.column.entries[seam])  # it has something above it now
+            self.drop(self.column.entries[seam])  # it has something above it now
         if complete:
             self.forget()  # how many messages a compaction hides is known now
         self.restore(held, added)
@@ -211,7 +211,7 @@ class View(LayoutCache):
         self._partings = dict(partings)
         for index in changed:
             if index < len(self.column):
-                self._drop(self.column.entries[index])
+                self.drop(self.column.entries[index])
         self.restore(held)
 
     def resize(self, height: int, layout: MessageLayout, *, anew: bool) -> None:
@@ -256,7 +256,7 @@ class View(LayoutCache):
         self.following = False
         held = self.hold(by_cursor=True)
         entry.levels = {**(entry.levels or {}), block: wanted}
-        self._drop(entry)
+        self.drop(entry)
         self.restore(held)
         return True
 

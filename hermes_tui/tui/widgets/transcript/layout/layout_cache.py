@@ -55,9 +55,10 @@ class LayoutCache:
             self._cached_rows = 0
             return
         for entry in self.column.entries[first:]:
-            self._drop(entry)
+            self.drop(entry)
 
-    def _drop(self, entry: MessageHeight) -> None:
+    def drop(self, entry: MessageHeight) -> None:
+        """Have a message laid out anew when it is needed."""
         rendered = self._cache.pop(entry, None)
         if rendered is not None:
             self._cached_rows -= rendered.height
@@ -93,7 +94,7 @@ class LayoutCache:
         """Show so much of these blocks of an entry."""
         entry = self.column.entries[index]
         entry.levels = dict(levels) or None
-        self._drop(entry)
+        self.drop(entry)
 
     # Finding rows
 

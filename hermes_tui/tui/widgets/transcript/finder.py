@@ -1,0 +1,305 @@
+"""Goes to a message, a prompt or the next match of a transcript.
+
+What is not loaded yet is read for, part by part, until it is there, the beginning is reached, or another key is
+pressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
+from hermes_tui.platform.daemon_call import aside
+from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN
+from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
+from hermes_tui.tui.widgets.transcript.match_light import first_match_row
+from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript, TranscriptHost
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.within import Within
+
+__all__ = ["TranscriptFinder"]
+
+_EDGES = {1: "first match", -1: "last match"}
+"""What is wanted of what is earlier on the way to the first or the last match of all."""
+
+
+class TranscriptFinder:
+    """What is looked for in a pane's transcript."""
+
+    def __init__(self, pane: TranscriptHost) -> None:
+        self._pane = pane
+        self.within: Within | None = None
+        """What finds the matches; None while there is no search."""
+        self._wanted = ""
+        """What is looked for in what is earlier: `first`, `prompt`, `message`, `match` or one of `_EDGES`."""
+        self._sought = ""
+        """Id of the message that is wanted, or `#` and its index."""
+        self._entering = False
+        """The first or the last match of all is looked for."""
+        self._missing: set[str] = set()
+        """Ids of messages that the first match of all may be, and that are not loaded yet."""
+        self._all_known = False
+        """No others may be."""
+
+    @property
+    def is_seeking(self) -> bool:
+        """A message or a match that is not loaded yet is on its way."""
+        return self.needs_earlier or self._entering
+
+    @property
+    def needs_earlier(self) -> bool:
+        """What is earlier is to be read."""
+        return bool(self._wanted)
+
+    def stop(self) -> None:
+        """Look for nothing in what is earlier any more."""
+        self._wanted = ""
+
+    # What is asked for -------------------------------------------------------------------------------------
+
+    def light(self, within: Within | None) -> None:
+        """Light what this finds, until it is None; `find_next` goes from match to match."""
+        if within is not self.within:
+            self.within = within
+            self._pane.settle()
+
+    def go_to_first(self) -> None:
+        """Go to the very first message, reading all that is before."""
+        view = self._pane.opened.view
+        view.go(view.first)
+        self._wanted = "" if view.complete else "first"
+        self._pane.settle()
+
+    def go_to_prompt(self, step: int) -> None:
+        """Go to the next or the previous prompt, reading what is before where it has to be."""
+        view = self._pane.opened.view
+        self._wanted = ""
+        if not self._go_to_loaded_prompt(step):
+            if step < 0 and not view.complete and view.is_ready:
+                view.go(view.first)
+                self._wanted = "prompt"
+            else:
+                self._pane.refuse("There is no further prompt " + ("below" if step > 0 else "above"))
+        self._pane.settle()
+
+    def go_to(self, message_id: str) -> None:
+        """Put the cursor on a message (its id, or `#` and its index), on the first word that is lit in it; whichever
+        branch it is on."""
+        self._sought = message_id
+        opened = self._pane.opened
+        if opened.may_part:
+            self._wanted = ""
+            self._find(partial(self._go_to_branch_with, opened, message_id))
+        else:
+            self._want("message")
+
+    def find_next(self, step: int) -> None:
+        """Go to the next (1) or previous (-1) message with a match."""
+        opened = self._pane.opened
+        if self.within is None or opened.transcript is None:
+            self._pane.refuse("Nothing is looked for: press / and type")
+        elif not self._entering and self._wanted not in _EDGES.values():
+            self._wanted = ""
+            self._find(partial(self._find_next, opened, self.within, step))
+
+    def enter(self, step: int, known: frozenset[str] = frozenset()) -> None:
+        """Go to the first (1) or last (-1) message with a match, reading what is before where it has to be: no
+        further than to the messages with these ids, if that is all that match. Stay where there is none. Until then
+        `find_next` does nothing."""
+        opened = self._pane.opened
+        if self.within is None or opened.transcript is None or not self.within.has_places:
+            return
+        self._missing = {*known}.difference(message.id for message in opened.messages)
+        if step > 0 and not opened.view.complete and (self._missing or not known):
+            self._all_known = bool(known)
+            self._want(_EDGES[step])
+        else:
+            self._begin(step)
+
+    def _want(self, what: str) -> None:
+        """The pane reads what is earlier until it has arrived."""
+        self._wanted = what
+        self._pane.settle()
+
+    def _begin(self, step: int) -> None:
+        """All that is needed for it is loaded, as far as it is known."""
+        self._wanted = ""
+        opened = self._pane.opened
+        if self.within is not None and opened.transcript is not None:
+            self._entering = True
+            self._find(partial(self._enter, opened, self.within, step))
+
+    def _find(self, finding: Callable[[], object]) -> None:
+        self._pane.run_worker(finding, group="transcript.find", exclusive=True)
+
+    async def _go_to_branch_with(self, opened: OpenTranscript, message_id: str) -> None:
+        await opened.show_branch_of(message_id)
+        if opened is self._pane.opened:
+            self._want("message")
+
+    async def _enter(self, opened: OpenTranscript, within: Within, step: int) -> None:
+        try:
+            if await self._go_on_anywhere(opened, within, step, None):
+                return
+            at = -1 if step > 0 else len(opened.view.column)
+            found = await self._go_on(opened, within, step, at)
+        finally:
+            self._entering = False
+        if found is False and step < 0 and not opened.view.complete:
+            self._want(_EDGES[step])
+
+    async def _find_next(self, opened: OpenTranscript, within: Within, step: int) -> None:
+        if await self._go_on_anywhere(opened, within, step, opened.view.cursor.entry):
+            return
+        found = await self._go_on(opened, within, step, opened.view.cursor.entry)
+        if found is False and step < 0 and not opened.view.complete and within.has_places:
+            self._want("match")
+        elif found is False:
+            self._pane.no_more(step)
+
+    def _is_stale(self, opened: OpenTranscript, within: Within) -> bool:
+        """Something else is shown, or looked for, by now."""
+        return opened is not self._pane.opened or within is not self.within
+
+    async def _go_on_anywhere(self, opened: OpenTranscript, within: Within, step: int, at: int | None) -> bool:
+        """Where the conversation has several branches: go to the nearest match beyond the entry `at` (None: beyond
+        the edge), in the order in which all of it was said, on whichever branch it is. Whether that was for this to
+        do."""
+        if not opened.may_part:
+            return False
+        above = [message.id for message in opened.messages[: at + 1]] if at is not None else []
+        found = await opened.next_match(within, step, above)
+        if found is None or self._is_stale(opened, within):
+            return found is not None
+        if found:
+            self._sought = found
+            await self._go_to_branch_with(opened, found)
+        elif at is not None:
+            self._pane.no_more(step)
+        return True
+
+    async def _go_on(self, opened: OpenTranscript, within: Within, step: int, at: int) -> bool | None:
+        """Go to the nearest match beyond `at` among what is loaded; whether there is one. None where something else
+        is shown by now."""
+        messages = opened.messages
+        index = await aside(within.next, messages, at, step)
+        if self._is_stale(opened, within):
+            return None
+        if index is not None:
+            # What was read meanwhile came in front, or behind.
+            wanted = messages[index]
+            index = next((at for at, message in enumerate(opened.messages) if message is wanted), None)
+        if index is None:
+            return False
+        self._show(index)
+        self._pane.settle()
+        return True
+
+    # Getting there -----------------------------------------------------------------------------------------
+
+    def found_among_loaded(self) -> bool:
+        """Go to the wanted message if it is loaded, or known to be nowhere; whether anything moved."""
+        view = self._pane.opened.view
+        if self._wanted != "message" or not view.is_ready:
+            return False
+        self.arrived(len(view.column))
+        return not self._wanted
+
+    def arrived(self, added: int) -> None:
+        """So many messages came in front: go to what is wanted if it is among them."""
+        opened = self._pane.opened
+        read_all = opened.view.complete
+        if not self._wanted:
+            return
+        if self._wanted == "first":
+            opened.view.go(opened.view.first)
+            self._wanted = "" if read_all else "first"
+        elif self._wanted == "prompt":
+            if self._go_to_loaded_prompt(-1) or read_all:
+                self._wanted = ""
+        elif self._wanted == _EDGES[1]:
+            self._missing.difference_update(message.id for message in opened.messages[:added])
+            if read_all or (self._all_known and not self._missing):
+                self._begin(1)
+        else:
+            self._match_arrived(added, read_all=read_all)
+
+    def _match_arrived(self, added: int, *, read_all: bool) -> None:
+        found: int | None = None
+        if self._wanted == "message":
+            found = self._place(read_all, added)
+        elif self.within is not None:
+            found = self.within.next(self._pane.opened.messages, added, -1)
+        if found is None and not read_all:
+            return
+        wanted, self._wanted = self._wanted, ""
+        if found is not None:
+            self._show(found)
+        elif wanted == "match":
+            self._pane.no_more(-1)
+        elif wanted == "message":
+            self._pane.refuse("The message that was found is not in the conversation any more")
+
+    def _place(self, read_all: bool, added: int) -> int | None:
+        entries = self._pane.opened.view.column.entries
+        index = next((at for at in range(added) if entries[at].message.id == self._sought), None)
+        if index is None and read_all and self._sought[:1] == "#" and self._sought[1:].isdecimal():
+            index = int(self._sought[1:]) if int(self._sought[1:]) < len(entries) else None
+        if index is None or entries[index].height:
+            return index
+        from hermes_tui.sessions.search.within import place_of
+
+        return place_of([entry.message for entry in entries[: index + 1]], index)
+
+    def _go_to_loaded_prompt(self, step: int) -> bool:
+        view = self._pane.opened.view
+        if not view.is_ready:
+            return False
+        entries = view.column.entries
+        here = view.cursor
+        index = here.entry
+        if step < 0 and entries and entries[index].message.is_prompt:
+            head = Position(index, view.rendered(index).head("prose"))
+            if head < here:
+                view.go(head, at_top=True)
+                return True
+        index += step
+        while 0 <= index < len(entries):
+            if entries[index].message.is_prompt and entries[index].height:
+                view.go(Position(index, view.rendered(index).head("prose")), at_top=True)
+                return True
+            index += step
+        return False
+
+    def _show(self, index: int) -> None:
+        """Put the cursor on the first lit word of an entry, a third down the screen; what hides it is opened."""
+        view, within = self._pane.opened.view, self.within
+        if not view.is_ready:
+            return
+        line = None
+        if within is not None:
+            line = first_match_row(view.rendered(index), within)
+            if line is None:
+                line = self._uncovered(index, within)
+        position = view.near(index, line or 0)
+        view.go(position)
+        view.top = view.step(position, -(view.height // 3))
+        view.rows()
+        view.show_cursor()
+
+    def _uncovered(self, index: int, within: Within) -> int | None:
+        """Open the first block of an entry with a lit word in it; the row of that. None where there is none."""
+        view = self._pane.opened.view
+        entry = view.column.entries[index]
+        before = entry.levels
+        rendered = view.rendered(index)
+        for level in (OPEN, ALL):
+            for block in sorted(rendered.folds | rendered.cuts):
+                view.set_levels(index, {**(before or {}), block: level})
+                line = first_match_row(view.rendered(index), within)
+                if line is not None:
+                    return line
+        view.set_levels(index, before or {})
+        return None

@@ -1,0 +1,76 @@
+"""Highlights the matches of a search in the drawn rows of a transcript."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual.strip import Strip
+
+from hermes_tui.tui.widgets.transcript.layout.segments import Rendered
+from hermes_tui.tui.widgets.transcript.view import VisibleRow
+
+if TYPE_CHECKING:
+    from hermes_tui.sessions.search.within import Within
+
+__all__ = ["first_match_row", "highlight", "highlighted_rows"]
+
+
+def first_match_row(rendered: Rendered, within: Within) -> int | None:
+    """The first row of a message with a match."""
+    for piece, start in zip(rendered.pieces, rendered.starts, strict=True):
+        texts = [row if isinstance(row, str) else "".join(part.text for part in row) for row in piece.rows]
+        spans = within.spans("\n".join(texts)) if piece.name != "header" else []
+        if spans:
+            begins = list(accumulate((len(text) + 1 for text in texts), initial=0))
+            return start + bisect_right(begins, spans[0].start) - 1
+    return None
+
+
+def highlighted_rows(
+    rows: Sequence[VisibleRow], strips: Sequence[Strip], within: Within, style: Style
+) -> list[Strip]:
+    """The strips of these rows (others may follow) with all matches in `style`."""
+    found = list(strips)
+    begin = 0
+    while begin < len(rows):
+        # A phrase may go on in the next row of the same piece.
+        piece = rows[begin].rendered.at(rows[begin].position.line)[0]
+        end = begin + 1
+        while end < len(rows) and rows[end].rendered.at(rows[end].position.line)[0] is piece:
+            end += 1
+        if piece.name != "header":
+            found[begin:end] = _highlighted_piece(strips[begin:end], within, style)
+        begin = end
+    return found
+
+
+def _highlighted_piece(strips: Sequence[Strip], within: Within, style: Style) -> list[Strip]:
+    # The first column is the mark of the block that the cursor is in.
+    texts = [f" {strip.text[1:].rstrip()}" for strip in strips]
+    spans = within.spans("\n".join(texts))
+    found: list[Strip] = []
+    at = 0
+    for strip, text in zip(strips, texts, strict=True):
+        here = [(max(0, a - at), min(len(text), b - at)) for a, b in spans if a < at + len(text) and b > at]
+        found.append(highlight(strip, here, style))
+        at += len(text) + 1
+    return found
+
+
+def highlight(strip: Strip, spans: Sequence[tuple[int, int]], style: Style) -> Strip:
+    """The strip with these characters of its text in another style."""
+    text = strip.text
+    cuts = [edge if text.isascii() else cell_len(text[:edge]) for span in spans for edge in span]
+    if not cuts:
+        return strip
+    parts = list(strip.divide([*cuts, strip.cell_length]))
+    for index in range(1, len(parts), 2):
+        if index < len(cuts):
+            parts[index] = Strip(Segment.apply_style(parts[index], post_style=style), parts[index].cell_length)
+    return Strip.join(parts)

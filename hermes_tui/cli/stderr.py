@@ -1,4 +1,4 @@
-"""Standard error: what went wrong, in one sentence. The only module that writes there."""
+"""Standard error: what went wrong, in one sentence. Nothing else writes there."""
 
 from __future__ import annotations
 

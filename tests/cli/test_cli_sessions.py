@@ -54,7 +54,7 @@ def test_list_without_an_agent_merges_all(tiny_home: TinyHome, cli: Cli) -> None
 def test_a_list_says_what_it_had_no_time_for(
     tiny_home: TinyHome, cli: Cli, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.cli.sessions.commands._READING", 0.0)
+    monkeypatch.setattr("hermes_tui.cli.sessions.list._READING", 0.0)
     for name in "abc":
         tiny_home.add(name)
     said = "older files are not read yet and their sessions are missing here; the same command goes on"

@@ -11,6 +11,7 @@ import sys
 import tokenize
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +45,9 @@ def modules() -> dict[str, Path]:
     return found
 
 
+@cache
 def _trees() -> dict[str, ast.Module]:
+    """Parsed once: every figure is taken of the same tree, and parsing it takes seconds."""
     return {name: ast.parse(path.read_bytes()) for name, path in modules().items()}
 
 

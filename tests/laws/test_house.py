@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from laws import house
@@ -54,3 +55,11 @@ def test_two_files_share_few_private_names_of_one_object() -> None:
 def test_tests_ask_for_public_behaviour() -> None:
     found = house.reached_by_tests()
     assert len(found) <= 145, found
+
+
+def test_maintenance_questions_are_answered_by_files_that_there_are() -> None:
+    rows = re.findall(
+        r"^\| \d+ \|.*\| `([^`]+)` \|$", (house.ROOT / "docs/maintenance-questions.md").read_text(), re.M
+    )
+    assert len(rows) == 20
+    assert [path for path in rows if not (house.ROOT / path).is_file()] == []

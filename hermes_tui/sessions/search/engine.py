@@ -18,7 +18,7 @@ from hermes_tui.sessions.index.reading.reader import IndexCoverage as Covered
 from hermes_tui.sessions.index.schema import IndexUnusable, row_time
 from hermes_tui.sessions.index.source_state import key_of
 from hermes_tui.sessions.query import Query, Search
-from hermes_tui.sessions.query.tree import Tree
+from hermes_tui.sessions.query.tree import Tree, Word, leaves
 from hermes_tui.sessions.scan import Wanted, scan
 from hermes_tui.sessions.search.model import Match, SearchCoverage, SourceMatch
 from hermes_tui.sessions.search.own_index import own_rows, own_terms
@@ -33,6 +33,8 @@ __all__ = ["Hunt"]
 
 Stop = Callable[[], bool]
 _FIELDS: Sequence[Asked] = ("prose", "tool")
+_BEGUN = 2
+"""Letters of a word, at most, with which very many words begin."""
 
 
 class Hunt:
@@ -218,7 +220,10 @@ class Hunt:
             if hits is None:
                 return False
             last = yield from self._group(hits, tree, self._most)
-            since = row_time(last) if last is not None else since
+            if last is not None:
+                since = row_time(last)
+                if _is_dear(tree):
+                    break
         return True
 
     def _strike(self, places: Iterable[Place], tree: Tree) -> None:
@@ -315,3 +320,9 @@ class Hunt:
         with self._lock:
             if len(self._problems) < 1000:
                 self._problems.append(problem)
+
+
+def _is_dear(tree: Tree) -> bool:
+    """Whether so little of a word is known that looking it up in tool text takes longer than typing the next letter
+    should: where what was said fills the answer, that one is waited for."""
+    return any(isinstance(leaf, Word) and leaf.prefix and len(leaf.tokens[-1]) <= _BEGUN for leaf in leaves(tree))

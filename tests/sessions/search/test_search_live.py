@@ -385,3 +385,29 @@ def test_the_first_question_finds_everything_ready(live: LiveSearch, monkeypatch
     assert ready.wait(_LONG) and made == 1
     live.ask("title 17")
     assert names(live.wait(_LONG)) == ["s-17"] and made == 1
+
+
+def test_two_letters_are_looked_for_in_tool_text_where_there_is_room(tmp_path: Path) -> None:
+    """They begin so many words that a third is waited for, once what was said fills the answer."""
+    made = ClaudeHome(tmp_path)
+    for number in range(4):
+        made.session(f"a wonder, number {number}")
+    path = made.session("look")
+    block = {"type": "tool_result", "tool_use_id": "t", "content": "the workbench"}
+    with path.open("a") as file:
+        file.write(json.dumps({"type": "user", "uuid": "u", "message": {"role": "user", "content": [block]}}) + "\n")
+    manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache")
+    build(manager.environment, manager.index.path)
+    manager.catalogue.refresh()
+
+    def found(text: str, most: int) -> tuple[bool, int]:
+        query = parse(text, typing=True)
+        stores = manager.searches.stores(query, SearchOptions(), refresh=False)
+        hunt = Hunt(stores, query, manager.index.index, most=most)
+        sessions = {one.summary.session_id for one in hunt.run()}
+        return path.stem in sessions, len(sessions)
+
+    assert not found("wo", 3)[0]
+    assert found("wo", 10) == (True, 5)
+    assert found("wor", 1) == (True, 1)
+    manager.index.close()

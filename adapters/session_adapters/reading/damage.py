@@ -36,13 +36,18 @@ class Line(NamedTuple):
     more: int = 0
     """Where it stands for lines without a record that follow `STRAYS` such lines: how many; `too_long` are their
     bytes."""
+    rest: bool = False
+    """It stands for all that follows, of a file that has too many lines."""
 
     @property
     def excess(self) -> str:
         """Why a line that is `too_long` is not read."""
         if self.more:
             return f"{self.more:,} more lines without a record"
-        return "the line is too long to be read" + (f" ({self.too_long:,} bytes)" if self.too_long > 1 else "")
+        size = f" ({self.too_long:,} bytes)" if self.too_long > 1 else ""
+        if self.rest:
+            return f"the rest of the file is not read, for it has too many short lines{size}"
+        return f"the line is too long to be read{size}"
 
 
 class Run:
@@ -76,10 +81,12 @@ class Damage:
     def __init__(self) -> None:
         self._kept: dict[tuple[Place, str], None] = {}
         self._more = 0
+        self._rest: tuple[Place, str] | None = None
+        """From where on the file is not read, which is told however much is damaged before."""
 
     def __len__(self) -> int:
         """How many there are, those that are not kept included."""
-        return len(self._kept) + self._more
+        return len(self._kept) + self._more + (self._rest is not None)
 
     def __iter__(self) -> Iterator[tuple[Place, str]]:
         """Those that are kept."""
@@ -94,7 +101,10 @@ class Damage:
 
     def skip(self, line: Line) -> None:
         """Take note of a line that is too long to be read, or stands for others."""
-        self.add(line.offset, line.excess, line.more or 1)
+        if line.rest:
+            self._rest = (line.offset, line.excess)
+        else:
+            self.add(line.offset, line.excess, line.more or 1)
 
     def discard(self, place: Place, reason: str) -> None:
         """Take back what was noted of a place: it is whole after all."""
@@ -108,12 +118,14 @@ class Damage:
         for place, reason in later:
             self.add(place, reason)
         self._more += later._more
+        self._rest = later._rest or self._rest
 
     def places(self, *, unit: str = "byte", limit: int = KEPT) -> list[tuple[str, str]]:
         """(place, reason) of the first `limit`, and behind them how many more there are."""
         found = [(self._words(place, unit), reason) for place, reason in islice(self, limit)]
-        more = len(self) - len(found)
-        return [*found, (f"after {found[-1][0]}", f"{more:,} more damaged places")] if more else found
+        if more := len(self._kept) + self._more - len(found):
+            found.append((f"after {found[-1][0]}", f"{more:,} more damaged places"))
+        return [*found, (self._words(self._rest[0], unit), self._rest[1])] if self._rest else found
 
     def problems(
         self, agent: str, path: str, session_id: str, *, unit: str = "byte", limit: int = KEPT

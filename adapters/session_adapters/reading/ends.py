@@ -94,7 +94,7 @@ def _up_to(fd: int, start: int, stop: int, size: int) -> tuple[list[Line], int]:
     end = _line_end(fd, stop, size)
     found = list(lines(fd, start, end))
     if found and found[-1].too_long and end < size:
-        found[-1] = Line(found[-1].offset, b"", too_long=1, more=found[-1].more)
+        found[-1] = found[-1]._replace(complete=True, too_long=1)
         return found, found[-1].offset
     return found, end
 
@@ -119,7 +119,7 @@ def _line_start(fd: int, at: int, floor: int) -> int:
 
 def _vague(line: Line) -> Line:
     """A line whose beginning may not have been looked for."""
-    return Line(line.offset, b"", line.complete, too_long=1, more=line.more) if line.too_long else line
+    return line._replace(too_long=1) if line.too_long else line
 
 
 def marked_lines(fd: int, start: int, stop: int, marks: Sequence[bytes]) -> Iterator[Line]:

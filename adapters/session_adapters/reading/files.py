@@ -57,6 +57,10 @@ all their images, are not larger."""
 _PASSED_OVER = 1 << 30
 """Bytes of one line that are passed over. What stands behind so many is not looked at, and belongs to the line."""
 
+_SHORT_LINES, _SHORT = 20_000, 200
+"""So many lines may be of less than so many bytes; what follows in the file is not read. Records are longer as a
+rule, and each takes microseconds however short or damaged it is."""
+
 PATIENCE = 60.0
 """Seconds after which a last line without newline waits for its writer no longer."""
 
@@ -164,13 +168,15 @@ def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
 
 def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
     """The lines from `start`, which must be the beginning of one, up to the byte `stop` (the end of the file if
-    None). Blank lines are left out. A line over `LINE_LIMIT` comes as `too_long`, in bounded memory."""
+    None). Blank lines are left out. A line over `LINE_LIMIT` comes as `too_long`, in bounded memory, and so does the
+    `rest` of a file that has very many short ones."""
     offset = start
     pending: list[bytes] = []
     held = 0
     skipping = False
     position = start
     run = Run()
+    given, allowed = 0, _SHORT_LINES
     while stop is None or position < stop:
         stored = data_from(fd, position, stop)
         if skipping or stored - position > LINE_LIMIT - held:
@@ -181,6 +187,7 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         if position == offset and (passed := run.pass_over(part)):
             position = offset = position + passed
             continue
+        allowed += len(part) // _SHORT
         pieces = part.split(b"\n")
         rest = pieces.pop()
         if pieces:  # a line ends in this block
@@ -196,8 +203,13 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
             if data[:1] == b"{" or b"{" in data:
                 if run.length:
                     yield from run.ended(offset)
+                if given == allowed:
+                    size = os.fstat(fd).st_size if stop is None else stop
+                    yield Line(offset, b"", too_long=size - offset, rest=True)
+                    return
+                given += 1
                 # Millions of them: without the call of a constructor.
-                yield tuple.__new__(Line, (offset, data, True, 0, 0))
+                yield tuple.__new__(Line, (offset, data, True, 0, 0, False))
             elif data.strip(_JUNK):
                 run.length += 1
                 if run.length <= STRAYS:
@@ -287,9 +299,9 @@ class Decoder(Generic[T]):
         try:
             return self._decode(data)
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            if b"{" not in data and b"[" not in data:
-                raise ValueError(str(error)) from error  # there may be millions of such lines
-            return self._convert(_load(data))
+            if b"[" not in data and not _may_hold_object(data):
+                raise ValueError(str(error)) from error
+            return self._convert(_load(data), data)
 
     def all(self, data: bytes) -> tuple[list[T], bool]:
         """Every record that can be had from a line, and whether something in it was lost."""
@@ -300,14 +312,14 @@ class Decoder(Generic[T]):
             if has_text_keys(data):
                 return [record], False
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            if b"{" not in data or b'"' not in data or b"}" not in data:
-                return [], bool(data.strip(_JUNK))  # there may be millions of such lines
+            if not _may_hold_object(data):
+                return [], bool(data.strip(_JUNK))
         values, lost = take_apart(_text(data))
         lost = lost or not has_text_keys(data)
         records: list[T] = []
         for value in values:
             try:
-                records.append(self._convert(value))
+                records.append(self._convert(value, data))
             except ValueError:
                 lost = True
         return records, lost
@@ -317,11 +329,16 @@ class Decoder(Generic[T]):
         this one."""
         return QuickDecoder(record, self)
 
-    def _convert(self, value: object) -> T:
+    def _convert(self, value: object, data: bytes) -> T:
+        if _SURROGATE.search(data):  # else there is none: of a million values each would be looked at
+            value = scrub_json(value)
         try:
-            return msgspec.convert(scrub_json(value), self._type, strict=False)
+            return msgspec.convert(value, self._type, strict=False)
         except (msgspec.MsgspecError, RecursionError) as error:
             raise ValueError(str(error)) from error
+
+
+_SURROGATE = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
 class QuickDecoder(Generic[T]):
@@ -357,12 +374,21 @@ def has_text_keys(data: bytes) -> bool:
 _BROKEN_KEY = re.compile(r'[{,]\s*"[^"\\\ufffd]*+(?:\\.[^"\\\ufffd]*+)*+\ufffd[^"\\]*+(?:\\.[^"\\]*+)*+"\s*:')
 
 
+def _may_hold_object(data: bytes) -> bool:
+    """Whether what no decoder took may hold an object: there may be millions of lines that do not."""
+    return b"{" in data and b'"' in data and b"}" in data
+
+
+_LENIENT = json.JSONDecoder(strict=False).decode
+"""Raw control characters inside strings are no loss. Made once: there may be millions of damaged lines."""
+
+
 def _text(data: bytes) -> str:
     return data.strip(_JUNK).decode("utf-8", "replace")
 
 
 def _load(data: bytes) -> object:
     try:
-        return json.loads(_text(data), strict=False)  # raw control characters inside strings are no loss
+        return _LENIENT(_text(data))
     except RecursionError as error:
         raise ValueError("nested too deeply") from error

@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from hostile_files import LOGS, Victim, with_hole
+from hostile_files import LOGS, Victim, aged, with_hole
 from session_adapters.base import Adapter, Environment, Source
 from session_adapters.cursor.facts import CursorFacts, CursorReader, CursorUnit
 from session_adapters.gemini.builder import GeminiBuilder
@@ -134,6 +134,29 @@ def test_damaged_lines_are_counted_and_the_first_are_kept(spoiled: tuple[Adapter
     assert len(transcript.problems) == KEPT + 1
     assert transcript.problems[-1].reason == f"{20_000 - KEPT:,} more damaged places"
     assert transcript.problems[0].place == f"byte {len(whole) - len(last)}"
+
+
+@pytest.mark.parametrize("short", [b"{}\n", b"{x}\n", b'{"a":}\n'])
+def test_what_follows_very_many_short_lines_is_named(short: bytes, spoiled: tuple[Adapter, Path]) -> None:
+    adapter, path = spoiled
+    session_id, said = contents(adapter, source_of(adapter, path))
+    with path.open("ab") as file:
+        file.write(short * 200_000)
+    aged(path)
+    with open_file(path) as fd:
+        (*given, rest) = lines(fd)
+    assert len(given) < 30_000
+    assert rest.offset + rest.too_long == path.stat().st_size
+    problems: list[Problem] = []
+    source = source_of(adapter, path)
+    adapter.summaries(source, problems.append, exact=True)
+    assert [one.content for one in adapter.session(source, session_id).messages][: len(said)] == said
+    transcript = adapter.open(source, session_id)
+    while not transcript.complete and transcript.earlier():
+        pass
+    reason = f"the rest of the file is not read, for it has too many short lines ({rest.too_long:,} bytes)"
+    assert reason in {one.reason for one in problems}
+    assert any("the rest of the file is not read" in one.reason for one in transcript.problems)
 
 
 def test_a_file_that_is_one_hole_hides_no_neighbour(spoiled: tuple[Adapter, Path]) -> None:
@@ -357,6 +380,17 @@ def test_a_document_of_millions_of_values_is_named(store: Callable[..., Path], t
         assert summaries
         assert len(list(adapter.sources(lambda problem: None))) == listed
         assert any("more than 2,000,000 values" in one.reason for one in problems), agent
+
+
+def test_values_are_gone_through_for_half_characters_only_where_there_are_any(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A line that the typed decoder refuses may have hundreds of thousands of them."""
+    monkeypatch.setattr("session_adapters.reading.files.scrub_json", lambda value: pytest.fail("gone through"))
+    decoder = Decoder(dict)
+    assert decoder.all(b'\xef\xbb\xbf{"a":"\\u00e9"}') == ([{"a": "\u00e9"}], False)
+    with pytest.raises(pytest.fail.Exception):
+        decoder.all(b'{"a":"\\uD83d"}')
 
 
 @pytest.mark.parametrize("junk", [b"x", b"\xff\xfe", b"nothing"])

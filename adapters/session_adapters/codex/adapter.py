@@ -30,7 +30,7 @@ from session_adapters.base import (
 from session_adapters.codex.document import CodexDocumentTranscript, document_lines, is_document
 from session_adapters.codex.live import held_locks, open_rollouts
 from session_adapters.codex.rollout import RolloutHead, base_stop, identify, is_uuid, own_start
-from session_adapters.codex.splice import Base, CodexTranscript
+from session_adapters.codex.splice import Base, Bases, CodexTranscript
 from session_adapters.codex.store import ARCHIVED, ThreadNames, codex_home, codex_roots, list_sources
 from session_adapters.codex.summary import summary_fields
 from session_adapters.codex.survey import CodexSurvey, survey_document, survey_rollout
@@ -173,14 +173,12 @@ class CodexAdapter(JsonlAdapter):
         if is_document(source.path):
             document = CodexDocumentTranscript(session_id, source.path)
             return document, head
-        bases, lost = self._bases(head)
         transcript = CodexTranscript(
             session_id,
             source.path,
             parent=head.copied,
             own_from=own_from,
-            bases=bases,
-            lost=lost,
+            bases=lambda: self._bases(head),
             page=page,
         )
         if not head.meta.id and transcript.complete and _says_nothing(transcript.messages):
@@ -197,10 +195,9 @@ class CodexAdapter(JsonlAdapter):
                 head = identify(lines(fd), source.path)
                 return head, own_start(lines(fd), head) if head.copied else 0
 
-    def _bases(self, head: RolloutHead) -> tuple[list[Base], str]:
-        """The rollouts that a fork by reference begins with, nearest first, and why the conversation does not go
-        back further, if it should."""
-        bases: list[Base] = []
+    def _bases(self, head: RolloutHead) -> Bases:
+        """The rollouts that a fork by reference begins with."""
+        bases: tuple[Base, ...] = ()
         seen = {head.session_id}
         wanted = head.meta.history_base
         limit: int | None = None
@@ -210,11 +207,13 @@ class CodexAdapter(JsonlAdapter):
         while wanted is not None and wanted.thread_id:
             thread = wanted.thread_id
             if thread in seen:
-                return bases, f"What was said before this is lost: session {thread} names itself as its beginning"
+                return Bases(
+                    bases, f"What was said before this is lost: session {thread} names itself as its beginning"
+                )
             seen.add(thread)
             base = by_id.get(thread)
             if base is None:
-                return bases, f"What was said before this is in session {thread}, which is not in the store"
+                return Bases(bases, f"What was said before this is in session {thread}, which is not in the store")
             end = wanted.end_ordinal_exclusive
             hint = wanted.end_byte_offset if limit is None or (end is not None and end <= limit) else None
             limit = end if limit is None else limit if end is None else min(limit, end)
@@ -223,11 +222,10 @@ class CodexAdapter(JsonlAdapter):
                     above = identify(lines(fd), base.path)
                     stop = base_stop(fd, os.fstat(fd).st_size, limit, hint)
             except OSError as error:
-                reason = error.strerror or error
-                return bases, f"What was said before this is in {base.path}, which cannot be read: {reason}"
-            bases.append(Base(thread_id=thread, path=base.path, stop=stop))
+                return Bases(bases).without(base.path, error)
+            bases = (*bases, Base(thread_id=thread, path=base.path, stop=stop))
             wanted = above.meta.history_base
-        return bases, ""
+        return Bases(bases)
 
     def _by_id(self) -> dict[str, Source]:
         """Rollouts by the id in their name; of copies the one that `find` gives."""

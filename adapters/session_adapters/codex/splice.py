@@ -6,17 +6,19 @@ ordinal come before them, and that thread can be a fork itself (stores/codex FAC
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from session_adapters.codex.messages import CodexBuilder
 from session_adapters.model import Message, Problem
-from session_adapters.reading.damage import Damage
+from session_adapters.reading.damage import Damage, reason_of
 from session_adapters.reading.files import lines, open_file
-from session_adapters.transcript import PAGE, JsonlTranscript
+from session_adapters.transcript import PAGE, Change, JsonlTranscript
 
-__all__ = ["Base", "CodexTranscript"]
+__all__ = ["Base", "Bases", "CodexTranscript"]
 
 
 class Base(Struct, frozen=True, kw_only=True):
@@ -26,6 +28,23 @@ class Base(Struct, frozen=True, kw_only=True):
     path: str
     stop: int
     """Bytes of it that belong to the fork."""
+
+
+class Bases(NamedTuple):
+    """All that a fork begins with, nearest first."""
+
+    found: tuple[Base, ...] = ()
+    lost: str = ""
+    """Why the conversation does not go back further, for people; empty when it is all there."""
+    unreadable: str = ""
+    """The file that it goes back to and that may be read another time."""
+
+    def without(self, base_path: str, error: OSError) -> Bases:
+        """Those before one that cannot be read."""
+        paths = [base.path for base in self.found]
+        known = self.found[: paths.index(base_path)] if base_path in paths else self.found
+        reason = f"What was said before this is in {base_path}, which cannot be read: {reason_of(error)}"
+        return Bases(known, reason, base_path)
 
 
 class CodexTranscript(JsonlTranscript[CodexBuilder]):
@@ -38,14 +57,13 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
         *,
         parent: str = "",
         own_from: int = 0,
-        bases: Sequence[Base] = (),
-        lost: str = "",
+        bases: Callable[[], Bases] = Bases,
         page: int = PAGE,
     ) -> None:
-        """`own_from`: where a copy of the parent's lines ends in the file. `lost`: why the conversation does not
-        go back further than `bases`, for people; empty when it is all there."""
-        self._bases = tuple(bases)
-        self._lost = lost
+        """`own_from`: where a copy of the parent's lines ends in the file. `bases` is asked again where one could not
+        be read."""
+        self._find = bases
+        self._bases = bases()
         self._led = 0
         """Bytes of them that were asked for, or are loaded when that is all: they begin where a turn does, and asking
         for as many as are loaded would end there again."""
@@ -61,10 +79,15 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
 
     def lead(self, room: int) -> bool:
         """See `JsonlTranscript.lead`."""
+        if self._bases.unreadable:
+            self._bases = self._find()
+        return self._lead(room)
+
+    def _lead(self, room: int) -> bool:
         wanted, read = room, list[tuple[Base, int]]()
         complete = True
         try:
-            for base in self._bases:
+            for base in self._bases.found:
                 complete = room > 0
                 if not complete:
                     break
@@ -76,16 +99,14 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
                     break
             self._base_problems = []
             self.builder.from_start = complete
-            if complete and self._lost:
+            if complete and self._bases.lost:
                 self._say_lost()
             for base, start in reversed(read):
                 self._give(base, start)
         except OSError as error:
-            reason = error.strerror or str(error)
-            self._lost = f"What was said before this is in {base.path}, which cannot be read: {reason}"
-            self._bases = self._bases[: self._bases.index(base)]
+            self._bases = self._bases.without(base.path, error)
             self.builder = self._new_builder()
-            return self.lead(wanted)
+            return self._lead(wanted)
         self._led = sum(base.stop - start for base, start in read) if complete else max(wanted, 0)
         return complete
 
@@ -96,9 +117,9 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
             return self._cut(fd, base.stop, page)
 
     def _say_lost(self) -> None:
-        self.builder.add(Message(role="system", kind="notice", id="lost", content=self._lost, inherited=True))
-        problem = Problem(agent=self.agent, path=self.path, reason=self._lost, session_id=self.session_id)
-        self._base_problems.append(problem)
+        lost = self._bases.lost
+        self.builder.add(Message(role="system", kind="notice", id="lost", content=lost, inherited=True))
+        self._base_problems.append(self.problem(lost))
 
     def _give(self, base: Base, start: int) -> None:
         builder = self.builder
@@ -109,6 +130,18 @@ class CodexTranscript(JsonlTranscript[CodexBuilder]):
         builder.base = ""
         self._base_problems += builder.damaged.problems(self.agent, base.path, base.thread_id)
         builder.damaged = Damage()
+
+    def refresh(self) -> Change:
+        """See `Transcript.refresh`. What could not be read of the beginning is read when that can be."""
+        change = super().refresh()
+        if not self._bases.unreadable or change.gone:
+            return change
+        try:
+            with open_file(self._bases.unreadable), open_file(self.path) as fd:
+                self._load(fd, os.fstat(fd))
+        except OSError:
+            return change
+        return Change(first=0, rewritten=True)
 
     def _note_damage(self) -> None:
         super()._note_damage()

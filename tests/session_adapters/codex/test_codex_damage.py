@@ -8,6 +8,7 @@ import random
 import shutil
 import tracemalloc
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import msgspec
@@ -19,7 +20,8 @@ from chances import chance, examples
 from plain_codex import FORK_ID, OLD_FORK_ID, ROOT_ID, STORE, adapter, line, meta, no_report, said, turn, uuid, write
 from session_adapters.base import SessionUnreadable
 from session_adapters.model import Problem, Session
-from session_adapters.transcript import Transcript
+from session_adapters.reading.files import open_file
+from session_adapters.transcript import Change, Transcript
 
 NEIGHBOUR = "01a1fd33-0452-78d3-8c43-2a6fb117548b"
 relaxed = examples(20)
@@ -265,6 +267,36 @@ def test_an_unreadable_base_is_said(tmp_path: Path) -> None:
     assert [one.content for one in transcript.messages][1:] == ["b", "B"]
     assert "cannot be read" in transcript.messages[0].content
     assert len(transcript.problems) == 1
+
+
+@pytest.mark.parametrize("module", ["adapter", "splice"])
+def test_a_base_that_can_be_read_again_is_read(module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parent = write(tmp_path, uuid(1), meta(uuid(1)), *turn("a", "A"))
+    base = {"thread_id": uuid(1), "end_ordinal_exclusive": None, "end_byte_offset": parent.stat().st_size}
+    own = write(tmp_path, uuid(2), meta(uuid(2), history_base=base), *turn("b", "B"))
+    reader = adapter(tmp_path)
+    source = reader.find(uuid(2))
+    assert source is not None
+
+    def denied(path: str | Path) -> AbstractContextManager[int]:
+        if str(path) == str(parent):
+            raise PermissionError(13, "Permission denied")
+        return open_file(path)
+
+    with monkeypatch.context() as patched:
+        for one in {"splice", module}:
+            patched.setattr(f"session_adapters.codex.{one}.open_file", denied)
+        transcript = reader.open(source, uuid(2))
+        for _ in range(2):
+            assert not transcript.refresh().rewritten
+            assert [one.content for one in transcript.messages][1:] == ["b", "B"]
+            assert "Permission denied" in transcript.messages[0].content
+            assert [one.path for one in transcript.problems] == [str(own)]
+    assert transcript.refresh().rewritten
+    drain(transcript)
+    assert [one.content for one in transcript.messages] == ["a", "A", "b", "B"]
+    assert not transcript.problems
+    assert transcript.refresh() == Change()
 
 
 def test_both_ends_of_a_large_damaged_file(tmp_path: Path, store: Callable[..., Path]) -> None:

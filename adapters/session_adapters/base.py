@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import msgspec
 
 from session_adapters.model import Problem, Session, SessionMissing, SessionSummary, SessionUnreadable
+from session_adapters.reading.bounds import excess
 from session_adapters.text import scrub
 
 if TYPE_CHECKING:
@@ -243,11 +244,13 @@ class Adapter(ABC):
                 report(Problem(agent=self.name, path=source.path, reason=str(error), session_id=one))
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
-        """The texts of one session. Raises as `session` does."""
+        """The texts of one session. Raises as `session` does, and after the last where some are left out."""
         from session_adapters.reading.searchable import texts_of
 
         session = self.session(source, session_id)
         yield from texts_of(session.session_id, session.messages)
+        if left := session.raw.get("leftOut"):
+            raise SessionUnreadable(excess(left))
 
     def text_reader(self, source: Source) -> TextReader | None:
         """A reader that can go on where it stopped, so that a line that is added costs no more than that line. None
@@ -293,6 +296,8 @@ class Adapter(ABC):
             except (SessionMissing, SessionUnreadable):
                 continue  # another source holds it, or the list reports it
             yield from messages_usage(session)
+            if left := session.raw.get("leftOut"):
+                report(Problem(agent=self.name, path=source.path, reason=excess(left), session_id=session_id))
 
     def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
         """The calls of a session that was read out of `source`, those that no message of it tells among them."""

@@ -289,9 +289,10 @@ class Session(SessionSummary, frozen=True):
     messages: tuple[Message, ...] = field(default_factory=_empty_list)
 
     @classmethod
-    def of(cls, summary: SessionSummary, messages: Iterable[Message], **changes: Any) -> Session:
-        """A summary, with `changes`, and its messages."""
-        return cls(**{**msgspec.structs.asdict(summary), **changes, "messages": tuple(messages)})
+    def of(cls, summary: SessionSummary, messages: Iterable[Message], left: int = 0, **changes: Any) -> Session:
+        """A summary, with `changes`, and its messages; so many are left out, for there are too many."""
+        facts = {**msgspec.structs.asdict(summary), **changes, "messages": tuple(messages)}
+        return cls(**{**facts, "raw": {**facts["raw"], "leftOut": left}} if left else facts)
 
 
 class SessionMissing(LookupError):

@@ -174,7 +174,7 @@ def _read_rows(path: Path) -> tuple[dict[str, str], list[str]]:
     def read(connection: apsw.Connection) -> tuple[dict[str, str], list[str]]:
         have = columns(connection, "threads")
         if not {"id", "name"} <= have:
-            return {}, []
+            return {}, ["names of sessions cannot be read: its table threads has no columns id and name"]
         lost: list[str] = []
         query = f"SELECT {_THREADS.select(have)} FROM threads WHERE octet_length(name) > 0 ORDER BY rowid DESC"  # noqa: S608
         rows = _THREADS.listed(

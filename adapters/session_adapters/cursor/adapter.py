@@ -82,27 +82,24 @@ class CursorAdapter(Adapter):
         return found
 
     def _summaries(self, source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
-        def note(lost: Lost) -> None:
-            damaged.add(lost.place, lost.reason)
-
         if source.layout == places.EDITOR:
-            return editor_summaries(source.path, source.root, source.size, note, exact=exact)
+            return editor_summaries(source.path, source.root, source.size, damaged, exact=exact)
         if source.layout == places.DOCUMENT:
-            return document_summaries(source.path, source.size, note, exact=exact)
+            return document_summaries(source.path, source.size, damaged, exact=exact)
         if source.layout == places.CHAT:
             return self._chat_summary(source, damaged, exact)
         return _transcript_summary(source, damaged, exact)
 
     def _chat_summary(self, source: Source, damaged: Damage, exact: bool) -> list[SessionSummary]:
         """A chat; where nothing of it can be read what was said stands in its transcript."""
-        lost: list[Lost] = []
+        lost = Damage()
         found: SessionSummary | None = None
 
-        def read(reader: ChatReader) -> tuple[SessionSummary | None, list[Lost]]:
+        def read(reader: ChatReader) -> tuple[SessionSummary | None, Damage]:
             fold = count_chat(reader, exact=exact)
             empty = reader.is_empty and not reader.lost
             summary = fold.summary(reader.facts, source.path, size=source.size)
-            return None if empty else summary, list(reader.lost)
+            return None if empty else summary, reader.damage
 
         try:
             found, lost = ChatShelf(source.path).visit(source.session_id, read)
@@ -110,11 +107,10 @@ class CursorAdapter(Adapter):
             beside = self._beside(source)
             if beside is None:
                 raise
-            lost = [Lost("", reason_of(error))]
+            lost.add("", reason_of(error))
         else:
             beside = self._beside(source) if found is None or not found.message_count else None
-        for place, reason in lost:
-            damaged.add(place, reason)
+        damaged.extend(lost)
         return _transcript_summary(beside, damaged, exact) if beside else [found] if found else []
 
     def _beside(self, chat: Source) -> Source | None:
@@ -223,19 +219,18 @@ def _holds(source: Source, session_id: str) -> bool:
 def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Session:
     size = source.size if source.layout == places.CHAT else 0
 
-    def read(reader: CursorReader) -> tuple[CursorFold, CursorFacts, list[Message]]:
+    def read(reader: CursorReader) -> tuple[CursorFold, CursorFacts, list[Message], int]:
         fold = CursorFold()
         blocks: list[Message] = []
-        units = reader.units()
-        for at in range(0, len(units), _PAGE):
-            for block in reader.read(units[at : at + _PAGE]):
+        for page in reader.pages(reader.units()):
+            for block in page:
                 fold.add(block)
                 blocks += block
-        fold.warnings = len(reader.lost)
-        return fold, _seen(reader), linked(blocks)
+        fold.warnings = len(reader.damage)
+        return fold, _seen(reader), linked(blocks), reader.left
 
     try:
-        fold, facts, messages = shelf.visit(session_id, read)
+        fold, facts, messages, left = shelf.visit(session_id, read)
     except (DatabaseMissing, FileNotFoundError, SessionGone) as error:
         raise SessionMissing(f"cursor session {session_id} is not in {source.path}") from error
     except _UNREADABLE as error:
@@ -244,7 +239,7 @@ def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Sess
         ) from error
     if facts.cwd is None and isinstance(shelf, EditorShelf):
         facts = facts._replace(cwd=shelf.directory(session_id))
-    return Session.of(fold.summary(facts, source.path, size=size), messages, partial=False)
+    return Session.of(fold.summary(facts, source.path, size=size), messages, left, partial=bool(left))
 
 
 def _seen(reader: CursorReader) -> CursorFacts:

@@ -24,7 +24,9 @@ from session_adapters.cursor.facts import (
 from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import (
     LISTED_LIMIT,
     Note,
@@ -34,7 +36,7 @@ from session_adapters.reading.sqlite_rows import (
     as_text,
     numbered_columns,
 )
-from session_adapters.reading.units import Lost, SessionGone
+from session_adapters.reading.units import SessionGone
 from session_adapters.times import parse_time
 
 __all__ = ["CursorDocumentStore", "document_summaries"]
@@ -93,8 +95,8 @@ class _Tables:
             raise DatabaseUnreadable("it has no table of sessions")
 
     @property
-    def order(self) -> str:
-        return "created_at, rowid" if "created_at" in self.messages else "rowid"
+    def backwards(self) -> str:
+        return "created_at DESC, rowid DESC" if "created_at" in self.messages else "rowid DESC"
 
     def facts(self, note: Note, session_id: str | None = None) -> list[tuple[int, CursorFacts]]:
         """(row, facts) of every session, or the one asked for."""
@@ -143,13 +145,15 @@ class DocumentReader(CursorReader):
         if "session_id" not in have:
             self.note("table messages", "it is missing or has no column for the session")
             return []
+        where = "FROM messages WHERE session_id = (SELECT id FROM sessions WHERE rowid = ?1)"
         size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in have) or "0"
-        query = (
-            f"SELECT rowid, {'id' if 'id' in have else 'rowid'}, {size} FROM messages"  # noqa: S608
-            f" WHERE session_id = (SELECT id FROM sessions WHERE rowid = ?1) ORDER BY {self._tables.order}"
-        )
+        query = f"SELECT rowid, {'id' if 'id' in have else 'rowid'}, {size} {where} ORDER BY {self._tables.backwards}"
+        ration = Ration(stint=self.ration.stint)
+        run = self._tables.connection.execute
         try:
-            rows = self._tables.connection.execute(query, (self._key,)).fetchall()
+            rows = list(ration.take(run(f"{query} LIMIT {SESSION_ROWS}", (self._key,))))[::-1]
+            if ration.spent:
+                self.left += next(run(f"SELECT count(*) {where}", (self._key,)))[0] - len(rows)
         except DAMAGE as error:
             self.note("table messages", f"a part of it is damaged, messages are missing ({error})")
             return []
@@ -172,18 +176,20 @@ class DocumentReader(CursorReader):
                 unit = by_row[rowid]
                 found[unit.id] = [_message(unit.id, MESSAGE.read(row))]
         for unit in units:
-            if unit.id not in found and not any(lost.place == f"message {unit.id}" for lost in self.lost):
+            if unit.id not in found and self.ration.spent:
+                self.left += 1
+            elif unit.id not in found:
                 self.note(f"message {unit.id}", "it is too large to be read, or went meanwhile")
         return found
 
     def _rows(self, query: str, places: Sequence[int]) -> Iterable[Sequence[Any]]:
         try:
-            return self._tables.connection.execute(query, (json.dumps(places),)).fetchall()
+            return list(self.ration.take(self._tables.connection.execute(query, (json.dumps(places),))))
         except DAMAGE:
             rows: list[Sequence[Any]] = []
         for place in places:
             try:
-                rows += self._tables.connection.execute(query, (json.dumps([place]),)).fetchall()
+                rows += self.ration.take(self._tables.connection.execute(query, (json.dumps([place]),)))
             except DAMAGE as error:
                 self.note(f"row {place} of messages", f"it is damaged ({error})")
         return rows
@@ -241,34 +247,29 @@ class CursorDocumentStore(CursorStore):
         return read_database(self.path, read)
 
 
-def document_summaries(path: str, size: int, note: Callable[[Lost], None], *, exact: bool) -> list[SessionSummary]:
+def document_summaries(path: str, size: int, damaged: Damage, *, exact: bool) -> list[SessionSummary]:
     """Every session of the database. Raises `DatabaseUnreadable`."""
     full = exact or size <= FULL_SIZE
 
-    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], dict[Lost, None]]:
+    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], Damage]:
         tables = _Tables(connection)
         found: list[SessionSummary] = []
-        lost: dict[Lost, None] = {}
-
-        def keep(place: str, reason: str) -> None:
-            lost[Lost(place, reason)] = None
-
-        for key, facts in tables.facts(keep):
+        lost = Damage()
+        for key, facts in tables.facts(lost.add):
             reader = DocumentReader(tables, key, facts)
             fold = CursorFold()
             units = reader.units()
             seen = units if full else [*units[:2], *units[2:][-4:]]
-            for at in range(0, len(seen), _PAGE):
-                for block in reader.read(seen[at : at + _PAGE]):
+            for page in reader.pages(seen):
+                for block in page:
                     fold.add(block)
-            fold.messages += len(units) - len(seen)
-            fold.partial = len(seen) < len(units)
-            fold.warnings = len(reader.lost)
-            lost.update(reader.lost)
+            fold.messages += len(units) - len(seen) + reader.left
+            fold.partial = len(seen) < len(units) or bool(reader.left)
+            fold.warnings = len(reader.damage)
+            lost.extend(reader.damage)
             found.append(fold.summary(facts, path))
         return found, lost
 
     found, lost = read_database(path, read)
-    for one in lost:
-        note(one)
+    damaged.extend(lost)
     return found

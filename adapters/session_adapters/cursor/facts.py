@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeVar
 
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from session_adapters.model import Message
 from session_adapters.reading.files import Line
 from session_adapters.reading.sqlite import database_stamp
-from session_adapters.reading.units import Lost, UnitTranscript
+from session_adapters.reading.units import UnitReader, UnitTranscript
 from session_adapters.transcript import Builder
 
 __all__ = [
@@ -76,29 +76,16 @@ class CursorUnit(NamedTuple):
     """`user` or `assistant`, where that is known without reading it."""
 
 
-class CursorReader(ABC):
+class CursorReader(UnitReader[CursorUnit]):
     """One session in an opened store; see `units.UnitReader`."""
 
     def __init__(self, facts: CursorFacts) -> None:
+        super().__init__()
         self.facts = facts
-        self.lost: dict[Lost, None] = {}
-
-    @abstractmethod
-    def units(self) -> list[CursorUnit]:
-        """All of it, in conversation order, without reading any text."""
-
-    @abstractmethod
-    def contents(self, units: Sequence[CursorUnit]) -> dict[str, list[Message]]:
-        """By unit, its messages; what cannot be read is noted in `lost`."""
-
-    def read(self, units: Sequence[CursorUnit]) -> list[list[Message]]:
-        """The messages of each of these units."""
-        found = self.contents(units)
-        return [found.get(unit.id, []) for unit in units]
 
     def note(self, place: str, reason: str) -> None:
         """Keep what could not be read."""
-        self.lost[Lost(place, reason)] = None
+        self.lost.add(place, reason)
 
     def numbered(self, names: Iterable[str]) -> list[tuple[str, int]]:
         """(id, place among the names): a name that came before has a number behind it. A name takes 32 bytes, and its

@@ -21,7 +21,7 @@ from session_adapters.base import (
 from session_adapters.hector import ids
 from session_adapters.hector.detect import HectorSessionGone, layout_of, visit
 from session_adapters.hector.dsn import DSN_VARIABLE, Dsn, parse_dsns
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost
+from session_adapters.hector.layout import HectorFacts, HectorLayout
 from session_adapters.hector.memory import memory_of
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.places import Trouble, is_there, places
@@ -129,8 +129,8 @@ class HectorAdapter(Adapter):
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
 
-        def note(lost: HectorLost) -> None:
-            report(Problem(agent=self.name, path=source.path, reason=lost.reason, place=lost.place))
+        def note(place: str, reason: str) -> None:
+            report(Problem(agent=self.name, path=source.path, reason=reason, place=place))
 
         try:
             taken = self._taken_before(source)
@@ -142,7 +142,7 @@ class HectorAdapter(Adapter):
         except DatabaseMissing:
             return []
         except (DatabaseUnreadable, OSError) as error:
-            note(HectorLost("", str(error)))
+            note("", str(error))
             return []
 
     def _taken_before(self, source: Source) -> frozenset[str]:
@@ -205,8 +205,9 @@ class HectorAdapter(Adapter):
                     messages = shown(row.messages, facts)
                     fold.add(messages)
                     conversation.take(messages)
+            fold.warnings += layout.left
             summary = fold.summary(facts, source.path, session_id, partial=bool(layout.lost))
-            return Session.of(summary, conversation.messages)
+            return Session.of(summary, conversation.messages, layout.left)
 
         try:
             return visit(self._database(source), _parts(source, session_id), read)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from session_adapters.hector import ids
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost, HectorMark
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import messages_of_row
 from session_adapters.hector.reader import HectorReader, moment
 from session_adapters.hector.records import MESSAGES, SESSIONS, HectorSessionRow, decoded
@@ -46,11 +46,11 @@ class Conversations(HectorLayout):
         """See `HectorLayout.wanted`."""
         return MESSAGES.names
 
-    def order(self) -> str:
+    def order(self) -> Sequence[str]:
         """See `HectorLayout.order`. Numbers may be there twice; the rows of one turn have one time."""
         if "sequence_num" in self.have:
-            return f"session_id, sequence_num, {'id' if 'id' in self.have else self.reader.insertion}"
-        return f"session_id, {self.reader.since('created_at')}, {self.reader.insertion}"
+            return "session_id", "sequence_num", "id" if "id" in self.have else self.reader.insertion
+        return "session_id", self.reader.since("created_at"), self.reader.insertion
 
     def messages(self, values: Sequence[Any], mark: HectorMark) -> list[Message]:
         """See `HectorLayout.messages`."""
@@ -64,7 +64,7 @@ class Conversations(HectorLayout):
         by_id: dict[str, list[HectorSessionRow]] = {}
         for row in self._noted(self._rows, "sessions", "sessions"):
             if not row.id or "\ufffd" in row.id:
-                self.lost.append(HectorLost("table sessions", "a session has no readable id"))
+                self.lost.add("table sessions", "a session has no readable id")
             else:
                 by_id.setdefault(row.id, []).append(row)
         for rows in by_id.values():
@@ -75,7 +75,7 @@ class Conversations(HectorLayout):
                 yield self._orphan(text)
 
     def _rows(self, session_id: str | None = None) -> Iterator[HectorSessionRow]:
-        if "id" not in self._sessions:
+        if not self.can_tell(self._sessions, "id"):
             return iter(())
         if session_id is None:
             return self._newest(SESSIONS, self._sessions)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from session_adapters.hector import ids
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost, HectorMark
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import messages_of_event
 from session_adapters.hector.reader import HectorReader, moment
 from session_adapters.hector.records import EVENT_SESSIONS, EVENTS, EventSession, decoded
@@ -40,9 +40,9 @@ class Events(HectorLayout):
         """See `HectorLayout.wanted`."""
         return EVENTS.names
 
-    def order(self) -> str:
+    def order(self) -> Sequence[str]:
         """See `HectorLayout.order`. Never by time: a summary has none."""
-        return f"app_name, user_id, session_id, sequence_num, {self.reader.insertion}"
+        return *self.owners, "sequence_num", self.reader.insertion
 
     def messages(self, values: Sequence[Any], mark: HectorMark) -> list[Message]:
         """See `HectorLayout.messages`."""
@@ -57,7 +57,7 @@ class Events(HectorLayout):
         for row in self._noted(self._rows, "sessions", "sessions"):
             parts = (row.app_name, row.user_id, row.id)
             if not row.id or any("\ufffd" in part for part in parts):
-                self.lost.append(HectorLost("table sessions", "a session has no readable id"))
+                self.lost.add("table sessions", "a session has no readable id")
             elif parts not in seen:
                 seen.add(parts)
                 yield self._facts(row)
@@ -67,7 +67,7 @@ class Events(HectorLayout):
                 yield self._orphan(left)
 
     def _rows(self, parts: tuple[str, ...] | None = None) -> Iterator[EventSession]:
-        if not {"app_name", "user_id", "id"} <= self._sessions:
+        if not self.can_tell(self._sessions, "app_name", "user_id", "id"):
             return iter(())
         if parts is None:
             return self._newest(EVENT_SESSIONS, self._sessions)

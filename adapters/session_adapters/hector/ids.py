@@ -31,13 +31,17 @@ class Missing(Enum):
 Parts = tuple[str | Missing, ...]
 """What an id is made of: only the first may be a mark."""
 
+_PLAIN = re.compile(r"[\w.~-]*", re.ASCII).fullmatch
+"""Whether a part stands in an id as it is."""
 _TAGGED = re.compile(r"(.*)@([0-9a-f]{8})", re.DOTALL)
 
 
 @lru_cache(maxsize=1024)  # a list asks for the ids of a few hundred sessions several times
 def encode(parts: Parts) -> str:
     """The id made of these parts."""
-    return "/".join(part.value if isinstance(part, Missing) else quote(part, safe="") for part in parts)
+    return "/".join(
+        part.value if isinstance(part, Missing) else part if _PLAIN(part) else quote(part, safe="") for part in parts
+    )
 
 
 def decode(session_id: str) -> Parts:

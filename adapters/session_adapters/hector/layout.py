@@ -14,10 +14,12 @@ from typing import Any, ClassVar, NamedTuple
 from session_adapters.hector import ids
 from session_adapters.hector.reader import HectorReader, keys_json
 from session_adapters.model import Message
-from session_adapters.reading.sqlite_limits import MOST_ROWS
+from session_adapters.reading.bounds import excess
+from session_adapters.reading.damage import Damage
+from session_adapters.reading.sqlite_limits import MOST_ROWS, SESSION_LIMIT, SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_int, as_text
 
-__all__ = ["CONTENT_LIMIT", "HectorFacts", "HectorLayout", "HectorLost", "HectorMark", "HectorRow", "Owner"]
+__all__ = ["CONTENT_LIMIT", "HectorFacts", "HectorLayout", "HectorMark", "HectorRow", "Owner"]
 
 CONTENT_LIMIT = 32 << 20
 """Bytes. A larger row is named and never held in memory."""
@@ -26,13 +28,6 @@ _PART = 500
 
 Owner = tuple[str, ...]
 """What rows say of the session they belong to: its id, in v2 with app and user."""
-
-
-class HectorLost(NamedTuple):
-    """Something that could not be read."""
-
-    place: str
-    reason: str
 
 
 class HectorFacts(NamedTuple):
@@ -95,8 +90,10 @@ class HectorLayout(ABC):
         self.reader = reader
         self.have = have
         """Columns of `table`."""
-        self.lost: list[HectorLost] = []
+        self.lost = Damage()
         """What could not be read so far."""
+        self.left = 0
+        """Rows for which there was no room."""
 
     @abstractmethod
     def sessions(self) -> Iterator[HectorFacts]:
@@ -107,8 +104,8 @@ class HectorLayout(ABC):
         """The session of that id, without reading others."""
 
     @abstractmethod
-    def order(self) -> str:
-        """Columns by which a session's rows are in conversation order."""
+    def order(self) -> Sequence[str]:
+        """Expressions by which a session's rows are in conversation order."""
 
     @abstractmethod
     def messages(self, values: Sequence[Any], mark: HectorMark) -> list[Message]:
@@ -133,19 +130,45 @@ class HectorLayout(ABC):
 
     def marks(self, owners: Sequence[Owner]) -> dict[Owner, list[HectorMark]]:
         """The rows of these sessions, in conversation order."""
-        found: dict[Owner, list[HectorMark]] = {owner: [] for owner in owners}
-        query = self._marks_query() + f" WHERE ({self._columns()}) IN ({self.reader.listed(len(self.owners))})"
+        ration = Ration()
         try:
-            for row in self.reader.run(f"{query} ORDER BY {self.order()}", keys_json(owners)):
-                owner, mark = self._mark(row)
-                if owner in found:
-                    found[owner].append(mark)
+            found = self._last(owners, ration)
+            if ration.spent and len(owners) > 1:
+                shares = {owner: Ration(SESSION_LIMIT // len(owners)) for owner in owners}
+                found = {owner: self._last([owner], ration)[owner] for owner, ration in shares.items()}
+            elif ration.spent:
+                shares = {owners[0]: ration}
+            else:
+                return found
+            for owner, ration in shares.items():
+                if ration.spent:
+                    self._leave(owner, self._number(owner) - len(found[owner]))
         except self.reader.damage as error:
-            self.lost.append(
-                HectorLost(f"table {self.table}", f"a part of it is damaged, messages are missing ({error})")
-            )
+            self.lost.add(f"table {self.table}", f"a part of it is damaged, messages are missing ({error})")
             return {owner: self._salvaged(owner) for owner in owners}
         return found
+
+    def _last(self, owners: Sequence[Owner], ration: Ration) -> dict[Owner, list[HectorMark]]:
+        """The last rows of these sessions, as many as there is room for."""
+        found: dict[Owner, list[HectorMark]] = {owner: [] for owner in owners}
+        order = ", ".join(f"{one} DESC" for one in self.order())
+        query = self._marks_query() + f" WHERE ({self._columns()}) IN ({self.reader.listed(len(self.owners))})"
+        rows = self.reader.run(f"{query} ORDER BY {order} LIMIT {SESSION_ROWS}", keys_json(owners))
+        for row in ration.take(rows):
+            owner, mark = self._mark(row)
+            if owner in found:
+                found[owner].append(mark)
+        return {owner: marks[::-1] for owner, marks in found.items()}
+
+    def _number(self, owner: Owner) -> int:
+        """How many rows a session has."""
+        same = " AND ".join(f'"{name}" = ?' for name in self.owners)
+        ((number,),) = self.reader.run(f"SELECT count(*) FROM {self.table} WHERE {same}", *owner)  # noqa: S608
+        return int(number)
+
+    def _leave(self, owner: Owner, number: int) -> None:
+        self.left += number
+        self.lost.add(f"session {owner[-1]}", excess(number), number)
 
     def _columns(self) -> str:
         return ", ".join(f'"{name}"' for name in self.owners)
@@ -195,21 +218,27 @@ class HectorLayout(ABC):
 
     def read(self, owner: Owner, marks: Sequence[HectorMark]) -> Iterator[HectorRow]:
         """What these rows of a session say, in their order."""
+        ration = Ration()
         for at in range(0, len(marks), _PART):
             part = marks[at : at + _PART]
             small = [mark for mark in part if mark.size <= CONTENT_LIMIT]
             try:
-                values = self._values(owner, small)
+                values = self._values(owner, small, ration)
             except self.reader.damage:
                 values = {}
                 for mark in small:
                     try:
-                        values |= self._values(owner, [mark])
+                        values |= self._values(owner, [mark], ration)
                     except self.reader.damage as error:
                         values[mark.place] = error
+            if ration.spent:
+                part = [mark for mark in part if mark.place in values]
             yield from (self._found(mark, values.get(mark.place)) for mark in part)
+            if ration.spent:
+                self._leave(owner, len(marks) - at - len(part))
+                return
 
-    def _values(self, owner: Owner, marks: Sequence[HectorMark]) -> dict[Any, Any]:
+    def _values(self, owner: Owner, marks: Sequence[HectorMark], ration: Ration) -> dict[Any, Any]:
         if not marks:
             return {}
         place = self.reader.place(self.key)
@@ -219,9 +248,8 @@ class HectorLayout(ABC):
             f" WHERE {place} IN ({self.reader.listed(1)}){same}"
         )
         found: dict[Any, Any] = {}
-        for key, *values in self.reader.run(
-            query, keys_json((mark.place,) for mark in marks), *owner if same else ()
-        ):
+        rows = self.reader.run(query, keys_json((mark.place,) for mark in marks), *owner if same else ())
+        for key, *values in ration.take(rows):
             found[as_text(key) if isinstance(key, bytes) else key] = values
         return found
 
@@ -237,17 +265,21 @@ class HectorLayout(ABC):
         except ValueError as error:
             return HectorRow(mark, lost=str(error))
 
+    def can_tell(self, have: frozenset[str], *wanted: str) -> bool:
+        """Whether these are all columns by which a session is told apart; it is noted where not."""
+        if not have.issuperset(wanted):
+            self.lost.add("table sessions", f"it is missing or lacks columns ({', '.join(wanted)}): none is read")
+        return have.issuperset(wanted)
+
     def _newest(self, record: RowReader[Any], have: Collection[str]) -> Iterator[Any]:
         """The sessions that a list may hold, those that came last first."""
         chosen = self.reader.select(have, record.names, LISTED_LIMIT)
         query = f"SELECT {chosen} FROM sessions ORDER BY {self.reader.insertion} DESC LIMIT {MOST_ROWS}"  # noqa: S608
-        return record.listed(self.reader.run(query), "sessions", lambda *what: self.lost.append(HectorLost(*what)))
+        return record.listed(self.reader.run(query), "sessions", self.lost.add)
 
     def _noted(self, run: Callable[[], Iterator[Any]], table: str, missing: str) -> Iterator[Any]:
         """Rows of a table, up to where it is damaged."""
         try:
             yield from run()
         except self.reader.damage as error:
-            self.lost.append(
-                HectorLost(f"table {table}", f"a part of it is damaged, {missing} are missing ({error})")
-            )
+            self.lost.add(f"table {table}", f"a part of it is damaged, {missing} are missing ({error})")

@@ -11,12 +11,14 @@ from msgspec.structs import replace
 
 from session_adapters.fold import SessionFold
 from session_adapters.hector.detect import layout_of
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost, HectorMark
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import role_of
 from session_adapters.hector.reader import Database, HectorReader, moment
 from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.reading.bounds import Stint
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_rows import Note
 from session_adapters.text import one_line
 
 __all__ = ["FULL_SIZE", "HectorFold", "database_summaries", "shown"]
@@ -133,20 +135,20 @@ def _working_directory(path: str) -> str | None:
 
 
 def database_summaries(
-    database: Database, size: int, named: Callable[[str], str], note: Callable[[HectorLost], None], *, exact: bool
+    database: Database, size: int, named: Callable[[str], str], note: Note, *, exact: bool
 ) -> list[SessionSummary]:
     """All sessions of a database. `named` gives the id that is shown for one within the database. Raises
     `DatabaseUnreadable` where it cannot be read at all."""
 
-    def listed(reader: HectorReader) -> tuple[list[HectorFacts], list[HectorLost], bool]:
+    def listed(reader: HectorReader) -> tuple[list[HectorFacts], Damage, bool]:
         layout = layout_of(reader)
         return list(layout.sessions()), layout.lost, layout.has_roles
 
     sessions, lost, has_roles = database.read(listed)
-    for one in lost:
-        note(one)
+    for place, reason in lost.places():
+        note(place, reason)
     full = exact or size <= FULL_SIZE or not has_roles
-    said: set[HectorLost] = set()
+    said = Damage()
     summaries: list[SessionSummary] = []
     stint = Stint()
     for batch in _batches(sessions):
@@ -156,18 +158,15 @@ def database_summaries(
                 raise DatabaseUnreadable("there are too many for a list")
             found, lost = database.read(_work(batch, full=full))
         except DatabaseUnreadable as error:
-            found, lost = (
-                {facts.id: HectorFold() for facts in batch},
-                [HectorLost("", f"sessions could not be counted: {error}")],
-            )
-        for one in lost:
-            complete = False
-            if one not in said:
-                said.add(one)
-                note(one)
+            found, lost = {facts.id: HectorFold() for facts in batch}, Damage()
+            lost.add("", f"sessions could not be counted: {error}")
+        complete = complete and not lost
+        said.extend(lost)
         for facts in batch:
             fold = found[facts.id]
             summaries.append(fold.summary(facts, database.path, named(facts.id), partial=not complete))
+    for place, reason in said.places():
+        note(place, reason)
     return summaries
 
 
@@ -178,8 +177,8 @@ def _batches(sessions: Sequence[HectorFacts]) -> Iterator[Sequence[HectorFacts]]
 
 def _work(
     batch: Sequence[HectorFacts], *, full: bool
-) -> Callable[[HectorReader], tuple[dict[str, HectorFold], list[HectorLost]]]:
-    def read(reader: HectorReader) -> tuple[dict[str, HectorFold], list[HectorLost]]:
+) -> Callable[[HectorReader], tuple[dict[str, HectorFold], Damage]]:
+    def read(reader: HectorReader) -> tuple[dict[str, HectorFold], Damage]:
         layout = layout_of(reader)
         marks = layout.marks(list(dict.fromkeys(facts.owner for facts in batch)))
         found = {facts.id: HectorFold() for facts in batch}

@@ -12,11 +12,12 @@ from typing import NamedTuple
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.hector.detect import HectorSessionGone, visit
 from session_adapters.hector.ids import Parts
-from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorLost, HectorMark, HectorRow
+from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark, HectorRow
 from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.reader import Database
 from session_adapters.hector.server import Server
 from session_adapters.hector.summary import is_prompt, shown
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.transcript import Change, Transcript, first_difference
 
@@ -30,7 +31,7 @@ class _Page(NamedTuple):
     rows: list[HectorRow]
     complete: bool
     facts: HectorFacts
-    lost: list[HectorLost]
+    lost: Damage
     fits: bool = True
     """It belongs to what is loaded: nothing there has changed."""
 
@@ -70,9 +71,11 @@ class HectorTranscript(Transcript):
         self, layout: HectorLayout, facts: HectorFacts, marks: list[HectorMark], start: int, stop: int
     ) -> _Page:
         wanted = marks[start:stop]
-        rows = list(layout.read(facts.owner, wanted))
-        lost = [HectorLost(f"message {row.mark.id}", row.lost) for row in rows if row.lost]
-        return _Page(wanted, rows, start == 0, facts, [*layout.lost, *lost])
+        rows = list(layout.read(facts.owner, wanted[::-1]))[::-1]  # what is left out are the first
+        for row in rows:
+            if row.lost:
+                layout.lost.add(f"message {row.mark.id}", row.lost)
+        return _Page(wanted, rows, start == 0, facts, layout.lost)
 
     def _show(self, page: _Page) -> None:
         """Let a page be all that is loaded."""
@@ -93,14 +96,8 @@ class HectorTranscript(Transcript):
     def _publish(self, *more: str) -> None:
         self.messages = self._conversation.messages
         of_row = [self._facts.damaged] if self._facts.damaged else []
-        self.problems = [
-            self.problem(lost.reason, lost.place)
-            for lost in (
-                *(HectorLost("", reason) for reason in of_row),
-                *self._lost,
-                *(HectorLost("", one) for one in more),
-            )
-        ]
+        found = self._lost.problems(self.agent, self.path, self.session_id)
+        self.problems = [*map(self.problem, of_row), *found, *map(self.problem, more)]
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -120,7 +117,7 @@ class HectorTranscript(Transcript):
         marks = layout.marks([facts.owner])[facts.owner]
         start = _index(marks, self._marks[0]) if self._marks else len(marks)
         if start is None:
-            return _Page([], [], False, facts, [], fits=False)
+            return _Page([], [], False, facts, layout.lost, fits=False)
         return self._page(layout, facts, marks, self._cut(marks[:start], len(self._marks)), start + len(self._marks))
 
     # Following ---------------------------------------------------------------------------------------------
@@ -162,7 +159,7 @@ class HectorTranscript(Transcript):
         for row in page.rows:
             self._conversation.take(shown(row.messages, page.facts))
         self._marks += [_kept(mark) for mark in page.marks]
-        self._lost = list(dict.fromkeys((*self._lost, *page.lost)))
+        self._lost.extend(page.lost)
         self._facts = page.facts
         self._publish()
         return Change(first=self._conversation.take_change())

@@ -39,7 +39,7 @@ from session_adapters.hermes.leftovers import (
 from session_adapters.hermes.memories import LAYOUT as MEMORY
 from session_adapters.hermes.memories import MemoryTranscript, memory_sources, memory_summary, read_memory
 from session_adapters.hermes.messages import HermesConversation
-from session_adapters.hermes.queries import ALL, HermesSchema, exists, page_ids, read_rows, take_census
+from session_adapters.hermes.queries import HermesSchema, exists, session_rows, take_census
 from session_adapters.hermes.summaries import summaries_of
 from session_adapters.hermes.texts import new_texts
 from session_adapters.hermes.transcript import HermesTranscript
@@ -245,32 +245,33 @@ class HermesAdapter(Adapter):
         """See `Adapter.session`."""
         if source.layout == MEMORY:
             summary, entries = read_memory(source)
-            return _session(summary, tuple(entries), 0)
+            return Session.of(summary, entries, warnings=0)
         if source.layout == LAYOUT:
             return self._leftover_session(source)
         session_id = scrub(session_id)
 
-        def read(connection: apsw.Connection) -> tuple[list[SessionSummary], HermesConversation]:
+        def read(connection: apsw.Connection) -> tuple[list[SessionSummary], HermesConversation, int]:
             census = take_census(connection, lambda place, reason: None, session_id)
             summaries = summaries_of(census, source.path, source.profile, session_id)
             conversation = HermesConversation(census.sessions[session_id].model if summaries else None)
-            schema = HermesSchema.of(connection)
+            schema, left = HermesSchema.of(connection), 0
             if summaries and schema.has_messages:
-                rows, lost = read_rows(connection, schema, page_ids(connection, session_id, ALL, ALL))
-                for row in rows:
+                found = session_rows(connection, schema, session_id)
+                for row in found.rows:
                     conversation.add(row)
-                conversation.damaged += lost
-            return summaries, conversation
+                found.tell(conversation.damaged)
+                left = found.left
+            return summaries, conversation, left
 
         try:
-            found, conversation = read_database(source.path, read)
+            found, conversation, left = read_database(source.path, read)
         except DatabaseMissing as error:
             raise SessionMissing(f"hermes session {session_id}: {source.path} is not there any more") from error
         except (DatabaseUnreadable, OSError) as error:
             raise SessionUnreadable(f"cannot read hermes session {session_id} in {source.path}: {error}") from error
         if not found:
             raise SessionMissing(f"hermes session {session_id} is not in {source.path}")
-        return _session(found[0], tuple(conversation.messages), len(conversation.damaged))
+        return Session.of(found[0], conversation.messages, left, warnings=len(conversation.damaged))
 
     def _leftover_session(self, source: Source) -> Session:
         messages, damaged = messages_of(source)
@@ -278,7 +279,7 @@ class HermesAdapter(Adapter):
             summary = leftover_summary(source, exact=True)
         except OSError as error:
             raise SessionMissing(f"{source.path} is not there any more") from error
-        return _session(summary, tuple(messages), damaged)
+        return Session.of(summary, messages, warnings=damaged)
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`. Sums by session and model, for that is what Hermes keeps."""
@@ -294,21 +295,21 @@ class HermesAdapter(Adapter):
 
     def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`."""
-        by_session = super().texts(source, report, session_id)
-        if session_id is not None or source.layout in _FILES:
-            return by_session
-        try:
-            found = new_texts(source.path, {}, lambda one: self.texts(source, report, one))
-        except (DatabaseUnreadable, OSError):
-            return by_session  # which reports it
+        found = self.new_texts(source, report, {}) if session_id is None else None
+        if found is None:
+            return super().texts(source, report, session_id)  # which reports what cannot be read
         return chain.from_iterable(one.texts for one in found)
 
     def new_texts(self, source: Source, report: Report, marks: Mapping[str, str]) -> Iterator[SessionTexts] | None:
         """See `Adapter.new_texts`."""
         if source.layout in _FILES:
             return None
+
+        def cut(one: str, reason: str) -> None:
+            report(Problem(agent=self.name, path=source.path, reason=reason, session_id=one))
+
         try:
-            return new_texts(source.path, marks, lambda one: self.texts(source, report, one))
+            return new_texts(source.path, marks, lambda one: self.texts(source, report, one), cut)
         except (DatabaseUnreadable, OSError):
             return None  # reading it session by session reports it
 
@@ -353,7 +354,3 @@ class HermesAdapter(Adapter):
 def _has(connection: apsw.Connection, session_id: str) -> bool:
     HermesSchema.of(connection)
     return exists(connection, session_id)
-
-
-def _session(summary: SessionSummary, messages: tuple[Any, ...], damaged: int) -> Session:
-    return Session.of(summary, messages, warnings=damaged)

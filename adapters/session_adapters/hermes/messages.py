@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.model import Attachment, Message, MessageKind, Role, ToolCall, ToolResult, Visibility
+from session_adapters.reading.damage import Damage
 from session_adapters.text import scrub, scrub_json
 from session_adapters.times import from_epoch
 
@@ -245,8 +246,7 @@ class HermesConversation:
 
     def __init__(self, model: str | None) -> None:
         self.messages: list[Message] = []
-        self.damaged: list[tuple[int, str]] = []
-        """(row id, reason)"""
+        self.damaged = Damage()
         self._model = model
         self._calls: dict[str, tuple[int, int]] = {}
 
@@ -256,9 +256,9 @@ class HermesConversation:
         content = _content(row.content)
         calls, malformed = _tool_calls(row) if role == "assistant" else ((), False)
         if malformed:
-            self.damaged.append((row.id, "the tool calls are not valid JSON"))
+            self.damaged.add(f"message {row.id}", "the tool calls are not valid JSON")
         if content.damaged:
-            self.damaged.append((row.id, "the parts of the content are not valid JSON"))
+            self.damaged.add(f"message {row.id}", "the parts of the content are not valid JSON")
         text = _spoken(role, content, row.codex_message_items)
         first = index = len(self.messages)
         result: ToolResult | None = None
@@ -313,6 +313,7 @@ class HermesConversation:
                 self.messages[index] = replace(message, tool_result=front._fill(result, 0)[0])
         shift = len(front.messages)
         self.messages[:0] = front.messages
-        self.damaged[:0] = front.damaged
+        front.damaged.extend(self.damaged)
+        self.damaged = front.damaged
         moved = {key: (index + shift, position) for key, (index, position) in self._calls.items()}
         self._calls = {**front._calls, **moved}

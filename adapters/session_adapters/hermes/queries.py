@@ -6,7 +6,7 @@ Counts come from the rows, not from the counter columns, which a rewind leaves a
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import apsw
@@ -14,8 +14,10 @@ import apsw
 from session_adapters.hermes.messages import plain_text
 from session_adapters.hermes.records import MESSAGES, SESSIONS, USAGE, HermesMessageRow, HermesSessionRow, UsageRow
 from session_adapters.hermes.row_counts import PREFIX, RowCounts
-from session_adapters.reading.bounds import Stint
+from session_adapters.reading.bounds import Stint, excess
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, insertion, select_list
 
 __all__ = ["ALL", "CONTENT_LIMIT", "Census", "HermesMark", "HermesSchema", "money_rows", "take_census"]
@@ -23,9 +25,11 @@ __all__ = ["ALL", "CONTENT_LIMIT", "Census", "HermesMark", "HermesSchema", "mone
 CONTENT_LIMIT = 32 << 20
 """Bytes. A longer message is listed without its text, which is never held in memory."""
 ALL = 1 << 62
-"""After every row id, and more rows than there are."""
+"""After every row id."""
 _MANY = 2_000
 """Rows between two looks at the time."""
+_PART = 1000
+"""Messages read in one statement."""
 _SPAN = 50_000
 """Rows read in one statement: a writer's checkpoint waits for the end of a statement, not for all of them."""
 
@@ -273,6 +277,24 @@ class HermesMark(NamedTuple):
     calls: int | None = None
 
 
+class HermesRows(NamedTuple):
+    """Rows of a session in the order of their ids."""
+
+    rows: list[HermesMessageRow]
+    lost: list[tuple[int, str]]
+    """What could not be read of them: (id, reason)."""
+    left: int = 0
+    """Rows before these that are left out: there are too many, or too much is in them."""
+
+    def tell(self, damaged: Damage) -> None:
+        """What of the session is not there."""
+        if self.left:
+            before = f"before message {self.rows[0].id}" if self.rows else ""
+            damaged.add(before, excess(self.left), self.left)
+        for id_, reason in self.lost:
+            damaged.add(f"message {id_}", reason)
+
+
 def read_marks(connection: apsw.Connection, schema: HermesSchema, session_id: str, first: int) -> list[HermesMark]:
     """The marks of a session's rows from the id `first` on."""
     have = schema.messages
@@ -280,10 +302,13 @@ def read_marks(connection: apsw.Connection, schema: HermesSchema, session_id: st
     sizes = ", ".join(f"octet_length({name})" if name in have else "NULL" for name in ("content", "tool_calls"))
     query = f"SELECT id, {flags}, {sizes} FROM messages WHERE "  # noqa: S608 - names of our own
     try:
-        rows = connection.execute(f"{query} session_id = ?1 AND +id >= ?2 ORDER BY +id", (session_id, first))
+        rows = connection.execute(
+            f"{query} session_id = ?1 AND +id >= ?2 ORDER BY +id LIMIT {SESSION_ROWS}", (session_id, first)
+        )
         return [HermesMark(*row) for row in rows]
     except DAMAGE:
-        return [_mark(connection, query, id_) for id_ in page_ids(connection, session_id, ALL, ALL) if id_ >= first]
+        ids = page_ids(connection, session_id, ALL, SESSION_ROWS)
+        return [_mark(connection, query, id_) for id_ in ids if id_ >= first]
 
 
 def _mark(connection: apsw.Connection, query: str, id_: int) -> HermesMark:
@@ -303,10 +328,19 @@ def page_ids(connection: apsw.Connection, session_id: str, before: int, limit: i
     return [id_ for (id_,) in rows][::-1]
 
 
-def read_rows(
-    connection: apsw.Connection, schema: HermesSchema, ids: Sequence[int]
-) -> tuple[list[HermesMessageRow], list[tuple[int, str]]]:
-    """The rows with these ids, in order, and what could not be read of them: (id, reason)."""
+def session_rows(connection: apsw.Connection, schema: HermesSchema, session_id: str, after: int = -ALL) -> HermesRows:
+    """The rows of a session after an id."""
+    ids = [id_ for id_ in page_ids(connection, session_id, ALL, SESSION_ROWS) if id_ > after]
+    read = read_rows(connection, schema, ids)
+    if len(ids) < SESSION_ROWS:
+        return read
+    query = "SELECT count(*) FROM messages WHERE session_id = ?1 AND +id > ?2"
+    ((number,),) = connection.execute(query, (session_id, after))
+    return read._replace(left=read.left + number - len(ids))
+
+
+def read_rows(connection: apsw.Connection, schema: HermesSchema, ids: Sequence[int]) -> HermesRows:
+    """The rows with these ids; where that is too much at once, the last of them."""
     names = [name for name in MESSAGES.names if name != "content"]
     content = (
         f"CASE WHEN octet_length(content) <= {CONTENT_LIMIT} THEN CAST(content AS BLOB) END, octet_length(content)"
@@ -315,18 +349,20 @@ def read_rows(
     )
     query = (
         f"SELECT {content}, {select_list(schema.messages, names)} FROM messages"  # noqa: S608 - names of our own
-        " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id"
+        " WHERE id IN (SELECT value FROM json_each(?1)) ORDER BY id DESC"
     )
     found: list[HermesMessageRow] = []
     lost: list[tuple[int, str]] = []
-    for part in _parts(ids):
+    ration = Ration()
+    for stop in range(len(ids), 0, -_PART):
+        part = ids[max(0, stop - _PART) : stop]
         try:
-            rows: list[Any] = connection.execute(query, (json.dumps(part),)).fetchall()
+            rows: list[Any] = list(ration.take(connection.execute(query, (json.dumps(part),))))
         except DAMAGE:
             rows = []
-            for id_ in part:
+            for id_ in reversed(part):
                 try:
-                    rows += connection.execute(query, (json.dumps([id_]),)).fetchall()
+                    rows += ration.take(connection.execute(query, (json.dumps([id_]),)))
                 except DAMAGE as error:
                     lost.append((id_, f"the row is damaged ({error})"))
         for body, size, *rest in rows:
@@ -335,12 +371,10 @@ def read_rows(
             if (size or 0) > CONTENT_LIMIT:
                 lost.append((as_int(values["id"]) or 0, f"its text is too large to be read ({size} bytes)"))
             found.append(MESSAGES.read([values[name] for name in MESSAGES.names]))
-    return found, lost
-
-
-def _parts(ids: Sequence[int], size: int = 1000) -> Iterator[Sequence[int]]:
-    for at in range(0, len(ids), size):
-        yield ids[at : at + size]
+        if ration.spent:
+            break
+    left = len(ids) - len(found) if ration.spent else 0
+    return HermesRows(found[::-1], lost[::-1], left)
 
 
 def exists(connection: apsw.Connection, session_id: str) -> bool:

@@ -9,14 +9,16 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 from zlib import crc32
 
 import apsw
 
 from session_adapters.hermes.messages import HermesConversation
-from session_adapters.hermes.queries import ALL, HermesSchema, page_ids, read_rows
+from session_adapters.hermes.queries import ALL, HermesSchema, read_rows, session_rows
 from session_adapters.hermes.records import HermesMessageRow
+from session_adapters.reading.bounds import excess
 from session_adapters.reading.searchable import SessionTexts, Text, texts_of
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_rows import as_text, select_list
@@ -25,11 +27,11 @@ __all__ = ["new_texts"]
 
 Otherwise = Callable[[str], Iterable[Text]]
 """Gives what can be read of a session in a part of the file that is damaged."""
+Cut = Callable[[str, str], None]
+"""Is told of a session that is too large: (its id, what is left out)."""
 
-_PAGE = 2000
-"""Rows after which a read ends: a writer's checkpoint waits for the end of a read."""
 _SPAN = 10_000
-"""The same, of rows that are only looked at."""
+"""Rows after which a read ends: a writer's checkpoint waits for the end of a read."""
 _PLAIN = re.compile(r"[\w.:|=-]+", re.ASCII)
 """Ids that stand in JSON as they are."""
 
@@ -71,61 +73,60 @@ class _Mark:
         return f"{self._rows} {self.last} {self._check}"
 
 
-def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise) -> Iterator[SessionTexts]:
+def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise, cut: Cut) -> Iterator[SessionTexts]:
     """See `Adapter.new_texts`. Raises as `read_database` does, but only before it returns."""
-    found = read_database(path, lambda connection: _marks(connection, marks))
-    return (_session_texts(path, session_id, mark, otherwise) for session_id, mark in found.items())
-
-
-def _marks(connection: apsw.Connection, marks: Mapping[str, str]) -> dict[str, _Mark]:
-    found = {session_id: _Mark(marks.get(session_id, "")) for session_id in _sessions(connection)}
-    schema = HermesSchema.of(connection)
-    if not schema.has_messages:
-        return found
+    names = read_database(path, _sessions)
+    found = {session_id: _Mark(marks.get(session_id, "")) for session_id in names}
     by_key = {session_id.encode(): mark for session_id, mark in found.items()}
-    lengths = (f"octet_length({name})" for name in ("content", "tool_calls") if name in schema.messages)
-    facts = ", ".join((select_list(schema.messages, ("active", "compacted")), *lengths))
-    query = f"SELECT id, CAST(session_id AS BLOB), {facts} FROM messages WHERE id > ?1 ORDER BY id LIMIT {_SPAN}"  # noqa: S608
     after = -ALL
-    while rows := _fetched(connection, query, after):
+    while rows := read_database(path, partial(_looks, after)):
         for id_, key, *rest in rows:
             mark = by_key.get(key)
             if mark is not None:
                 mark.feed(id_, rest)
         after = rows[-1][0]
-    return found
+    return (_session_texts(path, session_id, mark, otherwise, cut) for session_id, mark in found.items())
 
 
-def _fetched(connection: apsw.Connection, query: str, after: int) -> list[Any]:
+def _looks(after: int, connection: apsw.Connection) -> list[Any]:
+    """The next rows of all sessions, without their texts."""
+    schema = HermesSchema.of(connection)
+    if not schema.has_messages:
+        return []
+    lengths = (f"octet_length({name})" for name in ("content", "tool_calls") if name in schema.messages)
+    facts = ", ".join((select_list(schema.messages, ("active", "compacted")), *lengths))
+    query = f"SELECT id, CAST(session_id AS BLOB), {facts} FROM messages WHERE id > ?1 ORDER BY id LIMIT {_SPAN}"  # noqa: S608
     return connection.execute(query, (after,)).fetchall()
 
 
-def _session_texts(path: str, session_id: str, mark: _Mark, otherwise: Otherwise) -> SessionTexts:
+def _session_texts(path: str, session_id: str, mark: _Mark, otherwise: Otherwise, cut: Cut) -> SessionTexts:
     texts: Iterable[Text] = ()
     if mark.known is None or mark.known != mark.last:
-        texts = _from(path, session_id, mark.known, otherwise)
+        texts = _from(path, session_id, mark.known, otherwise, cut)
     return SessionTexts(session_id, str(mark), mark.known is None, texts)
 
 
-def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise) -> Iterator[Text]:
+def _from(path: str, session_id: str, known: int | None, otherwise: Otherwise, cut: Cut) -> Iterator[Text]:
     """The texts of the rows after the id `known`, or of all."""
 
-    def read(connection: apsw.Connection) -> list[Text]:
+    def read(connection: apsw.Connection) -> tuple[list[Text], int]:
         schema = HermesSchema.of(connection)
         if not schema.has_messages:
-            return []
-        ids = [id_ for id_ in page_ids(connection, session_id, ALL, ALL) if known is None or id_ > known]
-        rows, _ = read_rows(connection, schema, ids)
+            return [], 0
+        rows, _, left = session_rows(connection, schema, session_id, -ALL if known is None else known)
         above = _asking(connection, schema, session_id, known, rows) if known is not None else []
         conversation = HermesConversation(None)
         for row in (*above, *rows):
             conversation.add(row)
-        return list(texts_of(session_id, conversation.messages, len(above)))
+        return list(texts_of(session_id, conversation.messages, len(above))), left
 
     try:
-        texts: Iterable[Text] = read_database(path, read)
+        texts, left = read_database(path, read)
     except DatabaseUnreadable:
-        texts = otherwise(session_id)
+        yield from otherwise(session_id)
+        return
+    if left:
+        cut(session_id, excess(left))
     yield from texts
 
 
@@ -142,4 +143,4 @@ def _asking(
     else:
         query += " AND ?3 <> ''"
     found = connection.execute(f"{query} ORDER BY +id", (session_id, known, json.dumps(sorted(answered))))
-    return read_rows(connection, schema, [id_ for (id_,) in found])[0]
+    return read_rows(connection, schema, [id_ for (id_,) in found]).rows

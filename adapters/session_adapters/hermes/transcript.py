@@ -11,6 +11,7 @@ from session_adapters.hermes.messages import HermesConversation, role_of
 from session_adapters.hermes.queries import (
     ALL,
     HermesMark,
+    HermesRows,
     HermesSchema,
     exists,
     model_of,
@@ -18,7 +19,6 @@ from session_adapters.hermes.queries import (
     read_marks,
     read_rows,
 )
-from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.model import Problem
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.text import scrub
@@ -30,8 +30,7 @@ PAGE_ROWS = 200
 
 
 class _Page(NamedTuple):
-    rows: list[HermesMessageRow]
-    lost: list[tuple[int, str]]
+    read: HermesRows
     marks: list[HermesMark]
     first: int
     """Smallest row id in it."""
@@ -72,22 +71,22 @@ class HermesTranscript(Transcript):
         schema = self._schema(connection)
         ids = page_ids(connection, self.session_id, before, self._page_rows + 1)
         complete = len(ids) <= self._page_rows
-        rows, lost = read_rows(connection, schema, ids if complete else ids[1:])
+        read = read_rows(connection, schema, ids if complete else ids[1:])
         if not complete:
-            cut = next((row.id for row in rows if role_of(row.role) == "user"), ids[1])
-            rows = [row for row in rows if row.id >= cut]
-            lost = [(id_, reason) for id_, reason in lost if id_ >= cut]
+            cut = next((row.id for row in read.rows if role_of(row.role) == "user"), ids[1])
+            rows = [row for row in read.rows if row.id >= cut]
+            read = HermesRows(rows, [(id_, reason) for id_, reason in read.lost if id_ >= cut], read.left)
             ids = [id_ for id_ in ids if id_ >= cut]
         first = ids[0] if ids else 0
         marks = [mark for mark in read_marks(connection, schema, self.session_id, first) if mark.id < before]
-        return _Page(rows, lost, marks, first, complete, model_of(connection, schema, self.session_id))
+        return _Page(read, marks, first, complete, model_of(connection, schema, self.session_id))
 
     def _read_from(self, connection: apsw.Connection, first: int) -> _Page:
         """Every row from a row id on."""
         schema = self._schema(connection)
         marks = read_marks(connection, schema, self.session_id, first)
-        rows, lost = read_rows(connection, schema, [mark.id for mark in marks])
-        return _Page(rows, lost, marks, first, self.complete, model_of(connection, schema, self.session_id))
+        read = read_rows(connection, schema, [mark.id for mark in marks])
+        return _Page(read, marks, first, self.complete, model_of(connection, schema, self.session_id))
 
     def _schema(self, connection: apsw.Connection) -> HermesSchema:
         schema = HermesSchema.of(connection)
@@ -108,17 +107,15 @@ class HermesTranscript(Transcript):
 
     def _converse(self, page: _Page) -> HermesConversation:
         conversation = HermesConversation(page.model)
-        for row in page.rows:
+        for row in page.read.rows:
             conversation.add(row)
-        conversation.damaged += page.lost
+        page.read.tell(conversation.damaged)
         return conversation
 
     def _publish(self, *more: Problem) -> None:
         self.messages = self._conversation.messages
-        self.problems = [
-            *(self.problem(reason, f"message {id_}") for id_, reason in self._conversation.damaged),
-            *more,
-        ]
+        damaged = self._conversation.damaged
+        self.problems = [*damaged.problems(self.agent, self.path, self.session_id), *more]
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -132,7 +129,7 @@ class HermesTranscript(Transcript):
         added = len(front.messages)
         self._conversation.prepend(front)
         self._marks[:0] = page.marks
-        self._first = page.first if page.rows or page.lost else self._first
+        self._first = page.first or self._first
         self.complete = page.complete
         self._publish()
         return added
@@ -166,20 +163,20 @@ class HermesTranscript(Transcript):
             if marks[: len(self._marks)] != self._marks:
                 return self._read_from(connection, self._first), True
             new = marks[len(self._marks) :]
-            rows, lost = read_rows(connection, schema, [mark.id for mark in new])
-            return _Page(rows, lost, new, self._first, self.complete, None), False
+            read = read_rows(connection, schema, [mark.id for mark in new])
+            return _Page(read, new, self._first, self.complete, None), False
 
         page, whole = read_database(self.path, read)
         return self._replace(page) if whole else self._append(page)
 
     def _append(self, page: _Page) -> Change:
         first = len(self._conversation.messages)
-        for row in page.rows:
+        for row in page.read.rows:
             first = min(first, self._conversation.add(row))
-        self._conversation.damaged += page.lost
+        page.read.tell(self._conversation.damaged)
         self._marks += page.marks
         self._publish()
-        return Change(first=first if page.rows else None)
+        return Change(first=first if page.read.rows else None)
 
     def _replace(self, page: _Page) -> Change:
         """Loaded rows changed: say from where on, or that rows are gone."""

@@ -40,6 +40,7 @@ from session_adapters.openclaw.places import (
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
 from session_adapters.openclaw.shelves import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
+from session_adapters.reading.bounds import excess
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
@@ -222,13 +223,15 @@ class OpenClawAdapter(Adapter):
             "leaf": tree.nodes[leaf].id if leaf is not None else None,
             "leaves": [tree.nodes[tip].id for tip in tree.tips(leaf)],
         }
-        return Session.of(summary, transcript.messages, raw=raw)
+        return Session.of(summary, transcript.messages, _left(transcript), raw=raw)
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """See `Adapter.session_texts`; a file's are found under its key."""
         transcript = self._open(source, session_id, 1 << 62)
         named = session_id if source.layout == DATABASE else self._summary(source, session_id).session_id
-        return branched_texts(named, transcript)
+        yield from branched_texts(named, transcript)
+        if left := _left(transcript):
+            raise SessionUnreadable(excess(left))
 
     def _summary(self, source: Source, session_id: str) -> SessionSummary:
         """The summary of one session, counted in full. Raises `SessionMissing` and `SessionUnreadable`."""
@@ -357,3 +360,7 @@ def _running(path: str) -> list[str]:
         return read_database(path, lambda connection: running_keys(connection, ClawColumns.of(connection)))
     except (DatabaseUnreadable, OSError):
         return []  # `summaries` reports it
+
+
+def _left(transcript: ClawTranscript) -> int:
+    return transcript.file.left if isinstance(transcript.file, RowStore) else 0

@@ -14,7 +14,7 @@ import apsw
 from session_adapters.openclaw.events import ClawColumns, archive_of
 from session_adapters.openclaw.records import ENTRY, NODES, WINDOWS, IndexEntry, KeyNode, TranscriptWindow
 from session_adapters.reading.bounds import TOO_LARGE, Stint
-from session_adapters.reading.sqlite_limits import rationed
+from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, insertion, select_list
 
 __all__ = ["ClawFacts", "events_in", "running_keys", "sessions_of"]
@@ -209,8 +209,11 @@ def _counts(
         rows = list(connection.execute(query, (json.dumps(sorted(ids)),)))
     else:
         try:
-            found_rows = connection.execute(f"{asked} GROUP BY session_id")
-            rows = list(rationed(found_rows, lambda number: _too_many(note, number)))
+            ration = Ration.of_list()
+            rows = list(ration.take(connection.execute(f"{asked} GROUP BY session_id")))
+            if ration.spent:
+                reason = f"{TOO_LARGE}: the events of {ration.taken} sessions are counted, no more"
+                note("table transcript_events", reason)
         except apsw.Error as error:
             note("table transcript_events", f"part of it cannot be read ({error})")
             rows = [_counted(connection, asked, session_id) for session_id in sorted(ids)]
@@ -219,10 +222,6 @@ def _counts(
         leaf, indexed = leaves.get(session_id, (None, None))
         found[session_id] = (leaf if indexed == last else None, count)
     return found
-
-
-def _too_many(note: Note, number: int) -> None:
-    note("table transcript_events", f"{TOO_LARGE}: the events of {number} sessions are counted, no more")
 
 
 def _counted(connection: apsw.Connection, asked: str, session_id: str) -> tuple[str, int, int | None]:

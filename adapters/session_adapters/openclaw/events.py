@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
+from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
 __all__ = ["EVENT_LIMIT", "Archive", "ClawColumns", "Mark", "archive_of", "marks_of", "read_events"]
@@ -86,7 +87,8 @@ def archive_of(
 
 
 def marks_of(connection: apsw.Connection, schema: ClawColumns, session_id: str) -> tuple[Any, list[Mark]]:
-    """What tells whether the events of a window were written anew, and a mark for each; no text is read."""
+    """What tells whether the events of a window were written anew, and a mark for each (of too many the first); no
+    text is read."""
     generation = None
     if {"session_id", "generation"} <= schema.watermarks:
         query = "SELECT generation FROM transcript_rewrite_watermarks WHERE session_id = ?"
@@ -96,7 +98,10 @@ def marks_of(connection: apsw.Connection, schema: ClawColumns, session_id: str) 
     sizes = [f"octet_length({name})" for name in ("event_json", "event_zstd") if name in schema.events]
     when = ["created_at"] if "created_at" in schema.events else []
     for wanted in (["seq", *sizes, *when], ["seq"]):  # numbers alone stand in the key's index, if a page is damaged
-        query = f"SELECT {', '.join(wanted)} FROM transcript_events WHERE session_id = ? ORDER BY seq"  # noqa: S608
+        query = (
+            f"SELECT {', '.join(wanted)} FROM transcript_events WHERE session_id = ?"  # noqa: S608
+            f" ORDER BY seq LIMIT {SESSION_ROWS}"
+        )
         try:
             return generation, list(connection.execute(query, (session_id,)))
         except apsw.CorruptError:

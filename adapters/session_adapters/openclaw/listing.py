@@ -24,9 +24,10 @@ from session_adapters.openclaw.shelves import (
     unpacked_archive,
     unpacked_event,
 )
-from session_adapters.reading.bounds import TOO_LARGE, Stint
+from session_adapters.reading.bounds import TOO_LARGE, Stint, excess
 from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.sqlite import read_database
+from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.text import one_line
 from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
@@ -126,10 +127,13 @@ def _count(connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, *, 
     whole = full or one.events <= FIRST + LAST
     try:
         if whole:
-            at = 0
-            while rows := read_events(connection, schema, one.session_id, at, _CHUNK):
-                _feed(counts, (unpacked_event(*row) for row in rows))
+            at, ration = 0, Ration()
+            while not ration.spent and (rows := read_events(connection, schema, one.session_id, at, _CHUNK)):
+                _feed(counts, ration.take(unpacked_event(*row) for row in rows))
                 at = rows[-1][0] + 1
+            if ration.spent:
+                counts.damaged.add("", excess(one.events - ration.taken), one.events - ration.taken)
+                whole = False
         else:
             first = read_events(connection, schema, one.session_id, 0, FIRST)
             last = read_events(connection, schema, one.session_id, 1 << 62, LAST, backwards=True)

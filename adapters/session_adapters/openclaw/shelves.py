@@ -28,9 +28,10 @@ from session_adapters.openclaw.events import (
 from session_adapters.openclaw.records import DOCUMENT, ClawDocument
 from session_adapters.openclaw.rules import ClawShape
 from session_adapters.openclaw.zstd import ZstdError, decompress
-from session_adapters.reading.bounds import DOCUMENT_LIMIT
+from session_adapters.reading.bounds import DOCUMENT_LIMIT, excess
 from session_adapters.reading.files import file_stamp, read_small
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
+from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.tree.file import Shown, Spot, TreeStore
 from session_adapters.tree.records import ENTRIES, SHAPES
 
@@ -107,6 +108,9 @@ class RowStore(ClawShape, TreeStore):
         self._stamp: tuple[int, ...] = ()
         self._look: Look | None = None
         self._settled = False
+        self.left = 0
+        """Events behind those that were read, for which there was no room."""
+        self._cut: tuple[int, str] = (0, "")
 
     def read(self) -> bool:
         """See `TreeStore.read`."""
@@ -116,16 +120,21 @@ class RowStore(ClawShape, TreeStore):
         done = len(self._look.marks) if self._look is not None else 0
         wanted = [mark[0] for mark in look.marks[done:]]
         self.known_leaf, self.forked_at = None, look.forked_at
-        at = 0
-        while at < len(wanted):
-            rows = [row for row in self._shelf.rows(wanted[at], _CHUNK) if row.number <= wanted[-1]]
+        ration = Ration()
+        while ration.taken < len(wanted) and not ration.spent:
+            rows = self._shelf.rows(wanted[ration.taken], _CHUNK)
             if not rows:
                 break
-            for row in rows:
+            for row in ration.take(row for row in rows if row.number <= wanted[-1]):
                 self._feed(row)
-            at += len(rows)
+        self.damaged[0].discard(*self._cut)
+        self.left = len(wanted) - ration.taken if ration.spent else 0
+        if self.left:  # they are read when something is written, as far as there is room then
+            look = look._replace(marks=look.marks[: done + ration.taken])
+            self._cut = wanted[ration.taken], excess(self.left)
+            self.damaged[0].add(*self._cut)
         self._stamp, self._look = stamp, look
-        self.known_leaf = look.leaf
+        self.known_leaf = look.leaf if not self.left else None
         return bool(wanted)
 
     def _feed(self, row: ClawEvent) -> None:

@@ -40,7 +40,6 @@ __all__ = ["OpenCodeAdapter"]
 _DATABASE = "database"
 _RANKS = {"2.x": 0, "1.x": 1, "json": 2, "project": 3, "document": 4}
 """Of several copies of a session the newest generation counts: migrations leave the old one behind."""
-_PAGE = 200
 
 
 class OpenCodeAdapter(Adapter):
@@ -199,13 +198,12 @@ class OpenCodeAdapter(Adapter):
         def read(reader: OpenCodeReader) -> Session:
             fold = OpenCodeFold()
             messages: list[Message] = []
-            units = reader.units()
-            for at in range(0, len(units), _PAGE):
-                for block in reader.read(units[at : at + _PAGE]):
+            for page in reader.pages(reader.units()):
+                for block in page:
                     fold.add(block)
                     messages += block
-            fold.warnings = len(reader.lost)
-            return Session.of(fold.summary(reader.facts, source.path, size=size), messages)
+            fold.warnings = len(reader.damage)
+            return Session.of(fold.summary(reader.facts, source.path, size=size), messages, reader.left)
 
         try:
             return _shelf(source).visit(session_id, read)

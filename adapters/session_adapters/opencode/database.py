@@ -24,6 +24,7 @@ class DatabaseReader(OpenCodeReader):
     def __init__(self, rows: OpenCodeRows, facts: OpenCodeFacts) -> None:
         super().__init__(facts)
         self._rows = rows
+        self.ration = rows.ration
 
     def units(self) -> list[OpenCodeUnit]:
         """See `OpenCodeReader.units`."""
@@ -38,7 +39,11 @@ class DatabaseReader(OpenCodeReader):
         return found
 
     def _take_lost(self) -> None:
-        self.lost.update(dict.fromkeys(lost for _, lost in self._rows.lost))
+        for damage in self._rows.lost.values():
+            self.lost.extend(damage)
+        self.left += self._rows.left.total()
+        self._rows.lost.clear()
+        self._rows.left.clear()
 
 
 class OpenCodeDatabase(OpenCodeStore):

@@ -19,6 +19,7 @@ from session_adapters.opencode.trees import TreeReader
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeUnit, marked
 from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
+from session_adapters.reading.sqlite_limits import Ration
 
 __all__ = ["count_session", "database_summaries", "tree_summary"]
 
@@ -69,7 +70,7 @@ def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list
         partial |= set() if whole else {facts.id for facts in batch}
         for owner, one in lost_of:
             partial.add(owner)
-            if one.place.startswith("table ") and one not in said:
+            if one.place.startswith(("table ", "session ")) and one not in said:
                 said.add(one)
                 note(one)
     parents = _parents(folds)
@@ -90,24 +91,28 @@ def _work(
                 count_session(found[facts.id], rows, units[facts.id], facts.id)
         else:
             _glance(rows, units, found)
-        return found, list(rows.lost)
+        return found, rows.problems()
 
     return read
 
 
 def count_session(fold: OpenCodeFold, rows: OpenCodeRows, units: Sequence[OpenCodeUnit], owner: str) -> None:
     """Count a whole session, a page at a time."""
+    rows.ration = Ration()
     for page in _batches(units, _PAGE):
         found = rows.contents(page, owner)
         for unit in page:
             fold.add(marked(unit, found.get(unit.id, [])))
-    fold.warnings = sum(1 for of, _ in rows.lost if of == owner)
+    fold.warnings = len(rows.lost.get(owner, ())) + rows.left[owner]
 
 
 def _glance(rows: OpenCodeRows, units: dict[str, list[OpenCodeUnit]], found: dict[str, OpenCodeFold]) -> None:
     """Count messages without their parts; only the first prompt is read with them."""
     flat = [unit for some in units.values() for unit in some]
     light = rows.contents(flat, parts=False, limit=ROW_LIMIT)
+    for key, some in units.items():  # those for which there is no room
+        found[key].messages += sum(unit.id not in light for unit in some) if rows.ration.spent else 0
+    rows.ration = Ration()
     asked = {
         key: next((unit for unit in some if light.get(unit.id) and light[unit.id][0].is_prompt), None)
         for key, some in units.items()
@@ -122,8 +127,8 @@ def tree_summary(reader: TreeReader, path: str, size: int, *, exact: bool) -> Se
     """The session of a tree of files; without `exact` from its first and last messages."""
     fold = OpenCodeFold()
     if exact:
-        for page in _batches(reader.units(), _PAGE):
-            for messages in reader.read(page):
+        for page in reader.pages(reader.units()):
+            for messages in page:
                 fold.add(messages)
     else:
         _glance_at_files(reader, fold)

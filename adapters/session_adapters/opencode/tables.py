@@ -7,7 +7,8 @@ gigabytes (FACTS.md «Traps»).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 import apsw
@@ -34,7 +35,10 @@ from session_adapters.opencode.units import (
     OpenCodeUnit,
     revised,
 )
-from session_adapters.reading.sqlite_rows import RowReader, as_float, as_int, as_text, select_list
+from session_adapters.reading.bounds import excess
+from session_adapters.reading.damage import Damage
+from session_adapters.reading.sqlite_limits import SESSION_LIMIT, SESSION_ROWS, Ration
+from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, select_list
 
 __all__ = ["OpenCodeRows"]
 
@@ -46,13 +50,16 @@ MESSAGE_ROW, ENTRY_ROW, DOCUMENT_ROW = "message", "session_message", "messages"
 
 
 class OpenCodeRows:
-    """The rows of an open database. `lost` says what could not be read of them."""
+    """The rows of an open database."""
 
     def __init__(self, connection: apsw.Connection, schema: OpenCodeSchema | None = None) -> None:
         self.connection = connection
         self.schema = schema or OpenCodeSchema.of(connection)
-        self.lost: dict[tuple[str, Lost], None] = {}
-        """(session id or empty, what)"""
+        self.lost: dict[str, Damage] = {}
+        """What could not be read, by session id or empty."""
+        self.ration = Ration()
+        self.left: Counter[str] = Counter()
+        """Messages for which it has no room, by the same."""
 
     # Which messages there are ------------------------------------------------------------------------------
 
@@ -86,16 +93,16 @@ class OpenCodeRows:
     def _messages(self, ids: Sequence[str], parts: bool) -> Iterator[tuple[str, OpenCodeUnit]]:
         have = self.schema.message
         if not self.schema.has_messages:
-            self._note("", "table message", "it is missing or has no columns for session and content")
+            self.note("", "table message", "it is missing or has no columns for session and content")
             return
         sizes = self._part_sizes(ids) if parts else {}
         times = select_list(have, ("time_created", "time_updated"))
-        order = "session_id, time_created, id" if "time_created" in have else "session_id, id"
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {times} FROM message"  # noqa: S608
-            f" WHERE session_id IN (SELECT value FROM json_each(?1)) ORDER BY {order}"
+            f" WHERE session_id IN (SELECT value FROM json_each(?1))"
+            f" {_backwards(have, 'time_created', 'id')}"
         )
-        for session_id, id_, size, created, updated in self._each(query, ids, "table message"):
+        for session_id, id_, size, created, updated in self._last(query, ids, "message"):
             key = as_text(id_) or ""
             yield (
                 as_text(session_id) or "",
@@ -121,14 +128,14 @@ class OpenCodeRows:
         if not self.schema.has_entries:
             return {}
         values = select_list(have, ("seq", "time_created", "time_updated"))
-        order = "seq" if "seq" in have else "time_created, id" if "time_created" in have else "id"
+        order = ("seq",) if "seq" in have else ("time_created", "id")
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {values}"  # noqa: S608
             " FROM session_message WHERE session_id IN (SELECT value FROM json_each(?1))"
-            f" ORDER BY session_id, {order}"
+            f" {_backwards(have, *order)}"
         )
         found: dict[str, list[OpenCodeUnit]] = {}
-        for session_id, id_, size, seq, created, updated in self._each(query, ids, "table session_message"):
+        for session_id, id_, size, seq, created, updated in self._last(query, ids, "session_message"):
             stamp = (as_int(seq), size, as_float(updated))
             unit = OpenCodeUnit(as_text(id_) or "", ENTRY_ROW, as_float(created), stamp)
             found.setdefault(as_text(session_id) or "", []).append(unit)
@@ -137,7 +144,7 @@ class OpenCodeRows:
     def _document(self, ids: Sequence[str]) -> Iterator[tuple[str, OpenCodeUnit]]:
         have = self.schema.messages
         if not self.schema.has_document:
-            self._note("", "table messages", "it is missing or has no columns for session and role")
+            self.note("", "table messages", "it is missing or has no columns for session and role")
             return
         calls: dict[str, tuple[Any, ...]] = {}
         if {"message_id", "session_id"} <= self.schema.tool_calls:
@@ -149,11 +156,12 @@ class OpenCodeRows:
             calls = {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table tool_calls")}
         size = "octet_length(content)" if "content" in have else "0"
         created = "created_at" if "created_at" in have else "NULL"
+        order = _backwards({*have, "rowid"}, "created_at", "rowid")
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), {created}, {size} FROM messages"  # noqa: S608
-            f" WHERE session_id IN (SELECT value FROM json_each(?1)) ORDER BY session_id, {created}, rowid"
+            f" WHERE session_id IN (SELECT value FROM json_each(?1)) {order}"
         )
-        for session_id, id_, when, length in self._each(query, ids, "table messages"):
+        for session_id, id_, when, length in self._last(query, ids, "messages"):
             key = as_text(id_) or ""
             stamp = (None, length, *calls.get(key, ()))
             yield as_text(session_id) or "", OpenCodeUnit(key, DOCUMENT_ROW, as_float(when), stamp)
@@ -174,12 +182,14 @@ class OpenCodeRows:
     # What is in them ---------------------------------------------------------------------------------------
 
     def contents(
-        self, units: Sequence[OpenCodeUnit], owner: str = "", *, parts: bool = True, limit: int | None = None
+        self, units: Sequence[OpenCodeUnit], owner: str = "", *, parts: bool = True, limit: int = CONTENT_LIMIT
     ) -> dict[str, list[Message]]:
         """The messages of these units. A row over `limit` bytes is left out, and noted if that is the most that is
         ever read. `owner` is the session, for what is noted."""
-        limit = CONTENT_LIMIT if limit is None else limit
         found: dict[str, list[Message]] = {}
+        if self.ration.spent:
+            self.left[owner] += len(units)
+            return found
         for at in range(0, len(units), _CHUNK):
             chunk = units[at : at + _CHUNK]
             by_kind: dict[str, list[OpenCodeUnit]] = {}
@@ -192,6 +202,9 @@ class OpenCodeRows:
                     self._fill_entries(found, some, owner, limit)
                 else:
                     self._fill_document(found, some, owner)
+            if self.ration.spent:
+                self.left[owner] += sum(unit.id not in found for unit in units)
+                break
         return found
 
     def _fill_messages(
@@ -249,33 +262,51 @@ class OpenCodeRows:
         if {"id", "message_id"} <= have:
             created = "created_at, " if "created_at" in have else ""
             query = (
-                f"SELECT {_fields(DOCUMENT_CALLS, have)} FROM tool_calls"  # noqa: S608
+                f"SELECT {DOCUMENT_CALLS.select(have)} FROM tool_calls"  # noqa: S608
                 f" WHERE message_id IN (SELECT value FROM json_each(?1)) ORDER BY {created}rowid"
             )
             for call in DOCUMENT_CALLS.read_all(self._each(query, ids, "tool calls of message", owner)):
                 calls.setdefault(call.message_id, []).append(call)
         query = (
-            f"SELECT {_fields(DOCUMENT_MESSAGES, self.schema.messages)} FROM messages"  # noqa: S608
+            f"SELECT {DOCUMENT_MESSAGES.select(self.schema.messages)} FROM messages"  # noqa: S608
             " WHERE id IN (SELECT value FROM json_each(?1))"
         )
         for row in DOCUMENT_MESSAGES.read_all(self._each(query, ids, "message", owner)):
             found[row.id] = [message_of_row(row, calls.get(row.id, ()))]
 
-    # Inside ------------------------------------------------------------------------------------------------
+    def _last(self, query: str, ids: Sequence[str], table: str) -> list[Any]:
+        """The rows of these sessions, which the query gives backwards. Of too many the last: of each session as many
+        as fall to its share."""
+        ration = Ration()
+        rows = self._each(query, ids, f"table {table}", ration=ration)
+        if not ration.spent:
+            return rows[::-1]
+        rows = []
+        for id_ in ids:
+            ration = Ration(SESSION_LIMIT // len(ids))
+            of_one = self._each(query, [id_], f"table {table}", ration=ration)
+            rows += of_one[::-1]
+            if ration.spent:
+                ((number,),) = self.connection.execute(f"SELECT count(*) FROM {table} WHERE session_id = ?1", (id_,))  # noqa: S608
+                self.left[id_] += number - len(of_one)
+        return rows
 
-    def _each(self, query: str, ids: Sequence[str], place: str, owner: str = "") -> list[Any]:
+    def _each(
+        self, query: str, ids: Sequence[str], place: str, owner: str = "", *, ration: Ration | None = None
+    ) -> list[Any]:
         """The rows for these ids. On a damaged page each id is asked for alone, so that only its own are lost."""
+        take = (ration or self.ration).take
         try:
-            return self.connection.execute(query, (json.dumps(ids),)).fetchall()
+            return list(take(self.connection.execute(query, (json.dumps(ids),))))
         except DAMAGE:
             rows: list[Any] = []
-        for id_ in ids:
+        for id_ in reversed(ids):
             try:
-                rows += self.connection.execute(query, (json.dumps([id_]),)).fetchall()
+                rows += take(self.connection.execute(query, (json.dumps([id_]),)))
             except DAMAGE as error:
                 whole = place.startswith("table ")
                 where = place if whole else f"{place} {id_}"
-                self._note(id_ if whole else owner, where, f"a part of it is damaged ({error})")
+                self.note(id_ if whole else owner, where, f"a part of it is damaged ({error})")
         return rows
 
     def _decoded(
@@ -283,20 +314,31 @@ class OpenCodeRows:
     ) -> T | None:
         if data is None and (size or 0) > limit:
             if limit == CONTENT_LIMIT:
-                self._note(owner, place, f"it is too large to be read ({size} bytes)")
+                self.note(owner, place, f"it is too large to be read ({size} bytes)")
             return None
         if not isinstance(data, bytes):
-            self._note(owner, place, "it has no content")
+            self.note(owner, place, "it has no content")
             return None
         try:
             return decode(data)
         except ValueError:
-            self._note(owner, place, "its content is not valid JSON")
+            self.note(owner, place, "its content is not valid JSON")
             return None
 
-    def _note(self, owner: str, place: str, reason: str) -> None:
-        lost = (owner, Lost(place, reason))
-        self.lost[lost] = None
+    def note(self, owner: str, place: str, reason: str) -> None:
+        """Keep what could not be read."""
+        self.lost.setdefault(owner, Damage()).add(place, reason)
+
+    def problems(self) -> list[tuple[str, Lost]]:
+        """(session id or empty, what) of everything that is not there."""
+        for owner, number in (+self.left).items():
+            self.note(owner, f"session {owner}" if owner else "table message", excess(number))
+        return [(owner, Lost(*one)) for owner, damage in self.lost.items() for one in damage.places()]
+
+
+def _backwards(have: Collection[str], *order: str) -> str:
+    names = ("session_id", *(name for name in order if name in have))
+    return f"ORDER BY {', '.join(f'{name} DESC' for name in names)} LIMIT {SESSION_ROWS}"
 
 
 def _bounded(id_: str, data: str, limit: int) -> str:
@@ -305,7 +347,3 @@ def _bounded(id_: str, data: str, limit: int) -> str:
         f"CAST({id_} AS BLOB), CASE WHEN octet_length({data}) <= {limit} THEN CAST({data} AS BLOB) END,"
         f" octet_length({data})"
     )
-
-
-def _fields(record: RowReader[Any], have: Iterable[str]) -> str:
-    return record.select(frozenset(have))

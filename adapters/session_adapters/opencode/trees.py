@@ -20,7 +20,6 @@ from session_adapters.opencode.schema import facts_of_info
 from session_adapters.opencode.units import (
     CONTENT_LIMIT,
     Generation,
-    Lost,
     OpenCodeFacts,
     OpenCodeReader,
     OpenCodeStore,
@@ -176,7 +175,7 @@ class TreeReader(OpenCodeReader):
             place = str(path.relative_to(self._tree.info.parents[2]))
         except ValueError:
             place = str(path)
-        self.lost[Lost(place, reason)] = None
+        self.lost.add(place, reason)
 
 
 def _stamp(path: Path) -> tuple[int, ...]:

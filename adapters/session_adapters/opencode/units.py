@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from session_adapters.model import Message, Visibility
-from session_adapters.reading.units import Lost, SessionGone
+from session_adapters.reading.units import Lost, SessionGone, UnitReader
 
 __all__ = [
     "CONTENT_LIMIT",
@@ -80,20 +80,12 @@ class OpenCodeUnit(NamedTuple):
     inherited: bool = False
 
 
-class OpenCodeReader(ABC):
+class OpenCodeReader(UnitReader[OpenCodeUnit]):
     """One session in an opened store; good for a moment."""
 
     def __init__(self, facts: OpenCodeFacts) -> None:
+        super().__init__()
         self.facts = facts
-        self.lost: dict[Lost, None] = {}
-
-    @abstractmethod
-    def units(self) -> list[OpenCodeUnit]:
-        """All of it, in conversation order, without reading any text."""
-
-    @abstractmethod
-    def contents(self, units: Sequence[OpenCodeUnit]) -> dict[str, list[Message]]:
-        """By unit, its messages as they were written."""
 
     def read(self, units: Sequence[OpenCodeUnit]) -> list[list[Message]]:
         """The messages of each of these units, with what the session says of them."""

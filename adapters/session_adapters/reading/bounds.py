@@ -12,7 +12,17 @@ from collections.abc import Iterable
 
 from session_adapters.model import Problem
 
-__all__ = ["CROWDED", "DOCUMENT_LIMIT", "TOO_LARGE", "VALUES_LIMIT", "Stint", "data_from", "is_crowded", "is_cut"]
+__all__ = [
+    "CROWDED",
+    "DOCUMENT_LIMIT",
+    "TOO_LARGE",
+    "VALUES_LIMIT",
+    "Stint",
+    "data_from",
+    "excess",
+    "is_crowded",
+    "is_cut",
+]
 
 DOCUMENT_LIMIT = 64 << 20
 """Bytes of a JSON document that is read as a whole."""
@@ -62,6 +72,11 @@ class Stint:
     def over(self) -> bool:
         """Whether it was enough."""
         return time.thread_time() > self._end
+
+
+def excess(number: int) -> str:
+    """Why so many messages of a session are not there."""
+    return f"{number:,} of its messages are left out: there is more in it than is read at once"
 
 
 def is_cut(problems: Iterable[Problem]) -> bool:

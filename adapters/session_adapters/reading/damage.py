@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
@@ -17,6 +18,8 @@ KEPT = STRAYS + 100
 """Places that are kept with their reasons; a hostile file has tens of millions."""
 REPORTED = 10
 """Places of a file that are reported one by one when it is listed or searched."""
+
+_WORD = re.compile(r"[^\s,:/]+?(?=\.json\b|[\s,:/]|$)")
 
 Place = int | str
 """An offset or a number, of which `unit` says what it counts; or a place in words."""
@@ -112,6 +115,12 @@ class Damage:
             del self._kept[place, reason]
         elif self._more:
             self._more -= 1
+
+    def forget(self, names: Set[str]) -> None:
+        """Take back what was noted of places in words that hold one of the names: they are read again."""
+        for place, reason in list(self._kept):
+            if not names.isdisjoint(_WORD.findall(str(place))):
+                del self._kept[place, reason]
 
     def extend(self, later: Damage) -> None:
         """Take in what was found behind this."""

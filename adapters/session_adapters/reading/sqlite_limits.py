@@ -9,7 +9,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -18,7 +18,16 @@ import apsw
 from session_adapters.reading.bounds import Stint
 from session_adapters.text import one_line
 
-__all__ = ["LIST_LIMIT", "MOST_ROWS", "DatabaseUnreadable", "Table", "guard", "rationed", "tables_of"]
+__all__ = [
+    "MOST_ROWS",
+    "SESSION_LIMIT",
+    "SESSION_ROWS",
+    "DatabaseUnreadable",
+    "Ration",
+    "Table",
+    "guard",
+    "tables_of",
+]
 
 R = TypeVar("R", bound=Sequence[Any])
 
@@ -30,6 +39,8 @@ GROWTH_LIMIT = 160 << 20
 """Bytes by which the process may grow in one read."""
 LIST_LIMIT = 36 << 20
 """Bytes that a list of sessions may take from one table, `_ROW` for each row included."""
+SESSION_LIMIT = 64 << 20
+"""The same of what is read of one session at once: as much as of a document."""
 
 READ_SECONDS = 3.0
 """Seconds that the processor may work for one read: a slow disk is nobody's fault."""
@@ -37,10 +48,14 @@ READ_SECONDS = 3.0
 _ROW = 512
 MOST_ROWS = LIST_LIMIT // _ROW + 1
 """Rows of which a list shows one too few, and says so."""
+SESSION_ROWS = SESSION_LIMIT // _ROW + 1
+"""The same of one session."""
 _SMALL = 16 << 20
 """Bytes. What is in a smaller database fits into memory."""
 _BETWEEN = 4 << 20
 """Bytes handed out between two looks at the memory."""
+_LOOK = 256 << 10
+"""Bytes taken between two looks at the clock."""
 _STEPS = 20_000
 """Virtual machine steps between two looks at the clock."""
 _UNIT = 1 if sys.platform == "darwin" else 1024
@@ -128,13 +143,33 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
 
 
-def rationed(rows: Iterable[R], stopped: Callable[[int], None]) -> Iterator[R]:
-    """As many of the rows as a list may hold; where there are more, `stopped` is called with the number of those that
-    were given."""
-    left, stint = LIST_LIMIT, Stint()
-    for number, row in enumerate(rows):
-        left -= _ROW + sum([len(value) for value in row if value.__class__ is bytes])
-        if left < 0 or (not number % 500 and stint.over):
-            stopped(number)
-            return
-        yield row
+class Ration:
+    """How much is taken of one list or one session: rows, their bytes, and time of the processor."""
+
+    def __init__(self, limit: int | None = None, *, stint: Stint | None = None) -> None:
+        """Of a session, unless a limit in bytes is given; with what is left of a time."""
+        self._left = SESSION_LIMIT if limit is None else limit
+        self._next_look = self._left
+        self.stint = Stint() if stint is None else stint
+        self.taken = 0
+        """Rows."""
+        self.spent = False
+        """There were more."""
+
+    @classmethod
+    def of_list(cls) -> Ration:
+        """For a table of sessions."""
+        return cls(LIST_LIMIT)
+
+    def take(self, rows: Iterable[R]) -> Iterator[R]:
+        """As many of the rows as there is room for, besides those taken before."""
+        for row in rows:
+            self._left -= _ROW + sum([len(value) for value in row if value.__class__ is bytes])
+            if self._left <= self._next_look:
+                self._next_look = self._left - _LOOK
+                self.spent = self.spent or self.stint.over
+            self.spent = self.spent or self._left < 0
+            if self.spent:
+                return
+            self.taken += 1
+            yield row

@@ -15,7 +15,7 @@ import apsw
 import msgspec
 
 from session_adapters.reading.bounds import TOO_LARGE
-from session_adapters.reading.sqlite_limits import DatabaseUnreadable, rationed, tables_of
+from session_adapters.reading.sqlite_limits import DatabaseUnreadable, Ration, tables_of
 
 __all__ = [
     "LISTED_LIMIT",
@@ -156,16 +156,15 @@ class RowReader(Generic[T]):
     def listed(self, rows: Iterable[Sequence[Any]], table: str, note: Note) -> Iterator[T]:
         """The records of a table of sessions, as many as a list may hold. What is left out is told to `note`."""
         cut: list[tuple[str, str]] = []
-
-        def stopped(number: int) -> None:
-            note(f"table {table}", f"{TOO_LARGE}: {number} of its rows are read, the rest is left out")
-
-        for row in rationed(rows, stopped):
+        ration = Ration.of_list()
+        for row in ration.take(rows):
             record = self.read(row, lambda name, size: cut.append((name, size)))
             for name, size in cut:
                 note(f"table {table}, row {getattr(record, self._fields[0][0])}", f"its {name} is left out {size}")
             cut.clear()
             yield record
+        if ration.spent:
+            note(f"table {table}", f"{TOO_LARGE}: {ration.taken} of its rows are read, the rest is left out")
 
 
 def _conversion(field: msgspec.structs.FieldInfo) -> tuple[Callable[[Any], Any], Any]:

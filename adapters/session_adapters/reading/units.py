@@ -6,12 +6,16 @@ once, earlier ones page by page; whenever the store has changed, those whose sta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message
+from session_adapters.reading.bounds import excess
+from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
+from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.text import scrub
 from session_adapters.transcript import Change, Transcript, first_difference
 
@@ -44,18 +48,46 @@ U = TypeVar("U", bound=Unitary)
 T = TypeVar("T")
 
 
-class UnitReader(Protocol[U]):
+class UnitReader(ABC, Generic[U]):
     """One session in an opened store; good for a moment."""
 
-    @property
-    def lost(self) -> Collection[Lost]:
-        """What could not be read so far, each once."""
+    def __init__(self) -> None:
+        self.lost = Damage()
+        """What could not be read so far."""
+        self.ration = Ration()
+        self.left = 0
+        """Units that are left out: there is more in the session than is read at once."""
 
+    @abstractmethod
     def units(self) -> list[U]:
-        """All of it, in conversation order, without reading any text."""
+        """All of it, in conversation order, without reading any text; of too many the last."""
+
+    @abstractmethod
+    def contents(self, units: Sequence[U]) -> dict[str, list[Message]]:
+        """By unit, its messages as they were written. What cannot be read is noted in `lost`; what `ration` has no
+        room for is counted in `left`."""
 
     def read(self, units: Sequence[U]) -> list[list[Message]]:
         """The messages of each of these units."""
+        found = self.contents(units)
+        return [found.get(unit.id, []) for unit in units]
+
+    def pages(self, units: Sequence[U], size: int = 200) -> Iterator[list[list[Message]]]:
+        """The same, so many at a time, as far as there is room."""
+        for at in range(0, len(units), size):
+            if self.ration.spent:
+                self.left += len(units) - at
+                break
+            yield self.read(units[at : at + size])
+
+    @property
+    def damage(self) -> Damage:
+        """Everything that is not there."""
+        found = Damage()
+        found.extend(self.lost)
+        if self.left:
+            found.add("", excess(self.left), self.left)
+        return found
 
 
 class UnitShelf(Protocol[U]):
@@ -82,7 +114,7 @@ class UnitTranscript(Transcript, Generic[U]):
         """The loaded ones."""
         self._blocks: list[list[Message]] = []
         """The messages of each."""
-        self._lost: list[Lost] = []
+        self._lost = Damage()
         try:
             self._stamp = shelf.stamp()
             shelf.visit(self.session_id, self._load)
@@ -100,10 +132,9 @@ class UnitTranscript(Transcript, Generic[U]):
     def _load(self, reader: UnitReader[U]) -> None:
         units = reader.units()
         start = self._cut(len(units))
-        blocks = reader.read(units[start:])
-        self._units, self._blocks = units[start:], blocks
+        self._units, self._blocks = units[start:], _newest_first(reader, units[start:])
         self.complete = start == 0
-        self._lost = list(reader.lost)
+        self._lost = reader.damage
         self._publish()
 
     def _cut(self, stop: int) -> int:
@@ -111,9 +142,8 @@ class UnitTranscript(Transcript, Generic[U]):
 
     def _publish(self, *more: str) -> None:
         self.messages = self.join(self._blocks)
-        self.problems = [
-            self.problem(lost.reason, lost.place) for lost in (*self._lost, *(Lost("", reason) for reason in more))
-        ]
+        found = self._lost.problems(self.agent, self.path, self.session_id)
+        self.problems = [*found, *map(self.problem, more)]
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -135,11 +165,10 @@ class UnitTranscript(Transcript, Generic[U]):
             return False
         stop = ids.index(self._units[0].id) if self._units else len(ids)
         start = self._cut(stop)
-        blocks = reader.read(units[start:stop])
+        self._blocks = [*_newest_first(reader, units[start:stop]), *self._blocks]
         self._units = [*units[start:stop], *self._units]
-        self._blocks = [*blocks, *self._blocks]
         self.complete = start == 0
-        self._lost = list(dict.fromkeys((*self._lost, *reader.lost)))
+        self._lost.extend(reader.damage)
         self._publish()
         return True
 
@@ -172,17 +201,21 @@ class UnitTranscript(Transcript, Generic[U]):
             start = 0
         after = units[start:]
         different = [unit for unit in after if unit.id not in old or old[unit.id][0] != unit]
-        fresh = dict(zip((unit.id for unit in different), reader.read(different), strict=True))
+        fresh = dict(zip((unit.id for unit in different), _newest_first(reader, different), strict=True))
         blocks = [fresh[unit.id] if unit.id in fresh else old[unit.id][1] for unit in after]
         kept = {unit.id for unit in after}
         removed = any(unit.id not in kept for unit in self._units)
         before = self.messages
         self._units, self._blocks = after, blocks
         self.complete = start == 0
-        again = [unit.id for unit in different]
-        self._lost = [lost for lost in self._lost if not any(id_ in lost.place for id_ in again)]
-        self._lost = list(dict.fromkeys((*self._lost, *reader.lost)))
+        self._lost.forget({unit.id for unit in different})
+        self._lost.extend(reader.damage)
         self._publish()
         if removed:
             return Change(first=0, rewritten=True)
         return Change(first=first_difference(before, self.messages))
+
+
+def _newest_first(reader: UnitReader[U], units: Sequence[U]) -> list[list[Message]]:
+    """The messages of the units: what is left out are the first."""
+    return reader.read(units[::-1])[::-1]

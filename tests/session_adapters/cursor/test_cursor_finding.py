@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -16,7 +17,7 @@ from session_adapters.base import SessionMissing
 from session_adapters.cursor import document
 from session_adapters.cursor.chat_store import reader
 from session_adapters.cursor.editor_store import database
-from session_adapters.cursor.editor_store.state import EditorState, Note, StoredValue
+from session_adapters.cursor.editor_store.state import EditorState, StoredValue
 from session_adapters.model import Problem
 from session_adapters.reading.files import METER
 from session_adapters.transcript import PAGE
@@ -371,9 +372,9 @@ def test_one_conversation_is_read_without_the_others(
     asked: list[str] = []
     disk = EditorState.disk
 
-    def recorded(self: EditorState, keys: Sequence[str], note: Note) -> dict[str, StoredValue]:
+    def recorded(self: EditorState, keys: Sequence[str], *more: Any) -> dict[str, StoredValue]:
         asked.extend(keys)
-        return disk(self, keys, note)
+        return disk(self, keys, *more)
 
     monkeypatch.setattr(EditorState, "disk", recorded)
     assert made.adapter.session(source, "c010").message_count == 6

@@ -373,12 +373,15 @@ def test_the_fewest_columns_are_enough(tmp_path: Path) -> None:
     assert [message.id for message in get(adapter, "@none/a").messages] == ["row-1", "row-2"]
 
 
-def test_without_a_table_of_sessions_its_messages_are_orphans(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spoil", ["DROP TABLE sessions", "ALTER TABLE sessions RENAME COLUMN id TO other"])
+def test_without_a_table_of_sessions_its_messages_are_orphans(spoil: str, tmp_path: Path) -> None:
     made = Store(tmp_path)
     made.say("left", "USER", "behind")
-    made.connection.execute("DROP TABLE sessions")
+    made.connection.execute(spoil)
     made.connection.close()
-    assert listed(made.adapter).keys() == {"@deleted/left"}
+    found, problems = survey(made.adapter)
+    assert [one.session_id for _, one in found] == ["@deleted/left"]
+    assert [problem.place for problem in problems] == ["table sessions"]
     assert get(made.adapter, "@deleted/left").title == "behind"
 
 

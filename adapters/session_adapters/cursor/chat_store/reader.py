@@ -56,6 +56,7 @@ class ChatReader(CursorReader):
         """Bytes of a message that are read; lower for a quick look."""
         self.skipped = 0
         """Messages that were too large for a quick look."""
+        super().__init__(CursorFacts(id=session_id, kind="chat"))
         lost: list[tuple[str, str]] = []
         try:
             known = self._known(lost)
@@ -67,7 +68,7 @@ class ChatReader(CursorReader):
         if known is None or not (self.root_id or {"id", "data", "value"} <= _columns(connection)):
             raise DatabaseUnreadable("it has no tables of blobs and of facts: it is not a chat of Cursor's")
         beside = _beside(f"{folder}/meta.json", lost)
-        super().__init__(_facts(session_id, folder, known, beside, self.root))
+        self.facts = _facts(session_id, folder, known, beside, self.root)
         for place, reason in lost:
             self.note(place, reason)
 
@@ -122,6 +123,8 @@ class ChatReader(CursorReader):
                 self.note(place, reason)
             for unit in page:
                 data = blobs.get(unit.place)
+                if data is None and self.ration.spent:
+                    self.left += 1
                 if data is None or self.is_too_long_again(unit, unit.place, data):
                     continue
                 try:
@@ -153,7 +156,9 @@ class ChatReader(CursorReader):
                 self.skipped += 1
             elif size is not None:
                 lost.append((f"blob {name}", f"it is too large to be read ({size} bytes)"))
-        lost += [(f"blob {name}", "it is not in the database") for name in dict.fromkeys(names) if name not in seen]
+        if not self.ration.spent:
+            missing = (name for name in dict.fromkeys(names) if name not in seen)
+            lost += [(f"blob {name}", "it is not in the database") for name in missing]
         return found
 
     def _rows(self, names: Sequence[str], limit: int) -> list[tuple[apsw.SQLiteValue, ...]]:
@@ -162,7 +167,7 @@ class ChatReader(CursorReader):
             f"SELECT CAST(id AS BLOB), CASE WHEN octet_length(data) <= {limit} THEN CAST(data AS BLOB) END,"  # noqa: S608
             f" octet_length(data) FROM blobs WHERE id IN ({','.join('?' * len(names))})"
         )
-        return self._connection.execute(query, names).fetchall()
+        return list(self.ration.take(self._connection.execute(query, names)))
 
 
 def _columns(connection: apsw.Connection) -> set[str]:
@@ -239,12 +244,12 @@ def count_chat(reader: ChatReader, *, exact: bool) -> CursorFold:
             parts = [units[:FIRST], units[-LAST:]]
             fold.partial = True
     for part in parts:
-        for at in range(0, len(part), _PAGE):
-            for block in reader.read(part[at : at + _PAGE]):
+        for page in reader.pages(part, _PAGE):
+            for block in page:
                 fold.add(block)
     if fold.partial:
         fold.messages += len(units) - FIRST - LAST
-    fold.messages += reader.skipped
-    fold.partial = fold.partial or bool(reader.skipped)
-    fold.warnings = len(reader.lost)
+    fold.messages += reader.skipped + reader.left
+    fold.partial = fold.partial or bool(reader.skipped + reader.left)
+    fold.warnings = len(reader.damage)
     return fold

@@ -71,9 +71,12 @@ class ComposerReader(CursorReader):
         found: dict[str, list[Message]] = {}
         for at in range(0, len(units), _PAGE):
             page = units[at : at + _PAGE]
-            rows = self._state.disk([unit.place for unit in page], self.note)
+            rows = self._state.disk([unit.place for unit in page], self.note, self.ration)
             for unit in page:
                 row = rows.get(unit.place)
+                if row is None and self.ration.spent:
+                    self.left += 1
+                    continue
                 value: Any = row.data if row and row.data else self._inline.get(_own_id(unit))
                 if value is None and row is not None and row.size > 0:
                     self.note(unit.place, f"it is too large to be read ({row.size} bytes)")
@@ -157,9 +160,10 @@ def count_composer(reader: ComposerReader, *, exact: bool) -> CursorFold:
     units = reader.listed()
     fold.partial = not exact
     if exact:
-        for at in range(0, len(units), _PAGE):
-            for block in reader.read(units[at : at + _PAGE]):
+        for page in reader.pages(units, _PAGE):
+            for block in page:
                 fold.add(block)
+        fold.partial = bool(reader.left)
     else:
         first = next((unit for unit in units[:-_LAST] if unit.role in ("1", "user")), None)
         few = [*([first] if first else []), *units[-_LAST:]]
@@ -169,5 +173,5 @@ def count_composer(reader: ComposerReader, *, exact: bool) -> CursorFold:
         fold.turns = sum(
             one.role in ("1", "user") and following.role in ("2", "ai") for one, following in pairwise(units)
         )
-    fold.warnings = len(reader.lost)
+    fold.warnings = len(reader.damage)
     return fold

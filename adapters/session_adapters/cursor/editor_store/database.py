@@ -19,7 +19,7 @@ from session_adapters.cursor.places import uri_path, workspace_databases
 from session_adapters.cursor.records import COMPOSER, Composer, decoded, dig, items, word
 from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import TOO_LARGE, Stint
-from session_adapters.reading.damage import reason_of
+from session_adapters.reading.damage import Damage, reason_of
 from session_adapters.reading.files import read_small
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.units import Lost, SessionGone
@@ -53,17 +53,12 @@ def _composer(session_id: str, row: StoredValue, note: Note) -> Composer | None:
         return None
 
 
-def editor_summaries(
-    path: str, user: str, size: int, note: Callable[[Lost], None], *, exact: bool
-) -> list[SessionSummary]:
+def editor_summaries(path: str, user: str, size: int, damaged: Damage, *, exact: bool) -> list[SessionSummary]:
     """Every conversation in the database. `user` is the editor's directory. Raises `DatabaseUnreadable`."""
 
-    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], list[Lost]]:
-        lost: list[Lost] = []
-
-        def keep(place: str, reason: str) -> None:
-            lost.append(Lost(place, reason))
-
+    def read(connection: apsw.Connection) -> tuple[list[SessionSummary], Damage]:
+        lost = Damage()
+        keep = lost.add
         state = EditorState(connection)
         deadline = time.monotonic() + FULL_SECONDS
         full = exact or size <= FULL_SIZE
@@ -84,17 +79,16 @@ def editor_summaries(
                 facts = facts._replace(cwd=reader.directory)
             if reader.missing and not fold.partial:
                 facts = facts._replace(raw={**facts.raw, "missingMessages": reader.missing})
-            lost += reader.lost
+            lost.extend(reader.damage)
             found.append(fold.summary(facts, path))
         for tab in tabs_of(state, folder_of(path, keep), keep):
             counts = count_tab(tab)
-            lost += tab.lost
+            lost.extend(tab.lost)
             found.append(counts.summary(tab.facts, path))
         return found, lost
 
     found, lost = read_database(path, read, timeout=_TIMEOUT)
-    for one in lost:
-        note(one)
+    damaged.extend(lost)
     return _placed(_with_parents(found), user)
 
 

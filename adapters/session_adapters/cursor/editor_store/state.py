@@ -16,6 +16,7 @@ import apsw
 
 from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE
 from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_limits import Ration
 from session_adapters.reading.sqlite_rows import as_text, columns
 
 __all__ = ["COMPOSERS", "EditorState", "Note", "StoredValue"]
@@ -74,9 +75,9 @@ class EditorState:
                 return
             after = as_text(rows[-1][0]) or ""
 
-    def disk(self, keys: Sequence[str], note: Note) -> dict[str, StoredValue]:
-        """The values of these keys."""
-        rows = self._each(keys, _VALUE, note)
+    def disk(self, keys: Sequence[str], note: Note, ration: Ration | None = None) -> dict[str, StoredValue]:
+        """The values of these keys, as far as there is room."""
+        rows = (ration or Ration()).take(self._each(keys, _VALUE, note))
         return {key: _row(data, size) for key, data, size in rows}
 
     def sizes(self, keys: Sequence[str]) -> dict[str, int]:

@@ -282,8 +282,8 @@ class JsonlTranscript(Transcript, Generic[B]):
         except OSError:
             vars(self).update(known)
             raise
-        self.builder.take_change()
         self.messages = self.builder.messages
+        self.builder.take_change()
 
     def _run(self, fd: int, start: int, stop: int, span: int) -> None:
         self.builder = self._new_builder()

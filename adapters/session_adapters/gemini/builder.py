@@ -57,14 +57,28 @@ class GeminiFacts:
 
 class GeminiBuilder(Builder):
     """Makes messages of lines. With `glance`, long texts, arguments and outputs are left out: enough to sum up a
-    session of any length. The messages are then made at the end, by `finish`."""
+    session of any length. What was undone or replaced has all messages made anew, but not before they are asked for:
+    a log may do so at every step."""
 
     def __init__(self, *, glance: bool = False) -> None:
+        self._stale = glance
         super().__init__()
         self.facts = GeminiFacts()
         self._replay = Replay()
         self._glance = glance
         self._answered: set[str] = set()
+
+    @property
+    def messages(self) -> list[Message]:
+        """See `Builder.messages`."""
+        if self._stale:
+            self._stale = False
+            self._rebuild()
+        return self._made
+
+    @messages.setter
+    def messages(self, made: list[Message]) -> None:
+        self._made = made
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -104,7 +118,7 @@ class GeminiBuilder(Builder):
         if record.rewind_to is not None:
             self.replays = True
             self._replay.rewind(record.rewind_to)
-            self._rebuild()
+            self._stale = True
         elif record.id is not None or record.role is not None or (record.type and record.session_id is None):
             self._message(record, place)
         elif (update := record.update) is not None:
@@ -140,7 +154,7 @@ class GeminiBuilder(Builder):
         entry, new = self._replay.message(turn)
         if entry is None:
             self.replays = True
-            self._rebuild()
+            self._stale = True
         elif new:
             self._append(entry)
         else:
@@ -151,7 +165,7 @@ class GeminiBuilder(Builder):
         self.replays = True
         turns = [self._turn(record, f"{place}.{number}") for number, record in enumerate(records)]
         if self._replay.replace(turns):
-            self._rebuild()
+            self._stale = True
 
     def _turn(self, record: GeminiRecord, place: str) -> Turn:
         turn = turn_of(record, place, glance=self._glance)
@@ -167,14 +181,8 @@ class GeminiBuilder(Builder):
 
     # Messages ----------------------------------------------------------------------------------------------
 
-    def finish(self) -> None:
-        """All lines were fed."""
-        if self._glance:
-            self._glance = False
-            self._rebuild()
-
     def _append(self, entry: ReplayedTurn) -> None:
-        if self._glance:
+        if self._stale:
             return
         entry.first = len(self.messages)
         for message in self._messages(entry):
@@ -183,12 +191,12 @@ class GeminiBuilder(Builder):
 
     def _update(self, entry: ReplayedTurn) -> None:
         """A record was written again, mostly a reply with the results of its calls."""
-        if self._glance:
+        if self._stale:
             return
         self._answered.difference_update(result.tool_call_id for result in entry.turn.results)
         made = list(self._messages(entry))
         if len(made) != entry.count:
-            self._rebuild()
+            self._stale = True
             return
         for index, message in enumerate(made, entry.first):
             old = self.messages[index]
@@ -204,10 +212,8 @@ class GeminiBuilder(Builder):
 
     def _rebuild(self) -> None:
         """Make all messages anew, and tell from where they differ."""
-        if self._glance:
-            return
-        before, changed = self.messages, self._changed
-        self.messages = []
+        before, changed = self._made, self._changed
+        self._made = []
         for known in (self._calls, self._answered):
             known.clear()
         for entry in self._replay.entries:

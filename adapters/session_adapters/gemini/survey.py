@@ -34,7 +34,6 @@ class GeminiSurvey:
     """What was read of a file."""
 
     def __init__(self, builder: GeminiBuilder, size: int, *, partial: bool = False, newest: bool = True) -> None:
-        builder.finish()
         self.builder = builder
         self.fold = SessionFold()
         self.fold.add(builder.messages)

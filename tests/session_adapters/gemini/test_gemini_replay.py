@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,17 @@ def test_a_rewind_to_what_is_not_there_takes_back_everything(written: Any) -> No
     session = written(line(**user("a", "one")), line(**gemini("b", "1")), line(**{"$rewindTo": "x"}))
     assert {message.visibility for message in session.messages} == {"rewound"}
     assert session.tokens == spent(1)
+
+
+def test_a_log_that_takes_back_something_at_every_step_is_read_in_time(written: Any) -> None:
+    """Making all messages anew at each would take minutes."""
+    steps = range(5000)
+    before = time.process_time()
+    session = written(
+        *(one for n in steps for one in (line(**user(f"u{n}", f"Q{n}")), line(**{"$rewindTo": f"u{n}"})))
+    )
+    assert time.process_time() - before < 10
+    assert shown(session) == [(f"Q{n}", "rewound") for n in steps]
 
 
 def test_what_was_taken_back_and_said_again_stands(written: Any) -> None:

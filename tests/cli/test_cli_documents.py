@@ -90,6 +90,17 @@ def test_secrets_are_masked_and_counted(tiny_home: TinyHome, cli: Cli, form: str
     assert "1 secret masked in 2 places: 2 GitHub token" in ran.err
 
 
+def test_what_is_shown_is_masked_by_the_same_rules(tiny_home: TinyHome, cli: Cli) -> None:
+    tiny_home.add("one", title=f"The key {KEY}", cwd=f"/x/{KEY}")
+    for form in ("markdown", "json", "jsonl"):
+        shown = cli("sessions", "show", "tiny", "one", "--format", form, "--redact")
+        written = cli("sessions", "export", "tiny", "one", "--format", form, "--redact")
+        assert (shown.code, shown.out, shown.err) == (0, written.out, written.err)
+        assert KEY not in shown.out
+    refused = cli("sessions", "show", "tiny", "one", "--around", "x", "--redact")
+    assert (refused.code, refused.out) == (2, "")
+
+
 def test_a_lineage_of_one_and_its_forms(tiny_home: TinyHome, cli: Cli) -> None:
     tiny_home.add("one")
     tiny_home.add("two", parent="one")  # a fork: a conversation of its own

@@ -12,9 +12,11 @@ import click
 
 from hermes_tui.cli import exit_codes, stderr, stdout
 from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.sessions.redact_option import redact_option, say_masked
 from hermes_tui.cli.sessions.session_argument import get_named, split_name
 
 if TYPE_CHECKING:
+    from hermes_tui.redact import Redactor
     from hermes_tui.sessions.manager import SessionManager
     from session_adapters.model import Session
 
@@ -43,7 +45,7 @@ _STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
     help="Write there instead of to standard output, whole or not at all, readable by you alone.",
 )
 @click.option("--force", is_flag=True, help="Replace FILE if it is there.")
-@click.option("--redact", is_flag=True, help="Mask keys, tokens, passwords and private keys, and say how many.")
+@redact_option
 @click.option("--lineage", is_flag=True, help="All sessions of the same conversation, oldest first.")
 @click.pass_context
 def export(
@@ -53,7 +55,7 @@ def export(
     form: str | None,
     target: Path | None,
     force: bool,
-    redact: bool,
+    redactor: Redactor | None,
     lineage: bool,
 ) -> int:
     """Write the session ID of AGENT as a document.
@@ -63,13 +65,11 @@ def export(
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
     session = get_named(manager, agent, session_id)
-    from hermes_tui.redact import Redactor
     from hermes_tui.sessions.export import export as written
     from hermes_tui.sessions.export import export_lineage
     from hermes_tui.sessions.export.chapters import Chapters
 
     chosen = form or _format_of(target)
-    redactor = Redactor() if redact else None
     chapters = Chapters(_parts(manager, session) if lineage else ())
     if lineage:
         parts = export_lineage(chapters, chosen, redactor=redactor)
@@ -80,8 +80,7 @@ def export(
             stdout.write(part)
     else:
         _write(target, parts, force=force)
-    if redactor is not None:
-        stderr.say(f"hermes-tui: {redactor.report}")
+    say_masked(redactor)
     for error in chapters.lost:
         stderr.say(f"hermes-tui: left out: {error}")
     return exit_codes.FAILURE if chapters.lost else exit_codes.OK

@@ -11,11 +11,13 @@ from click.core import ParameterSource
 from hermes_tui.cli import stdout
 from hermes_tui.cli.home_option import manager_of
 from hermes_tui.cli.sessions.context import only_seen, strategy_option
+from hermes_tui.cli.sessions.redact_option import redact_option, say_masked
 from hermes_tui.cli.sessions.search import window_lines, window_records
 from hermes_tui.cli.sessions.session_argument import get_named, split_name
 
 if TYPE_CHECKING:
     from hermes_tui.config import ContextWindow
+    from hermes_tui.redact import Redactor
 
 __all__ = ["show"]
 
@@ -39,6 +41,7 @@ _FORMATS = ("markdown", "json", "jsonl")
     metavar="NAME[:N]",
     help="With --context: as through buffer_window:N messages, token_window:N tokens or summary_buffer[:N].",
 )
+@redact_option
 @click.pass_context
 def show(
     context: click.Context,
@@ -50,6 +53,7 @@ def show(
     window: int,
     seen: bool,
     strategy: ContextWindow | None,
+    redactor: Redactor | None,
 ) -> None:
     """Print the session ID of AGENT.
 
@@ -57,6 +61,8 @@ def show(
     """
     if around is None and context.get_parameter_source("window") == ParameterSource.COMMANDLINE:
         raise click.UsageError("--window goes with --around MESSAGE", context)
+    if around is not None and redactor is not None:  # its texts are cut, and half a key is not known for one
+        raise click.UsageError("--redact goes with whole sessions, not with --around", context)
     manager = manager_of(context.find_root().obj.home)
     agent, session_id = split_name(manager, agent, session_id, context)
     session = get_named(manager, agent, session_id)
@@ -73,5 +79,6 @@ def show(
         session = only_seen(manager, session, strategy)
     from hermes_tui.sessions import export as documents
 
-    for part in documents.export(session, form):
+    for part in documents.export(session, form, redactor=redactor):
         stdout.write(part)
+    say_masked(redactor)

@@ -2,7 +2,7 @@
 
     HermesTuiError
     ├── AgentNotFound       AGENT_NOT_FOUND     exit 3   no adapter of that name
-    ├── AgentNotInstalled   AGENT_NOT_INSTALLED exit 4   the agent's own program is not on PATH
+    ├── AgentNotInstalled   AGENT_NOT_INSTALLED exit 4   the agent's own CLI is not on PATH
     ├── CapabilityError     CAPABILITY_ERROR    exit 6   the agent cannot do that with its sessions
     ├── SessionNotFound     SESSION_NOT_FOUND   exit 8   the agent has no such session (any more)
     ├── ParseError          PARSE_ERROR         exit 1   the session is there and cannot be read
@@ -54,7 +54,7 @@ class AgentNotFound(HermesTuiError):
 
 
 class AgentNotInstalled(HermesTuiError):
-    """The agent's own program is not on PATH."""
+    """The agent's own CLI is not on PATH."""
 
     code = "AGENT_NOT_INSTALLED"
     exit_code = 4

@@ -6,7 +6,7 @@
 | 1 | a session or a store cannot be read, or a store not be written, or an unexpected error |
 | 2 | wrong usage |
 | 3 | no such agent |
-| 4 | the agent's own program is not installed |
+| 4 | the agent's own CLI is not installed |
 | 6 | the agent cannot do that |
 | 8 | no such session, or no such lane |
 | 10 | refused: a lane cannot be changed now, and nothing was; or nobody agreed to start a program |

@@ -27,7 +27,7 @@ WIDE = 10_000
 
 
 class PipeClosed(Exception):
-    """Whoever read our output has had enough."""
+    """The reader of our output closed it."""
 
 
 class OutputFailed(Exception):

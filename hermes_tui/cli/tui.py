@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from hermes_tui.errors import ValidationError
-from hermes_tui.tui.splash import raise_curtain
+from hermes_tui.tui.splash import show_splash
 
 if TYPE_CHECKING:
     from hermes_tui.cli.settings import Settings
@@ -29,16 +29,16 @@ def open_tui(settings: Settings) -> int:
 
     config = settings.config()
     manager = manager_of(settings.home, indexed=config.index)
-    curtain = raise_curtain(manager, config)
+    splash = show_splash(manager, config)
     try:
         _import_without("asyncio", "ssl")
         os.environ.setdefault("TEXTUAL_FPS", _FRAMES)
         from hermes_tui.tui.run import run_app
 
         named_home = manager.environment.home if settings.home is not None else None
-        return run_app(config, manager=manager, curtain=curtain, named_home=named_home)
+        return run_app(config, manager=manager, splash=splash, named_home=named_home)
     finally:
-        curtain.drop()
+        splash.drop()
 
 
 def _import_without(name: str, without: str) -> None:

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 
 from hermes_tui.platform.log import write_failure
 
-__all__ = ["mishaps_told"]
+__all__ = ["crashes_reported"]
 
 
 @contextmanager
-def mishaps_told(tell: Callable[[str], None]) -> Iterator[None]:
+def crashes_reported(tell: Callable[[str], None]) -> Iterator[None]:
     """Meanwhile, have `tell` called with a sentence for every thread that an error of ours ends, from it."""
 
     def hook(ended: threading.ExceptHookArgs) -> None:

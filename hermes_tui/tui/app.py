@@ -35,7 +35,7 @@ from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.transcript.layout.style import get_ready as ready_to_show
-from hermes_tui.tui.workers.cost_refresh import Bookkeeper
+from hermes_tui.tui.workers.cost_refresh import CostRefresh
 from hermes_tui.tui.workers.index_refresh import IndexWatch
 from hermes_tui.tui.workers.lane_watch import LaneNews, LaneWatch
 from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
     from textual.strip import Strip
 
-    from hermes_tui.tui.splash.screen_cover import Curtain
+    from hermes_tui.tui.splash.splash import Splash
     from session_adapters.model import Problem
     from session_adapters.transcript import Transcript
 
@@ -73,12 +73,12 @@ class HermesApp(AppActions, inherit_bindings=False):
         clock: Clock | None = None,
         painted: Callable[[], None] | None = None,
         indexing: bool = False,
-        curtain: Curtain | None = None,
+        splash: Splash | None = None,
         named_home: Path | None = None,
     ) -> None:
         """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
         toast says what they are. `painted` is called once, when the first frame is there. `indexing`: have the search
-        index made and kept up to date. `curtain`: what is on the terminal until then. `named_home`: the home that
+        index made and kept up to date. `splash`: what is on the terminal until then. `named_home`: the home that
         it was started on by name, in place of the user's own."""
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
@@ -95,7 +95,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.theme = self._theme_read = theme_for(config.theme, no_colour=self.no_colour)
         self.stylesheet.set_variables(self.get_css_variables())
         self._painted = painted
-        self.curtain = curtain
+        self.splash = splash
         self._leaving = False
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
@@ -107,7 +107,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         )
         self.reader = SessionReader(manager.open, self._opens.put, self._growths.put, _get_ready)
         self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed, clear_up)
-        self.bookkeeper = Bookkeeper(lambda: manager.costs.book(), self._booked)
+        self.cost_refresh = CostRefresh(lambda: manager.costs.book(), self._booked)
         self._indexing = indexing
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
         self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
@@ -161,10 +161,10 @@ class HermesApp(AppActions, inherit_bindings=False):
 
     def _keep_frame(self, frame: Sequence[Sequence[Strip]] = ()) -> None:
         """Keep what it shows besides sessions for the next start; once."""
-        if self.curtain is not None and not self.curtain.is_kept and not self._keymap_errors:
-            from hermes_tui.tui.screens.main.next_splash import keep_backdrop
+        if self.splash is not None and not self.splash.is_kept and not self._keymap_errors:
+            from hermes_tui.tui.screens.main.next_splash import keep_splash
 
-            keep_backdrop(self.main, self.curtain, frame)
+            keep_splash(self.main, self.splash, frame)
 
     async def on_event(self, event: events.Event) -> None:
         """A key that comes while a screen is being put up waits for it: half of what it needs would not be there. One
@@ -202,7 +202,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._leaving = True
         self._index_watch.stop()
         self._main_screen.search.stop()
-        self.bookkeeper.stop()
+        self.cost_refresh.stop()
         self.watch_thread.stop()
         self.lane_watch.stop()
         self.reader.stop()
@@ -243,7 +243,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._badges.update((name, label.badge) for name, label in self.manager.labels.items())
         whole = snapshot.places and not snapshot.partial
         if whole and not self.clock.is_fixed:
-            self.bookkeeper.look()
+            self.cost_refresh.look()
         if whole and self._indexing:
             self._index_watch.look()
         self._hand_over(snapshot)
@@ -266,7 +266,7 @@ class HermesApp(AppActions, inherit_bindings=False):
     def _lanes_failed(self, reason: str) -> None:
         self.in_loop(lambda: self.notify(reason, severity="error", markup=False))
 
-    def say_mishap(self, sentence: str) -> None:
+    def say_crash(self, sentence: str) -> None:
         """Say that a thread has ended by an error of ours; from that thread."""
         self.in_loop(lambda: self.notify(sentence, severity="error", markup=False, timeout=60))
 

@@ -49,7 +49,7 @@ class AppActions(Program, inherit_bindings=False):
         self.lane_watch.look_now()
 
     def action_help(self) -> None:
-        """The keys of where one is; once more, back there."""
+        """Show the keys that work here; again: close them."""
         from hermes_tui.tui.screens.help import HelpScreen
         from hermes_tui.tui.widgets.hints import keys_here
 

@@ -21,7 +21,7 @@ from textual._xterm_parser import BRACKETED_PASTE_END, BRACKETED_PASTE_START, XT
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from hermes_tui.tui.splash.screen_cover import ALTERNATE_SCREEN
+from hermes_tui.tui.splash.splash import ALTERNATE_SCREEN
 
 __all__ = ["PasteFilter", "TerminalDriver"]
 
@@ -130,11 +130,11 @@ class TerminalDriver(LinuxDriver):
             self._stop_reading(self._key_thread)
         if self._button < 0:
             self._doorbell, self._button = os.pipe()
-        curtain = getattr(self._app, "curtain", None)
-        if curtain is not None and curtain.is_up:
+        splash = getattr(self._app, "splash", None)
+        if splash is not None and splash.is_up:
             # It is on the other screen: to go there again would clear it.
             self._skipped = ALTERNATE_SCREEN
-            curtain.give_back_mode()
+            splash.give_back_mode()
         super().start_application_mode()  # type: ignore[no-untyped-call]
         self._skipped = ""
         if usual is not None:  # what was found now is our own mode

@@ -29,12 +29,12 @@ def commands_of(app: AppActions, screen: Screen[Any]) -> Iterator[SystemCommand]
     """Those that make sense on `screen`."""
     main = app.main
     if screen is main:
-        yield SystemCommand("Search", "All that was said and done, and titles, projects, ids", main.action_filter)
+        yield SystemCommand("Search", "Messages and tool calls, titles, projects, ids", main.action_filter)
         for name, query in main.history.named():
             yield SystemCommand(f"Search: {safe(name)}", safe(query), partial(main.search_for, query))
         yield SystemCommand("Unfold or fold everything", "Forks and helpers", main.sessions.action_toggle_all)
         yield from _session_commands(main)
-    yield SystemCommand("Refresh", "Look at the stores now", app.action_refresh)
+    yield SystemCommand("Refresh", "Refresh now", app.action_refresh)
     yield SystemCommand("Costs", "By day, agent, model and project", app.action_cost)
     yield SystemCommand("Lanes", "Of Hermes' gateway: see, reset, suspend and resume them", app.action_lanes)
     yield SystemCommand("Problems", "Show what could not be read", app.action_problems)
@@ -48,8 +48,8 @@ def _session_commands(main: MainScreen) -> Iterator[SystemCommand]:
     yield SystemCommand("Compare", "Two marked sessions, or a fork and its origin, side by side", main.actions.diff)
     yield SystemCommand("Export", "As Markdown, HTML, JSON or JSON lines, into a file", main.actions.export)
     yield SystemCommand("Copy", "Message, code, output, an id or a command", main.actions.copy)
-    yield SystemCommand("Resume", "Go on with the session in its agent's own program", main.actions.resume)
-    yield SystemCommand("Fork", "Begin a new session with what was said in this one", main.actions.fork)
-    yield SystemCommand("What the agent sees", "Dim what it no longer does, or undo that", main.context.toggle)
+    yield SystemCommand("Resume", "Continue the session in the agent's own CLI", main.actions.resume)
+    yield SystemCommand("Fork", "A new session that starts with the messages of this one", main.actions.fork)
+    yield SystemCommand("What the agent sees", "Dim what it no longer sees, or show all", main.context.toggle)
     yield SystemCommand("Read in the pager", "The session as Markdown in $PAGER", main.actions.pager)
     yield SystemCommand("Open in the editor", "The session as Markdown in $EDITOR", main.actions.editor)

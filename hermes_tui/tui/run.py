@@ -16,13 +16,13 @@ from hermes_tui.config import Config
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform import gc_tuning
 from hermes_tui.platform.signals import Guard
-from hermes_tui.platform.thread_errors import mishaps_told
+from hermes_tui.platform.thread_errors import crashes_reported
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.themes import NO_COLOUR_THEME, PLAIN_THEME, THEMES, has_few_colours
 
 if TYPE_CHECKING:
-    from hermes_tui.tui.splash.screen_cover import Curtain
+    from hermes_tui.tui.splash.splash import Splash
     from session_adapters.base import Environment
 
 __all__ = ["run_app"]
@@ -39,14 +39,14 @@ def run_app(
     environment: Environment | None = None,
     static_now: datetime | None = None,
     manager: SessionManager | None = None,
-    curtain: Curtain | None = None,
+    splash: Splash | None = None,
     named_home: Path | None = None,
     patience: float = 0.0,
 ) -> int:
     """Run the program as `config` says until it is left; its exit code.
 
     `environment` None: this process's own. `static_now` (aware) makes time stand still there. `manager` None: one for
-    that environment. `curtain`: what stands on the terminal meanwhile. `named_home`: the directory that
+    that environment. `splash`: what stands on the terminal meanwhile. `named_home`: the directory that
     was named as the home, if one was. `patience`: seconds at most to wait at the end for what is still being written
     beside the stores. Without a wish of the user's, a terminal of few colours shows its own. Raises `ValidationError`
     for colours that there are not.
@@ -62,22 +62,22 @@ def run_app(
         clock=Clock(static_now),
         painted=gc_tuning.settle,
         indexing=config.index and static_now is None,
-        curtain=curtain,
+        splash=splash,
         named_home=named_home,
     )
-    guard = Guard(app.leave_soon, mode=curtain.mode if curtain else None)
-    if curtain is not None:
-        curtain.give_back_signals()
+    guard = Guard(app.leave_soon, mode=splash.mode if splash else None)
+    if splash is not None:
+        splash.give_back_signals()
     guard.install()
     turn = sys.getswitchinterval()
     sys.setswitchinterval(_TURN)
     try:
-        with mishaps_told(app.say_mishap):
+        with crashes_reported(app.say_crash):
             app.run(mouse=config.mouse)
     finally:
         sys.setswitchinterval(turn)
         app.watch_thread.join()
-        app.bookkeeper.join(patience)
+        app.cost_refresh.join(patience)
         guard.release()
         app.manager.catalogue.close()
     return app.return_code or 0

@@ -41,7 +41,7 @@ class Saved:
         self._change(lambda known: known if not query or query in known else [*known, query])
 
     def remove(self, query: str) -> None:
-        """Save it no longer; nothing happens where it is not saved. Raises `OSError`."""
+        """Remove the saved search; nothing happens where it is not saved. Raises `OSError`."""
         query = tidy(query)
         self._change(lambda known: [one for one in known if one != query])
 

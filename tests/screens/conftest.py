@@ -15,7 +15,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
+from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from lane_homes import HermesDemo
 from pilots import until
 from session_adapters.base import Environment
@@ -38,7 +38,7 @@ def demo(tmp_path: Path) -> HermesDemo:
 @pytest.fixture
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Yes counts as soon as the plan is on the screen."""
-    monkeypatch.setattr(AgreementScreen, "QUIET", 0.0)
+    monkeypatch.setattr(ConfirmScreen, "QUIET", 0.0)
 
 
 @pytest.fixture

@@ -273,7 +273,7 @@ async def test_the_help_has_its_keys(spender: Spender) -> None:
     async with app.run_test(size=(80, 40)) as pilot:
         await open_costs(pilot)
         await pilot.press("question_mark")
-        await until(pilot, lambda: "Show the sessions behind the line" in screen_text(pilot))
+        await until(pilot, lambda: "List the sessions of this line" in screen_text(pilot))
 
 
 async def test_no_colour_is_no_colour(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from claude_lines import ClaudeHome
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
+from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.screens.dialogs.start_agent import StartScreen
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.page import Page
@@ -77,7 +77,7 @@ async def test_it_says_what_is_started_and_where(
 async def test_the_first_button_says_no(
     program: Program, claude_home: ClaudeHome, stand_ins: StandIns, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(AgreementScreen, "QUIET", 0.0)
+    monkeypatch.setattr(ConfirmScreen, "QUIET", 0.0)
     async with program(claude_home.home) as pilot:
         for key in ("enter", "escape", "n"):
             await ask(pilot)
@@ -90,7 +90,7 @@ async def test_a_key_typed_ahead_agrees_to_nothing(
     program: Program, claude_home: ClaudeHome, stand_ins: StandIns, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Law 9."""
-    monkeypatch.setattr(AgreementScreen, "QUIET", 3600.0)
+    monkeypatch.setattr(ConfirmScreen, "QUIET", 3600.0)
     async with program(claude_home.home) as pilot:
         await pilot.press("r", "y")
         await until(pilot, lambda: shown(pilot).start is not None)
@@ -104,7 +104,7 @@ async def test_without_a_terminal_the_command_is_told(
     program: Program, claude_home: ClaudeHome, stand_ins: StandIns, work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """There is none to hand over in a test; the program is not started, and nothing breaks."""
-    monkeypatch.setattr(AgreementScreen, "QUIET", 0.0)
+    monkeypatch.setattr(ConfirmScreen, "QUIET", 0.0)
     async with program(claude_home.home, size=(140, 30)) as pilot:
         await ask(pilot)
         await pilot.press("y")
@@ -160,7 +160,7 @@ async def test_inside_tmux_a_window_comes_first(
 ) -> None:
     """And where tmux does not answer, that is told."""
     monkeypatch.setenv("TMUX", "/nowhere,1,0")
-    monkeypatch.setattr(AgreementScreen, "QUIET", 0.0)
+    monkeypatch.setattr(ConfirmScreen, "QUIET", 0.0)
     async with program(claude_home.home, size=(140, 30)) as pilot:
         await ask(pilot)
         assert words(pilot) == ("Cancel", "New window (w)", "Here (y)")

@@ -41,7 +41,7 @@ def _common(command: Callable[..., Any]) -> Callable[..., Any]:
 @_common
 @click.pass_context
 def resume(context: click.Context, /, agent: str, session_id: str | None, **options: Any) -> int:
-    """Go on with the session ID of AGENT, in the agent's own program.
+    """Resume the session ID of AGENT, in the agent's own CLI.
 
     `agent:id` in one word does as well, and so does the beginning of an id if no other session's begins so. The exit
     code is the program's.
@@ -55,7 +55,7 @@ def resume(context: click.Context, /, agent: str, session_id: str | None, **opti
 def fork(context: click.Context, /, agent: str, session_id: str | None, **options: Any) -> int:
     """Begin a new session with what was said in the session ID of AGENT.
 
-    It begins in the agent's own program, whose exit code is given on. `agent:id` in one word does as well, and so
+    It begins in the agent's own CLI, whose exit code is given on. `agent:id` in one word does as well, and so
     does the beginning of an id if no other session's begins so.
     """
     return _run(context, "fork", agent, session_id, **options)

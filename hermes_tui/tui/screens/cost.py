@@ -125,7 +125,7 @@ class CostScreen(DismissOnce[Rank | None]):
         self.dismiss(event.rank)
 
     def action_close(self) -> None:
-        """Back to where one came from."""
+        """Close this screen."""
         self.dismiss(None)
 
 

@@ -115,12 +115,12 @@ class DiffScreen(DismissOnce[None]):
         self.notify(event.reason, markup=False)
 
     def action_close(self) -> None:
-        """Back to where one came from."""
+        """Close this screen."""
         self.dismiss()
 
 
 def _counts(found: SessionDiff, room: int) -> str:
-    """How many messages are different in what way; without what there is none of where all has no room."""
+    """How many messages differ, and how; kinds without any are left out where there is little room."""
     stats = found.stats
     counts = {
         "changed": stats.modifications,

@@ -2,8 +2,8 @@
 
 That import alone takes longer than to read the list of the last run and to write it out. What does not change between
 two starts on the same terminal (frames, hints, colours) is kept from the first frame of the run before, as a
-`Backdrop`; the rows are written anew each time, from the sessions as they were last known, with their ages of now. A
-moment later the program paints its own first frame over it.
+`SplashImage`; the rows are written anew each time, from the sessions as they were last known, with their ages of now.
+A moment later the program paints its own first frame over it.
 """
 
 from __future__ import annotations
@@ -11,24 +11,24 @@ from __future__ import annotations
 import shutil
 from typing import TYPE_CHECKING
 
-from hermes_tui.tui.splash.screen_cover import Curtain
+from hermes_tui.tui.splash.splash import Splash
 
 if TYPE_CHECKING:
     from hermes_tui.config import Config
     from hermes_tui.sessions.manager import SessionManager
 
-__all__ = ["Curtain", "raise_curtain"]
+__all__ = ["Splash", "show_splash"]
 
 
-def raise_curtain(manager: SessionManager, config: Config) -> Curtain:
-    """Show the sessions of the last run, where it left a backdrop for this terminal. Raises nothing."""
-    from hermes_tui.tui.splash.backdrop import key_of, load
+def show_splash(manager: SessionManager, config: Config) -> Splash:
+    """Show the sessions of the last run, where it left a splash image for this terminal. Raises nothing."""
+    from hermes_tui.tui.splash.splash_image import key_of, load
 
     columns, rows = shutil.get_terminal_size()  # as Textual measures it
-    curtain = Curtain(key_of(config, columns, rows), (columns, rows))
-    backdrop = load(curtain.key)
-    if backdrop is None:
-        return curtain
+    splash = Splash(key_of(config, columns, rows), (columns, rows))
+    splash_image = load(splash.key)
+    if splash_image is None:
+        return splash
     sessions = manager.catalogue.saved().sessions
     if sessions:
         from hermes_tui.clock import Clock
@@ -37,5 +37,5 @@ def raise_curtain(manager: SessionManager, config: Config) -> Curtain:
 
         clock = Clock()
         badges = {name: label.badge for name, label in manager.saved_labels.items()}
-        curtain.show(picture(backdrop, Forest(sessions).rows(clock), badges, clock))
-    return curtain
+        splash.show(picture(splash_image, Forest(sessions).rows(clock), badges, clock))
+    return splash

@@ -1,4 +1,4 @@
-"""The first frame as written to the terminal: backdrop and session rows."""
+"""The first frame as written to the terminal: splash image and session rows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.cells import set_cell_size
 
 from hermes_tui.clock import Clock
-from hermes_tui.tui.splash.backdrop import Backdrop
+from hermes_tui.tui.splash.splash_image import SplashImage
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for
 from hermes_tui.tui.widgets.session_list.rows import ListRow
@@ -15,23 +15,23 @@ from hermes_tui.tui.widgets.session_list.rows import ListRow
 __all__ = ["picture"]
 
 
-def picture(backdrop: Backdrop, rows: Sequence[ListRow], badges: Mapping[str, str], clock: Clock) -> str:
+def picture(splash_image: SplashImage, rows: Sequence[ListRow], badges: Mapping[str, str], clock: Clock) -> str:
     """Text and control sequences; the cursor is on the first session."""
-    width = backdrop.width
-    columns = columns_for(width, words=backdrop.state_words)
+    width = splash_image.width
+    columns = columns_for(width, words=splash_image.state_words)
     writer = RowTexts(width, columns, clock.now(), badges)
     cursor = next((at for at, row in enumerate(rows) if row.conversation is not None), -1)
-    written = [f"\x1b[{y};1H{line}" for y, line in enumerate(backdrop.lines, 1)]
-    for at, row in enumerate(rows[: backdrop.height]):
-        written.append(f"\x1b[{backdrop.top + at + 1};{backdrop.left + 1}H")
-        written.append(_line(backdrop, writer.parts(row, on_cursor=at == cursor), on_cursor=at == cursor))
+    written = [f"\x1b[{y};1H{line}" for y, line in enumerate(splash_image.lines, 1)]
+    for at, row in enumerate(rows[: splash_image.height]):
+        written.append(f"\x1b[{splash_image.top + at + 1};{splash_image.left + 1}H")
+        written.append(_line(splash_image, writer.parts(row, on_cursor=at == cursor), on_cursor=at == cursor))
     return "".join(written)
 
 
-def _line(backdrop: Backdrop, parts: Sequence[tuple[str, str]], *, on_cursor: bool) -> str:
-    inks = backdrop.cursor_inks if on_cursor else backdrop.inks
+def _line(splash_image: SplashImage, parts: Sequence[tuple[str, str]], *, on_cursor: bool) -> str:
+    inks = splash_image.cursor_inks if on_cursor else splash_image.inks
     plain = inks[""]
-    room = backdrop.shown
+    room = splash_image.shown
     written: list[str] = []
     for text, purpose in parts:
         shown = text if width_of(text) <= room else set_cell_size(text, room)

@@ -61,7 +61,7 @@ class MatchPreview(ScrollView):
         return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
 
     def show(self, part: ListedPart | None, result: Result | None, note: str, find: Find) -> None:
-        """Show what there is to see of a session; `note` where there is nothing yet, or never will be."""
+        """Show the preview of a session; `note` where there is none yet, or never will be."""
         if (part, result, note) == self._shown[:3]:
             return
         self._shown = part, result, note, find

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.background import Worker
 
-__all__ = ["Bookkeeper"]
+__all__ = ["CostRefresh"]
 
 _FIRST = 2.0
 """Seconds after the first list: what people look at comes before what it cost."""
@@ -23,13 +23,13 @@ _REST = 5
 process of its own. Not the time on the clock: on a busy machine costs would be later still."""
 
 
-class Bookkeeper:
+class CostRefresh:
     """`book` is called in the thread and adds up; `booked` is called there when it has, and something was new."""
 
     def __init__(self, book: Callable[[], object], booked: Callable[[], None]) -> None:
         self._book = book
         self._booked = booked
-        self._worker = Worker[None]("bookkeeper", self._serve, first=_FIRST)
+        self._worker = Worker[None]("cost_refresh", self._serve, first=_FIRST)
 
     def look(self) -> None:
         """Sessions have changed. The first time the thread begins."""

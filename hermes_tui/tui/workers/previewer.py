@@ -30,7 +30,7 @@ class PreviewWish(NamedTuple):
     unified_id: str
     path: str
     first: bool = False
-    """The cursor is on it: all there is to see of it is wanted, however large it is. Else a line around the match."""
+    """The cursor is on it: its whole preview is wanted, however large it is. Else a line around the match."""
 
 
 class Seen(NamedTuple):
@@ -44,14 +44,14 @@ class Seen(NamedTuple):
     reason: str = ""
     """Then why, where that is known; one sentence."""
     whole: bool = True
-    """All that there is to see; else the snippet alone."""
+    """The whole preview; else the snippet alone."""
 
 
 class Previewer:
     """`ready` is called in the thread after each session that was looked at."""
 
     def __init__(self, look: Callable[[str, PreviewWish], Result | None], ready: Callable[[], None]) -> None:
-        """`look` reads what there is to see for a query of one session."""
+        """`look` reads the preview of one session for a query."""
         self._look = look
         self._ready = ready
         self._worker = Worker[tuple[str, Sequence[PreviewWish]]]("previewer", self._serve)

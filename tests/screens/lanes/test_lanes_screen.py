@@ -10,7 +10,7 @@ from textual import events
 
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.cost import CostScreen
-from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
+from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.screens.help import HelpScreen
 from hermes_tui.tui.screens.lanes.plan import PlanScreen
 from hermes_tui.tui.screens.lanes.screen import LanesScreen
@@ -234,7 +234,7 @@ async def test_from_the_list_to_a_reset_in_one_read_changes_nothing(demo: Hermes
 
 
 async def test_yes_that_comes_too_soon_says_so(demo: HermesDemo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AgreementScreen, "QUIET", 3600.0)
+    monkeypatch.setattr(ConfirmScreen, "QUIET", 3600.0)
     before = demo.whole()
     async with demo.program() as pilot:
         await go(pilot, BO, "coder")

@@ -14,7 +14,7 @@ import pytest
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.cost import refresh
-from hermes_tui.tui.workers.cost_refresh import Bookkeeper
+from hermes_tui.tui.workers.cost_refresh import CostRefresh
 from spending import Spender
 
 MILLION = 1_000_000
@@ -127,11 +127,11 @@ def test_who_asks_meanwhile_waits_for_the_same_process(spender: Spender, monkeyp
     assert len(sent) == 1
 
 
-def test_the_bookkeeper_adds_up_once_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cost_refresh_adds_up_once_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._FIRST", 0.0)
     booked = threading.Event()
     calls: list[str] = []
-    keeper = Bookkeeper(lambda: calls.append("book"), booked.set)
+    keeper = CostRefresh(lambda: calls.append("book"), booked.set)
     for _ in range(5):
         keeper.look()
     assert booked.wait(60)
@@ -141,7 +141,7 @@ def test_the_bookkeeper_adds_up_once_for_many_changes(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize("work", ["wait", "process"])
-def test_the_bookkeeper_rests_by_the_processors_time(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cost_refresh_rests_by_the_processors_time(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a busy machine makes longer by the clock must not make costs later still; what a process of its own took
     of the processor is rested for."""
     monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._PAUSE", 0.0)
@@ -163,13 +163,13 @@ def test_the_bookkeeper_rests_by_the_processors_time(work: str, monkeypatch: pyt
             burn = "import time\nwhile time.process_time() < 0.4: pass"
             subprocess.run([sys.executable, "-S", "-c", burn], check=True)
 
-    keeper = Bookkeeper(book, lambda: None)
+    keeper = CostRefresh(book, lambda: None)
     keeper.look()
     assert rested.wait(60)
     assert pauses[1] < 0.3 if work == "wait" else pauses[1] >= 0.3
 
 
-def test_the_bookkeeper_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_cost_refresh_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._FIRST", 0.0)
     asked = threading.Event()
 
@@ -177,7 +177,7 @@ def test_the_bookkeeper_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPat
         asked.set()
         raise ValidationError("the settings are wrong")
 
-    keeper = Bookkeeper(wrong, lambda: pytest.fail("nothing was added up"))
+    keeper = CostRefresh(wrong, lambda: pytest.fail("nothing was added up"))
     keeper.look()
     assert asked.wait(60)
     keeper.stop()
@@ -193,7 +193,7 @@ def test_an_addition_that_is_under_way_can_be_waited_for(monkeypatch: pytest.Mon
         go_on.wait(60)
         written.append("costs")
 
-    keeper = Bookkeeper(book, lambda: pytest.fail("nobody is there any more"))
+    keeper = CostRefresh(book, lambda: pytest.fail("nobody is there any more"))
     keeper.join(20)  # nothing was begun
     keeper.look()
     assert under_way.wait(60)

@@ -20,10 +20,10 @@ from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.page import Page, Paragraph
 
-__all__ = ["AgreementScreen"]
+__all__ = ["ConfirmScreen"]
 
 
-class AgreementScreen(Dialog[ScreenResultType | None]):
+class ConfirmScreen(Dialog[ScreenResultType | None]):
     """Subclass, `ask` when it is known what about, and have every yes go through `agreed`. None means no."""
 
     AUTO_FOCUS = "Page"

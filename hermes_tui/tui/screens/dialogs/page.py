@@ -40,5 +40,5 @@ class PageScreen(DismissOnce[None]):
         self.query_one(Hints).show_hints(hints_of(self))
 
     def action_close(self) -> None:
-        """Back to where one came from."""
+        """Close this screen."""
         self.dismiss()

@@ -97,7 +97,7 @@ class SearchMenu(MenuScreen):
             self._change(one, saved=True)
 
     def action_remove(self) -> None:
-        """Save it no longer."""
+        """Remove the saved search."""
         one = self._offers[self.cursor]
         if one.name:
             self._say(f"“{safe(one.name)}” stands in [searches] of your settings file: remove it there.")

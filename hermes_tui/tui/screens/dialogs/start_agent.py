@@ -16,7 +16,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import aside
 from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
+from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.page import Page, Paragraph
@@ -37,7 +37,7 @@ class Agreed(NamedTuple):
     where: Literal["here", "window"]
 
 
-class StartScreen(AgreementScreen[Agreed]):
+class StartScreen(ConfirmScreen[Agreed]):
     """Gives what was agreed to; None when nothing was."""
 
     BINDINGS = bindings("start")
@@ -133,7 +133,7 @@ class StartScreen(AgreementScreen[Agreed]):
             self.action_start(self._choices[chosen - 1])
 
     def action_close(self) -> None:
-        """From the field back to the question, from there to where one was."""
+        """From the field back to the question; from the question: close the dialog."""
         if self._typing:
             self._leave_field()
         else:

@@ -11,7 +11,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import aside
 from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.screens.dialogs.confirm import AgreementScreen
+from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.page import Page, Paragraph
 
@@ -33,7 +33,7 @@ _YES = {"clear": "Clear", "mark": "Mark", "prune": "Drop", "resume": "Resume"}
 _COLUMN = 9
 
 
-class PlanScreen(AgreementScreen["Plan"]):
+class PlanScreen(ConfirmScreen["Plan"]):
     """Gives the plan that was agreed to; None when it was not."""
 
     BINDINGS = bindings("plan")

@@ -53,7 +53,7 @@ class FilterCompletion:
         return True
 
     def hint(self) -> list[Part]:
-        """What there is to be said of the word at the cursor; nothing for an ordinary one."""
+        """A hint about the word at the cursor; empty for an ordinary one."""
         text, cursor = self._box.value, self._box.cursor_position
         if not text:
             return [(' Words, "phrases", OR, -not, begin*, and filters such as agent: since:7d is:error', "faint")]
@@ -81,7 +81,7 @@ class FilterCompletion:
 
 
 def _mistyped(word: str, names: Collection[str]) -> list[Part]:
-    """What there is to be said of `agnet:claude`, which is a word like any other."""
+    """A hint about `agnet:claude`, which is searched for as a word."""
     name, colon, _ = word.lstrip("-(").partition(":")
     if not colon or not name.isalpha() or name.lower() in names:
         return []

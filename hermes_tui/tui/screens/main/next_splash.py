@@ -13,7 +13,7 @@ from rich.style import Style
 from textual.strip import Strip
 
 from hermes_tui.platform.background import in_background
-from hermes_tui.tui.splash.backdrop import Backdrop, Ink, save
+from hermes_tui.tui.splash.splash_image import Ink, SplashImage, save
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,23 +21,23 @@ if TYPE_CHECKING:
     from textual.widget import Widget
 
     from hermes_tui.tui.screens.main.screen import MainScreen
-    from hermes_tui.tui.splash.screen_cover import Curtain
+    from hermes_tui.tui.splash.splash import Splash
 
-__all__ = ["backdrop_of", "keep_backdrop"]
+__all__ = ["keep_splash", "splash_image_of"]
 
 
-def keep_backdrop(screen: MainScreen, curtain: Curtain, frame: Sequence[Sequence[Strip]]) -> None:
+def keep_splash(screen: MainScreen, splash: Splash, frame: Sequence[Sequence[Strip]]) -> None:
     """Save what `frame`, the first one, shows besides sessions; where that was empty what is shown now, if that is
     how the program begins. Written in a thread, for the disk may be slow."""
     if not frame and _is_as_it_began(screen):
         frame = screen.frame()
-    if frame and screen.snapshot.sessions and curtain.size == tuple(screen.app.size):
-        curtain.is_kept = True
-        made = backdrop_of(screen, frame, curtain.key)
+    if frame and screen.snapshot.sessions and splash.size == tuple(screen.app.size):
+        splash.is_kept = True
+        made = splash_image_of(screen, frame, splash.key)
         in_background("first frame", lambda: save(made()))
 
 
-def backdrop_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) -> Callable[[], Backdrop]:
+def splash_image_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) -> Callable[[], SplashImage]:
     """What is to be looked up on the screen is; the rest may be worked out in any thread."""
     sessions = screen.sessions
     console = screen.app.console
@@ -47,8 +47,8 @@ def backdrop_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) 
     words = sessions.state_words
     inks = [_inks(sessions, sessions.looks(on_cursor=on_cursor), console) for on_cursor in (False, True)]
 
-    def make() -> Backdrop:
-        return Backdrop(
+    def make() -> SplashImage:
+        return SplashImage(
             key=key,
             lines=tuple(_line(y, Strip.join(line), moving).render(console) for y, line in enumerate(frame)),
             left=rows.x,

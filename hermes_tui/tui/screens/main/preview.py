@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "SearchPreviews"]
 
 _GATHER = 0.04
-"""Seconds in which what was looked at is gathered before it is shown."""
+"""Seconds between two updates of the shown preview."""
 _REST = 0.12
 """Seconds without a key or a new answer after which sessions are read: while somebody types, the next answer counts
-for more than what there is to see of this one."""
+for more than the preview of this one."""
 
 
 class Answer(NamedTuple):
@@ -51,7 +51,7 @@ class SearchPreviews:
         shown: Callable[[], Answer | None],
         changed: Callable[[], None],
     ) -> None:
-        """`look` reads what there is to see for a query of one session, in a thread. `shown`: the answer in the
+        """`look` reads the preview of one session for a query, in a thread. `shown`: the answer in the
         list, None without a search. `changed` is called when there are other snippets."""
         self._parts = parts
         self._shown = shown
@@ -102,7 +102,7 @@ class SearchPreviews:
         return self._previewer.get(query.text, unified_id)
 
     def show(self) -> None:
-        """Show what there is to see of the conversation under the cursor, beside the list."""
+        """Show the preview of the conversation under the cursor, beside the list."""
         answer, panel, sessions = self._shown(), self._parts.preview, self._parts.sessions
         if answer is None or not self._parts.is_wide:
             return

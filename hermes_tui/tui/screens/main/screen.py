@@ -323,7 +323,7 @@ class MainScreen(FirstFrame):
         self.go_to_list()
 
     def action_leave(self) -> None:
-        """From the box to where one was before."""
+        """Leave the box for the pane that had the keys before."""
         was_reading, self._was_reading = self._was_reading, False
         way_back = self.search.leave()
         if was_reading:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["SearchController"]
 
 _TYPING = 0.02
-"""Seconds in which what is typed is gathered, so that a burst of keys costs as much as one."""
+"""Seconds to wait for more keys, so that a burst of them costs as much as one."""
 _GATHER = 0.04
 """Seconds in which an answer may become complete before a part of it is shown."""
 _PATIENCE = 0.1
@@ -231,7 +231,7 @@ class SearchController:
         return shown is not None and shown.query.tree == question.tree and shown.done
 
     def _show_late(self) -> None:
-        """Show what there is by now."""
+        """Show the results found so far."""
         question, live = self._question, self._live
         if question is None or live is None or self._has_whole_answer(question):
             return

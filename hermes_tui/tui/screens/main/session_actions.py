@@ -219,14 +219,14 @@ class SessionActions:
         finally:
             Path(name).unlink(missing_ok=True)  # an editor may have moved it
 
-    # The agent's own program -------------------------------------------------------------------------------
+    # The agent's own CLI ------------------------------------------------------------------------------
 
     def resume(self) -> None:
-        """Go on with the session in the agent's own program."""
+        """Resume the session in the agent's own CLI."""
         self._propose("resume")
 
     def fork(self) -> None:
-        """Begin a new session with what was said in this one."""
+        """A new session that starts with the messages of this one."""
         self._propose("fork")
 
     def _propose(self, verb: Literal["resume", "fork"]) -> None:
@@ -252,7 +252,7 @@ class SessionActions:
         if agreed.where == "window":
             self._program.run_worker(self._open_window(agreed.start), group="native", exit_on_error=True)
         else:
-            # Not before the question is off the screen: what is seen afterwards is where one was.
+            # Not before the question is off the screen: afterwards the screen looks as before.
             self._program.call_after_refresh(self._run_here, agreed.start)
 
     async def _open_window(self, start: Start) -> None:

@@ -177,7 +177,7 @@ class DiffView(ScrollView, can_focus=True, inherit_bindings=False):
     # Folding -----------------------------------------------------------------------------------------------
 
     def action_fold(self) -> None:
-        """Open or close what the cursor is on: an equal run, or the rest of a long message."""
+        """Open or close the block under the cursor: an equal run, or the rest of a long message."""
         row = self._rows[self._cursor] if self._rows else None
         if row is None or row.block < 0:
             self.post_message(self.Refused("There is nothing to open here."))

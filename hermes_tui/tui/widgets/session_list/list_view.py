@@ -35,7 +35,7 @@ class ShownAnswer(NamedTuple):
 
 
 class _Position(NamedTuple):
-    """Where one was, to come back to."""
+    """The place before a filter, to come back to."""
 
     key: str
     row: int

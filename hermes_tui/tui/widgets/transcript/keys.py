@@ -8,8 +8,8 @@ __all__ = ["BINDINGS"]
 
 # (id, keys, action, what it does, a word for the line at the bottom)
 _KEYS: tuple[tuple[str, str, str, str, str], ...] = (
-    ("toggle", "enter,space", "fold", "Open or close what the cursor is on", "open/close"),
-    ("all", "o", "see_all", "Open it, and show what was cut", "all of it"),
+    ("toggle", "enter,space", "fold", "Open or close the block under the cursor", "open/close"),
+    ("all", "o", "see_all", "Open the block, and show all of it", "all of it"),
     ("follow", "f", "follow", "Go to the end and follow what comes", "follow"),
     ("tools", "z", "toggle_tools", "Open or close all tool calls", "tools"),
     ("thinking", "Z", "toggle_thinking", "Open or close all thinking", "thinking"),
@@ -26,7 +26,7 @@ _KEYS: tuple[tuple[str, str, str, str, str], ...] = (
     ("previous_prompt", "left_square_bracket,K", "prompt(-1)", "Previous prompt", ""),
     ("next_match", "n", "match(1)", "Next match of the search, here or in the next session that was found", "match"),
     ("previous_match", "N", "match(-1)", "Previous match of the search", ""),
-    ("first", "home,g", "first", "The very beginning", ""),
+    ("first", "home,g", "first", "First message", ""),
     ("last", "end,G", "follow", "The end, and follow what comes", ""),
 )
 

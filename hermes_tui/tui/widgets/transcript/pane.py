@@ -23,7 +23,7 @@ from hermes_tui.tui.widgets.transcript.keys import BINDINGS
 from hermes_tui.tui.widgets.transcript.layout.blocks import SHUT
 from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
-from hermes_tui.tui.widgets.transcript.renderer import TranscriptCanvas
+from hermes_tui.tui.widgets.transcript.renderer import TranscriptRenderer
 from hermes_tui.tui.widgets.transcript.view import VisibleRow
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Change, Transcript
@@ -31,7 +31,7 @@ from session_adapters.transcript import Change, Transcript
 __all__ = ["TranscriptPane"]
 
 
-class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
+class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False):
     """One session's messages. `show` it a transcript, `poll` it when the store may have changed.
 
     At the end it follows what comes; any key that leaves the end stops that. The line under the cursor is what the
@@ -120,7 +120,7 @@ class TranscriptPane(TranscriptCanvas, can_focus=True, inherit_bindings=False):
             self.run_worker(self._look_for_branches(opened), group="transcript.branches")
 
     def bring_back(self, kept: OpenTranscript) -> None:
-        """Show what was `opened` before, where one was in it."""
+        """Show what was `opened` before, at the same place."""
         if kept.transcript is not self.opened.transcript:
             kept.stuck = False
             self._change_to(kept)

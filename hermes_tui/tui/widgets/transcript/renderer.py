@@ -23,18 +23,18 @@ from hermes_tui.tui.widgets.transcript.layout.segments import TranscriptStyles
 from hermes_tui.tui.widgets.transcript.layout.style import COMPONENTS, LazyMarkdown, markdown_for, palette_for
 from hermes_tui.tui.widgets.transcript.view import View, VisibleRow
 
-__all__ = ["TranscriptCanvas"]
+__all__ = ["TranscriptRenderer"]
 
 _DIM = Style(dim=True)
 
 
-class TranscriptCanvas(ScrollView, inherit_bindings=False):
+class TranscriptRenderer(ScrollView, inherit_bindings=False):
     """Draws the rows of a `View`. Whoever changes the view calls `settle`; only lines that look different are drawn
     again."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = set(COMPONENTS)
     ALLOW_SELECT = False
-    DEFAULT_CSS = "TranscriptCanvas { overflow-x: hidden; overflow-y: scroll; }"
+    DEFAULT_CSS = "TranscriptRenderer { overflow-x: hidden; overflow-y: scroll; }"
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)

@@ -14,7 +14,7 @@ from textual.worker import WorkerFailed
 from claude_lines import ClaudeHome
 from hermes_tui.config import Config
 from hermes_tui.platform import paths
-from hermes_tui.platform.thread_errors import mishaps_told
+from hermes_tui.platform.thread_errors import crashes_reported
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from pilots import toasts, until
@@ -34,14 +34,14 @@ def _leave() -> None:
 async def test_a_thread_that_ends_by_an_error_is_said_and_noted(program: Program, claude_home: ClaudeHome) -> None:
     claude_home.session("Any")
     async with program(claude_home.home) as pilot:
-        with mishaps_told(cast(HermesApp, pilot.app).say_mishap):
-            for name, target in (("leaving", _leave), ("bookkeeper", _fail)):
+        with crashes_reported(cast(HermesApp, pilot.app).say_crash):
+            for name, target in (("leaving", _leave), ("cost_refresh", _fail)):
                 thread = threading.Thread(target=target, name=name)
                 thread.start()
                 thread.join()
         await until(pilot, lambda: toasts(pilot))
         (said,) = toasts(pilot)
-    assert "(ZeroDivisionError) in «bookkeeper»" in said
+    assert "(ZeroDivisionError) in «cost_refresh»" in said
     assert str(paths.log_file()) in said
     noted = paths.log_file().read_text()
     assert "builtins.ZeroDivisionError" in noted and "_fail" in noted
@@ -51,7 +51,7 @@ async def test_a_thread_that_ends_by_an_error_is_said_and_noted(program: Program
 
 def test_it_is_told_only_meanwhile() -> None:
     before = threading.excepthook
-    with mishaps_told(lambda sentence: None):
+    with crashes_reported(lambda sentence: None):
         assert threading.excepthook is not before
     assert threading.excepthook is before
 
@@ -68,4 +68,4 @@ async def test_what_a_worker_failed_of_is_noted(claude_home: ClaudeHome, tmp_pat
             app.main.run_worker(work(), exit_on_error=True)
             await until(pilot, lambda: app._exception)
     noted = paths.log_file().read_text()
-    assert "builtins.ZeroDivisionError" in noted and "test_mishap.py" in noted and "hunter2" not in noted
+    assert "builtins.ZeroDivisionError" in noted and "test_crash.py" in noted and "hunter2" not in noted

@@ -12,10 +12,10 @@ from textual._compositor import LayoutUpdate
 from claude_lines import ClaudeHome
 from hermes_tui.config import Config
 from hermes_tui.platform import paths
-from hermes_tui.tui.screens.main.next_splash import backdrop_of
-from hermes_tui.tui.splash import backdrop
-from hermes_tui.tui.splash.backdrop import key_of, load, save
+from hermes_tui.tui.screens.main.next_splash import splash_image_of
+from hermes_tui.tui.splash import splash_image
 from hermes_tui.tui.splash.frame import picture
+from hermes_tui.tui.splash.splash_image import key_of, load, save
 
 SIZES = [(160, 48), (80, 24), (40, 15)]
 
@@ -39,7 +39,7 @@ async def test_it_is_the_first_frame_but_for_what_is_counted(
         app = pilot.app
         frame = app.main._compositor.render_update(full=True)
         assert isinstance(frame, LayoutUpdate)
-        made = backdrop_of(app.main, [list(line) for line in frame.strips], "key")()
+        made = splash_image_of(app.main, [list(line) for line in frame.strips], "key")()
         written = _screen(picture(made, app.main.sessions.rows, app._badges, app.clock), size)
         painted = _screen(frame.render_segments(app.console), size)
         counted = [app.main.query_one(name).content_region for name in ("#counts", "#detail")]
@@ -61,9 +61,9 @@ async def test_it_is_the_first_frame_but_for_what_is_counted(
 
 def test_it_is_for_one_kind_of_terminal_only(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "cache_dir", lambda: tmp_path / "cache")
-    ink = backdrop.Ink("\x1b[1m", "\x1b[0m")
+    ink = splash_image.Ink("\x1b[1m", "\x1b[0m")
     key = key_of(Config(), 80, 24)
-    one = backdrop.Backdrop(
+    one = splash_image.SplashImage(
         key=key,
         lines=("a", "b"),
         left=0,
@@ -83,7 +83,7 @@ def test_it_is_for_one_kind_of_terminal_only(tmp_path: Any, monkeypatch: pytest.
     assert load(key_of(Config(keymap={"list.open": "o"}), 80, 24)) is None
     monkeypatch.setenv("NO_COLOR", "1")
     assert load(key_of(Config(), 80, 24)) is None
-    file = backdrop.file_of(key)
+    file = splash_image.file_of(key)
     damaged = bytearray(file.read_bytes())
     damaged[-3] ^= 1
     file.write_bytes(damaged)

@@ -19,7 +19,7 @@ from hermes_tui.config import Config
 from hermes_tui.platform import paths
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
 
-__all__ = ["Backdrop", "Ink", "file_of", "key_of", "load", "save"]
+__all__ = ["Ink", "SplashImage", "file_of", "key_of", "load", "save"]
 
 _MAGIC = b"hermes-tui first frame 1\n"
 _SIGNS = ("TERM", "COLORTERM", "NO_COLOR", "TEXTUAL_COLOR_SYSTEM", "TEXTUAL_THEME", "TMUX", "TERM_PROGRAM")
@@ -33,7 +33,7 @@ class Ink(msgspec.Struct, frozen=True):
     behind: str
 
 
-class Backdrop(msgspec.Struct, frozen=True, kw_only=True):
+class SplashImage(msgspec.Struct, frozen=True, kw_only=True):
     """For one size of one kind of terminal."""
 
     key: str
@@ -55,7 +55,7 @@ class Backdrop(msgspec.Struct, frozen=True, kw_only=True):
     """The same on the row under the cursor."""
 
 
-_DECODER = msgspec.msgpack.Decoder(Backdrop)
+_DECODER = msgspec.msgpack.Decoder(SplashImage)
 
 
 def key_of(config: Config, columns: int, rows: int) -> str:
@@ -65,11 +65,11 @@ def key_of(config: Config, columns: int, rows: int) -> str:
 
 
 def file_of(key: str) -> Path:
-    """Where the backdrop for `key` is kept."""
+    """Where the splash image for `key` is kept."""
     return paths.cache_dir() / f"first-frame-{hashlib.blake2b(key.encode(), digest_size=6).hexdigest()}.msgpack"
 
 
-def load(key: str) -> Backdrop | None:
+def load(key: str) -> SplashImage | None:
     """The one for `key`, if there is one."""
     part = read_part(file_of(key), _MAGIC, 0)
     if part is None:
@@ -81,12 +81,12 @@ def load(key: str) -> Backdrop | None:
     return found if found.key == key else None
 
 
-def save(backdrop: Backdrop) -> None:
+def save(splash_image: SplashImage) -> None:
     """Keep it for the next start, unless it is there already. Where nothing can be written the next start does
     without; `Catalogue` says what is wrong with the place."""
-    if load(backdrop.key) == backdrop:
+    if load(splash_image.key) == splash_image:
         return
-    path = file_of(backdrop.key)
+    path = file_of(splash_image.key)
     with suppress(OSError):
-        write_parts(path, _MAGIC, [msgspec.msgpack.encode(backdrop)])
+        write_parts(path, _MAGIC, [msgspec.msgpack.encode(splash_image)])
         forget_others(path, "first-frame-*.msgpack")

@@ -9,7 +9,7 @@ import termios
 from types import FrameType
 from typing import Any
 
-__all__ = ["ALTERNATE_SCREEN", "Curtain"]
+__all__ = ["ALTERNATE_SCREEN", "Splash"]
 
 ALTERNATE_SCREEN = "\x1b[?1049h"
 _HIDE = ALTERNATE_SCREEN + "\x1b[?25l\x1b[?7l"
@@ -17,7 +17,7 @@ _SHOW = "\x1b[0m\x1b[?7h\x1b[?25h\x1b[?1049l"
 _SIGNALS = (signal.SIGTERM, signal.SIGQUIT, signal.SIGHUP)
 
 
-class Curtain:
+class Splash:
     """A picture on the terminal's other screen, where what is typed is kept and not shown.
 
     Whoever takes over calls `give_back_signals` and `give_back_mode` first; `drop` puts everything back as it was, if
@@ -26,14 +26,14 @@ class Curtain:
 
     def __init__(self, key: str = "", size: tuple[int, int] = (0, 0), fd: int = 0) -> None:
         self.key = key
-        """Of the backdrop for this terminal, whether or not there is one."""
+        """Of the splash image for this terminal, whether or not there is one."""
         self.size = size
         """Columns and rows that it is for."""
         self._fd = fd
         self.mode: list[Any] | None = None
         """The terminal's mode as it was found."""
         self.is_kept = False
-        """The next start has a backdrop from this one."""
+        """The next start has a splash image from this one."""
         self._before: dict[signal.Signals, Any] = {}
         self.is_up = False
         """The picture is there, and nobody has taken over."""

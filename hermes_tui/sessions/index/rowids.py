@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import apsw
 
 from hermes_tui.sessions.index.schema import SECOND
@@ -22,7 +20,7 @@ _TAKEN = f"SELECT max(id) FROM message WHERE id >= ? AND id < ? GROUP BY id >> {
 class Numbers:
     """Hands out row numbers that no message has: those of a second begin with it."""
 
-    def __init__(self, connection: Callable[[], apsw.Connection]) -> None:
+    def __init__(self, connection: apsw.Connection) -> None:
         """`connection` gives where to look up which there are."""
         self._connection = connection
         self._next: dict[int, int] = {}
@@ -68,12 +66,12 @@ class Numbers:
 
     def _look_up(self, second: int) -> None:
         if self._last is None:
-            self._last = int(self._connection().execute("SELECT coalesce(max(id), -1) FROM message").get)
+            self._last = int(self._connection.execute("SELECT coalesce(max(id), -1) FROM message").get)
         span = second >> _SPAN
         if second << SECOND > self._last or span in self._spans:
             return
         self._spans.add(span)
         first, stop = span << _SPAN << SECOND, (span + 1) << _SPAN << SECOND
-        for (last,) in self._connection().execute(_TAKEN, (first, stop)):
+        for (last,) in self._connection.execute(_TAKEN, (first, stop)):
             # What was handed out since is not to be handed out again.
             self._next.setdefault(last >> SECOND, last + 1)

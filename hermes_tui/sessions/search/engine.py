@@ -24,7 +24,7 @@ from hermes_tui.sessions.search.model import Match, SearchCoverage, SourceMatch
 from hermes_tui.sessions.search.own_index import own_rows, own_terms
 from hermes_tui.sessions.search.planner import decide
 from hermes_tui.sessions.search.relevance import MOST_RANKED, of_unit
-from hermes_tui.sessions.search.sources import Place, SourceSessions, Stores
+from hermes_tui.sessions.search.stores import CatalogueStores, Place, SourceSessions
 from session_adapters.base import Adapter
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import Stint
@@ -42,7 +42,7 @@ class Hunt:
 
     def __init__(
         self,
-        stores: Stores,
+        stores: CatalogueStores,
         query: Query,
         index: SearchIndex | None,
         *,

@@ -10,7 +10,7 @@ from hermes_tui.sessions.index.source_state import key_of
 from hermes_tui.sessions.query import Query, Search
 from hermes_tui.sessions.query.filters import MESSAGE_FILTERS
 from hermes_tui.sessions.query.tree import SessionFilter, Tree, leaves
-from hermes_tui.sessions.search.sources import Place, SourceSessions, Stores
+from hermes_tui.sessions.search.stores import CatalogueStores, Place, SourceSessions
 from session_adapters.model import SessionSummary
 
 __all__ = ["Decision", "decide"]
@@ -60,7 +60,7 @@ class Decision(NamedTuple):
         ]
 
 
-def decide(stores: Stores, query: Query, keep: Callable[[SessionSummary], bool] | None) -> Decision:
+def decide(stores: CatalogueStores, query: Query, keep: Callable[[SessionSummary], bool] | None) -> Decision:
     """`keep` says which sessions are searched at all; None: all of them."""
     shelves = stores.shelves()
     everyone = query.for_session(_NOBODY)
@@ -90,7 +90,7 @@ def decide(stores: Stores, query: Query, keep: Callable[[SessionSummary], bool] 
     return Decision(found, todo, every, searches, doubtful)
 
 
-def _verdicts(stores: Stores, query: Query) -> Iterable[tuple[bool, ...]]:
+def _verdicts(stores: CatalogueStores, query: Query) -> Iterable[tuple[bool, ...]]:
     """For each session which of the query's filters it passes."""
     filters = [leaf for leaf in leaves(query.tree) if isinstance(leaf, SessionFilter)]
     return zip(*(stores.verdicts(one) for one in filters), strict=True) if filters else repeat(())

@@ -6,26 +6,40 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from heapq import merge
+from typing import NamedTuple
 
 from hermes_tui.errors import AgentNotFound
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import newest_first
-from hermes_tui.sessions.index.reading.reader import IndexCoverage
+from hermes_tui.sessions.index.reading.reader import IndexCoverage, Place
 from hermes_tui.sessions.index.source_state import Level, key_of
 from hermes_tui.sessions.query.filters import SessionFilter
-from hermes_tui.sessions.search.sources import Place, SourceSessions
 from hermes_tui.sessions.search.titles import Titles
-from session_adapters.base import Adapter
+from session_adapters.base import Adapter, Source
 from session_adapters.model import SessionSummary
 from session_adapters.reading.bounds import is_cut
 from session_adapters.text import scrub
 
-__all__ = ["CatalogueStores", "by_age"]
+__all__ = ["CatalogueStores", "Place", "SourceSessions", "by_age"]
 
 _KEPT = 8
 """Filters of which it is kept what passes them."""
+
+
+class SourceSessions(NamedTuple):
+    """A source and the sessions in it."""
+
+    source: Source
+    sessions: tuple[SessionSummary, ...]
+    """As the list shows them: with their relations."""
+    whole: bool
+    """It holds no others."""
+    named: str = ""
+    """Native id that the source has for its only session, where the list has another."""
+    cut: bool = False
+    """The list of its sessions had to be cut: there are more than anybody has."""
 
 
 class CatalogueStores:
@@ -54,7 +68,7 @@ class CatalogueStores:
         entries = [one for one in catalogue.entries() if wanted is None or one.source.agent in wanted]
         self._shelves = tuple(sorted(_shelves(self.sessions, entries), key=_newest_first))
         self.unread = tuple(problem for entry in entries for problem in entry.unread)
-        """See `Stores.unread`."""
+        """Why the list lacks sessions of some sources, or all."""
         self.sources = tuple(shelf.source for shelf in self._shelves)
         self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
         """Unified id → where the session is."""
@@ -70,12 +84,12 @@ class CatalogueStores:
         )
 
     def shelves(self) -> Sequence[SourceSessions]:
-        """See `Stores.shelves`."""
+        """Every source with its sessions, the newest first."""
         return self._shelves
 
     @cached_property
     def titles(self) -> Titles[SessionSummary]:
-        """See `Stores.titles`."""
+        """All titles, as they are searched."""
         return Titles((one, one.title) for one in self.sessions)
 
     def get_ready(self) -> None:
@@ -83,7 +97,7 @@ class CatalogueStores:
         _ = self.titles, self.by_place, self.answering
 
     def verdicts(self, condition: SessionFilter) -> Sequence[bool]:
-        """See `Stores.verdicts`. Kept while somebody types the words behind a filter."""
+        """Which of the sessions pass a filter. Kept while somebody types the words behind a filter."""
         found = self._verdicts.get(condition)
         if found is None:
             found = self._verdicts[condition] = [condition.passes(one) for one in self.sessions]
@@ -93,7 +107,7 @@ class CatalogueStores:
 
     @cached_property
     def by_place(self) -> Mapping[Place, SessionSummary]:
-        """See `Stores.by_place`."""
+        """The session that is in a place."""
         return {
             (*key_of(shelf.source), shelf.named or one.session_id): one
             for shelf in self._shelves
@@ -102,7 +116,7 @@ class CatalogueStores:
 
     @cached_property
     def answering(self) -> Sequence[SourceSessions]:
-        """See `Stores.answering`."""
+        """Those with an index of their own."""
         asked: dict[str, bool] = {}
         for shelf in self._shelves:
             agent = shelf.source.agent
@@ -114,7 +128,7 @@ class CatalogueStores:
         return [shelf for shelf in self._shelves if asked[shelf.source.agent]]
 
     def uncovered(self, coverage: IndexCoverage) -> Sequence[SourceSessions]:
-        """See `Stores.uncovered`."""
+        """Those for which our index does not answer in full."""
         known = self._uncovered
         if known is None or known[0] is not coverage:
             left = tuple(shelf for shelf in self._shelves if coverage.level(shelf.source) != Level.ALL)
@@ -122,7 +136,7 @@ class CatalogueStores:
         return known[1]
 
     def adapter(self, agent: str) -> Adapter:
-        """See `Stores.adapter`. Raises `AdapterBroken`."""
+        """Raises `AdapterBroken`."""
         try:
             return self._adapters.get(agent)
         except AgentNotFound:

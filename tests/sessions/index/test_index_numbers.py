@@ -15,7 +15,7 @@ def test_each_message_has_a_number_of_its_own(tmp_path: Path) -> None:
     connection = open_writer(tmp_path / "i.db")
     given: list[int] = []
     for seconds in ([7] * 900 + [8, 5, 6, 7], [7, 8, 9, 5] * 300, [-3, 1 << 60]):
-        numbers = Numbers(lambda: connection)
+        numbers = Numbers(connection)
         for second in seconds:
             number = numbers.next(second)
             assert number >> 8 >= min(max(second, 0), 1 << 37)
@@ -36,7 +36,7 @@ def test_numbers_are_asked_for_seldom(tmp_path: Path) -> None:
     there = {row for (row,) in connection.execute("SELECT id FROM message")}
     asked: list[str] = []
     connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
-    made = Numbers(lambda: connection)
+    made = Numbers(connection)
     given = [made.next(second) for second in range(12_000, 14_000)]
     assert len(asked) == 1
     given += [made.next(second) for second in range(10_000, 12_000)]
@@ -51,7 +51,7 @@ def test_numbers_are_asked_for_seldom(tmp_path: Path) -> None:
 def test_seconds_are_not_kept_in_mind_for_ever(tmp_path: Path) -> None:
     """An indexer may stay for weeks."""
     connection = open_writer(tmp_path / "i.db")
-    numbers = Numbers(lambda: connection)
+    numbers = Numbers(connection)
     given: list[int] = []
     for second in range(0, 30_000, 3):
         given.append(numbers.next(second))

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from chances import examples
 from hermes_tui.sessions.index.reading.answers import Field
-from hermes_tui.sessions.index.reading.names import IndexNames
-from hermes_tui.sessions.index.reading.questions import Name, Question, question
+from hermes_tui.sessions.index.reading.questions import Question, question
 from hermes_tui.sessions.index.reading.rows import Facts, page
 from hermes_tui.sessions.index.schema import KINDS, open_writer
 from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Not, Tree, Word
@@ -49,12 +48,7 @@ def _filled(path: Path, **tables: Sequence[int]) -> apsw.Connection:
 def _page(
     connection: apsw.Connection, tree: Tree, low: int, below: int, most: int, *, each: bool = True
 ) -> list[Facts]:
-    names = IndexNames()
-
-    def meant(name: Name) -> Sequence[int]:
-        return names.meant(connection, "", name)
-
-    return page(connection, _asked(tree), FIELDS, meant, low, below, most=most, each=each)
+    return page(connection, _asked(tree), FIELDS, low, below, most=most, each=each)
 
 
 def _told(found: Sequence[Facts]) -> list[tuple[int, int]]:
@@ -145,6 +139,24 @@ def test_messages_are_the_same_whichever_way_they_are_looked_for(
         expected = sorted((one for one in units if holds(tree, *one) and 7 <= one[0] < 50), reverse=True)
         assert _told(_page(connection, tree, 7, 50 << 1, -1)) == expected, tree
     connection.close()
+
+
+PATHS = st.text("ab/.é漢\n", max_size=6)
+
+
+@given(paths=st.lists(PATHS, max_size=8, unique=True), part=PATHS.filter(bool))
+@examples(60)
+def test_files_are_meant_by_any_part_of_their_paths(
+    tmp_path_factory: pytest.TempPathFactory, paths: list[str], part: str
+) -> None:
+    connection = _filled(tmp_path_factory.mktemp("index") / "i.db")
+    for number, path in enumerate(paths, 1):
+        connection.execute("INSERT INTO name VALUES(?,2,?), (?,1,?)", (number, path, number + 20, path))
+        connection.execute("INSERT INTO called VALUES(?,2,?)", (number, number))
+        _message(connection, number)
+    found = _page(connection, MessageFilter("file", part), 0, 1 << 62, -1)
+    connection.close()
+    assert _told(found) == [(number, 0) for number in range(len(paths), 0, -1) if part in paths[number - 1]]
 
 
 def test_what_a_message_is_called_may_be_anything(tmp_path: Path) -> None:

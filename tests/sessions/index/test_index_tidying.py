@@ -11,7 +11,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index.schema import TABLES, open_writer
 from hermes_tui.sessions.index.writing.indexer import Indexer
-from hermes_tui.sessions.index.writing.optimize import tidy
+from hermes_tui.sessions.index.writing.writer import tidy
 from indexing import contents
 from session_adapters.base import Environment
 

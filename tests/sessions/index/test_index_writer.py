@@ -1,4 +1,4 @@
-"""Writing the index while the next is read: what is looked up, what fails, what is left of it."""
+"""Writing the index: what is looked up among what waits, what fails, what is left of it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from hermes_tui.sessions.index.schema import open_writer
 from hermes_tui.sessions.index.source_state import Level
-from hermes_tui.sessions.index.writing import loader, writer
+from hermes_tui.sessions.index.writing import writer
 from hermes_tui.sessions.index.writing.updater import Sink
 from hermes_tui.sessions.index.writing.writer import IndexWriter
 from session_adapters.base import Source
@@ -47,9 +47,8 @@ def _asked(path: Path, sql: str) -> list[tuple[object, ...]]:
 
 
 @pytest.fixture
-def threaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every batch, however small, is put in on a thread."""
-    monkeypatch.setattr(loader, "_FEW", -1)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every few words are committed."""
     monkeypatch.setattr(writer, "_FIRST_BATCH", 40)
     monkeypatch.setattr(writer, "_BATCH", 40)
 
@@ -67,9 +66,9 @@ def test_the_writer_waits_for_no_disk_at_each_commit(connection: apsw.Connection
     assert [connection.pragma(name) for name in settings] == ["wal", 1, 2, 8192, -4096]
 
 
-@pytest.mark.usefixtures("threaded")
+@pytest.mark.usefixtures("often")
 def test_each_message_is_there_once_however_batches_overlap(tmp_path: Path, connection: apsw.Connection) -> None:
-    """Both passes over ten sources, each looked up while the one before is being put in, and the second one again."""
+    """Both passes over ten sources, and the second one again."""
     made = IndexWriter(connection)
     for prose_only in (True, False, False):
         for number in range(10):
@@ -91,7 +90,7 @@ def test_each_message_is_there_once_however_batches_overlap(tmp_path: Path, conn
     assert _asked(path, "SELECT DISTINCT unit FROM called") == [(3,)]
 
 
-@pytest.mark.usefixtures("threaded")
+@pytest.mark.usefixtures("often")
 def test_what_a_message_is_called_with_follows_its_words(tmp_path: Path, connection: apsw.Connection) -> None:
     """The unit of a name is that of the words that the message has now."""
     made = IndexWriter(connection)
@@ -105,18 +104,18 @@ def test_what_a_message_is_called_with_follows_its_words(tmp_path: Path, connect
         assert units == [(3 if tool else 1,)]
 
 
-@pytest.mark.usefixtures("threaded")
+@pytest.mark.usefixtures("often")
 def test_a_batch_that_cannot_be_put_in_is_told_and_leaves_nothing(
     tmp_path: Path, connection: apsw.Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The failure comes up where it is waited for; afterwards the index is as it was, and goes on."""
+    """Afterwards the index is as it was, and goes on."""
     made = IndexWriter(connection)
     sink = Sink(made, _source("good"))
     sink.take(_texts("good", 5))
     made.commit()
     before = _asked(tmp_path / "i.db", "SELECT * FROM message")
     with monkeypatch.context() as broken:
-        broken.setattr(loader, "_PUT", "INSERT INTO {table}(rowid, nothing) SELECT value FROM carray(?)")
+        broken.setattr(writer, "_PUT", "INSERT INTO {table}(rowid, nothing) VALUES(?,?)")
         with pytest.raises(apsw.SQLError, match="nothing"):
             Sink(made, _source("bad")).take(_texts("bad", 20))
             made.commit()
@@ -130,12 +129,12 @@ def test_a_batch_that_cannot_be_put_in_is_told_and_leaves_nothing(
     assert _asked(tmp_path / "i.db", "SELECT count(*) FROM source WHERE level = 2") == [(1,)]
 
 
-@pytest.mark.usefixtures("threaded")
-def test_abandoning_waits_for_what_is_being_put_in(tmp_path: Path, connection: apsw.Connection) -> None:
-    """What was handed over is there, what was only collected is not."""
+@pytest.mark.usefixtures("often")
+def test_abandoning_leaves_what_was_committed(tmp_path: Path, connection: apsw.Connection) -> None:
+    """What was only collected is not there."""
     made = IndexWriter(connection)
     Sink(made, _source("there")).take(_texts("there", 4))
-    made.commit(wait=False)
+    made.commit()
     Sink(made, _source("not")).take(_texts("not", 1))
     made.abandon()
     assert _asked(tmp_path / "i.db", "SELECT native FROM source") == [("there",)]

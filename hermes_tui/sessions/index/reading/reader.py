@@ -5,8 +5,7 @@ Nothing here writes or waits for one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from functools import cache, partial
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import apsw
@@ -14,21 +13,20 @@ import msgspec
 
 from hermes_tui.sessions.index.reading.answers import Field, Figures, Hit, IndexCoverage
 from hermes_tui.sessions.index.reading.coverage import Stock, generation_of
-from hermes_tui.sessions.index.reading.names import IndexNames
 from hermes_tui.sessions.index.reading.pool import Pool, Stop
-from hermes_tui.sessions.index.reading.questions import Name, Question, question
+from hermes_tui.sessions.index.reading.questions import Question, question
 from hermes_tui.sessions.index.reading.rows import Facts, Place, field_of, holding, page
 from hermes_tui.sessions.index.schema import SECOND, TOOL, IndexUnusable
 from hermes_tui.sessions.index.source_state import VISIBILITY, Level, Report
 from hermes_tui.sessions.query.tree import Tree
 from session_adapters.base import Source
 
-__all__ = ["Field", "Figures", "Hit", "IndexCoverage", "SearchIndex"]
+__all__ = ["Field", "Figures", "Hit", "IndexCoverage", "Place", "SearchIndex"]
 
 _FIRST = 24
 _FIRST_GROUPED = 512
 """Rows that are read at first. Of those that are told by session more are wanted."""
-_GROWTH = 8
+_GROWTH = 2
 """Times as many are read next, and at first where words are only begun, which costs most of what all would."""
 _LARGEST = 1 << 16
 _HIGHEST = 1 << 62
@@ -43,7 +41,6 @@ class SearchIndex:
         self.path = path
         self._pool = Pool(path)
         self._ask = self._pool.ask
-        self._names = IndexNames()
         self._stock = Stock()
 
     @property
@@ -154,10 +151,10 @@ class SearchIndex:
             return None
 
         def read(connection: apsw.Connection) -> set[Place]:
-            meant = self._meant(connection, coverage)
+            _check(connection, coverage)
             return {
                 place
-                for source, prose, place in holding(connection, asked, _FIELDS, meant, rewound=rewound)
+                for source, prose, place in holding(connection, asked, _FIELDS, rewound=rewound)
                 if coverage.numbers.get(source, Level.NOTHING) >= asked.level(field_of(prose))
             }
 
@@ -176,8 +173,8 @@ class SearchIndex:
         among: Collection[Place] | None,
     ) -> Iterator[Hit]:
         def read(connection: apsw.Connection) -> list[Facts]:
-            meant = self._meant(connection, coverage)
-            return page(connection, asked, fields, meant, low, below, most=size, each=each, among=among)
+            _check(connection, coverage)
+            return page(connection, asked, fields, low, below, most=size, each=each, among=among)
 
         below = high << 1
         size = (_FIRST if each else _FIRST_GROUPED) * (_GROWTH if asked.begun else 1)
@@ -190,11 +187,11 @@ class SearchIndex:
             below = min(last for *_, last in found)
             size = min(size * _GROWTH, _LARGEST)
 
-    def _meant(self, connection: apsw.Connection, coverage: IndexCoverage) -> Callable[[Name], Sequence[int]]:
-        """What gives the numbers of a name. Raises `IndexUnusable` where the index is another than was looked at."""
-        if generation_of(connection) != coverage.generation:
-            raise IndexUnusable("it was made anew while it was asked")
-        return cache(partial(self._names.meant, connection, coverage.generation))
+
+def _check(connection: apsw.Connection, coverage: IndexCoverage) -> None:
+    """Raises `IndexUnusable` where the index is another than was looked at."""
+    if generation_of(connection) != coverage.generation:
+        raise IndexUnusable("it was made anew while it was asked")
 
 
 def _hits(found: Iterable[Facts], asked: Question, coverage: IndexCoverage) -> Iterator[Hit]:

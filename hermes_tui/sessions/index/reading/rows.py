@@ -8,6 +8,7 @@ others.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import cache
 from itertools import product
 
 import apsw
@@ -22,7 +23,6 @@ __all__ = ["Facts", "Place", "field_of", "holding", "page"]
 
 Value = str | int
 Meant = Callable[[Name], Sequence[int]]
-"""The numbers of a name."""
 Place = tuple[str, str, str, str]
 """Agent, path and native id of a source, native id of a session."""
 Facts = tuple[int, int, str, str, str, str, str, int | None, str, int, int, int]
@@ -73,7 +73,6 @@ def page(
     connection: apsw.Connection,
     asked: Question,
     fields: Sequence[Field],
-    meant: Meant,
     low: int,
     below: int,
     *,
@@ -84,7 +83,7 @@ def page(
     """What is known of `most` rows whose numbers are below `below`, the newest first; or, unless `each` is wanted, of
     the newest in each session that the user wrote, and of the newest by others: each stands for those like it, and
     how well a session fits depends on no more. Only of sessions `among` those, where they are given."""
-    rows, bound = _rows(asked, fields, meant, low, below)
+    rows, bound = _rows(asked, fields, _names_of(connection), low, below)
     if not rows:
         return []
     bound.append(most)
@@ -96,15 +95,27 @@ def page(
 
 
 def holding(
-    connection: apsw.Connection, asked: Question, fields: Sequence[Field], meant: Meant, *, rewound: bool
+    connection: apsw.Connection, asked: Question, fields: Sequence[Field], *, rewound: bool
 ) -> list[tuple[int, int, Place]]:
     """The sessions in which anything is found: the number of the source, 1 for prose, and where it is. Messages that
     were taken back count where they are wanted."""
-    rows, bound = _rows(asked, fields, meant, 0, 1 << 63)
+    rows, bound = _rows(asked, fields, _names_of(connection), 0, 1 << 63)
     if not rows:
         return []
     sql = _HOLDING.format(rows=rows)
     return _HELD.decode(connection.execute(sql, (*bound, -1 if rewound else _REWOUND)).get)
+
+
+def _names_of(connection: apsw.Connection) -> Meant:
+    """What gives the numbers of the names that begin with a role, or have a tool or a file in them."""
+
+    @cache
+    def meant(name: Name) -> Sequence[int]:
+        held = "substr(text, 1, length(?2)) = ?2" if name.kind == ROLE else "instr(text, ?2) > 0"
+        found = connection.execute(f"SELECT id FROM name WHERE kind = ?1 AND {held}", (name.kind, name.value))
+        return [number for (number,) in found]
+
+    return meant
 
 
 def _rows(asked: Question, fields: Sequence[Field], meant: Meant, low: int, below: int) -> tuple[str, list[Value]]:

@@ -78,12 +78,11 @@ class Sink:
     def _forget_others(self) -> None:
         """Take the sessions out that were not met."""
         for session in self._there.values():
-            self._writer.forget_session(self.number, session)
+            self._writer.forget_session(session)
         self._there.clear()
 
     def follow(self, texts: Iterable[tuple[int, Text]]) -> None:
         """Those that are new or different since; see `TextReader.read`."""
-        self._writer.touch(self.number)
         for number, text in texts:
             if text.session_id != self._native:
                 self._enter(text.session_id)
@@ -101,7 +100,7 @@ class Sink:
     def _enter(self, native: str) -> None:
         session, fresh = self._session(native)
         self._native, self._seen = native, set()
-        self._rows = {} if fresh else self._writer.rows(self.number, session)
+        self._rows = {} if fresh else self._writer.rows(session)
         self._second = int(self._source.modified)
 
     def _session(self, native: str) -> tuple[int, bool]:

@@ -39,7 +39,7 @@ from hermes_tui.sessions.index.schema import (
 )
 from hermes_tui.sessions.index.writing.indexer import Indexer
 from hermes_tui.sessions.index.writing.ipc import Ear
-from hermes_tui.sessions.index.writing.optimize import tidy
+from hermes_tui.sessions.index.writing.writer import tidy
 from session_adapters.base import Environment, Source
 
 __all__ = ["LITTER", "WorkerExit", "main", "work"]

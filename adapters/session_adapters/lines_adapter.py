@@ -6,6 +6,7 @@ import os
 import sys
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 from session_adapters.base import Report, Root, SessionMissing, SessionUnreadable, Source
@@ -13,7 +14,8 @@ from session_adapters.fold import SessionFold
 from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
 from session_adapters.model import EPOCH, Problem, Session, SessionSummary
 from session_adapters.reading.ends import read_ends
-from session_adapters.reading.files import file_stamp, is_whole, lines, open_file
+from session_adapters.reading.files import is_whole, lines, open_file
+from session_adapters.reading.folders import file_source, status_of
 from session_adapters.reading.follower import LinesReader
 from session_adapters.text import one_line
 from session_adapters.transcript import Builder, JsonlTranscript
@@ -33,34 +35,23 @@ class LinesAdapter(JsonlAdapter):
 
     def listed(self, root: Root, report: Report) -> Iterator[Source]:
         """See `JsonlAdapter.listed`."""
+
+        def problem(path: Path, what: str, error: OSError) -> None:
+            reason = f"cannot be {what}: {error.strerror or error}"
+            report(Problem(agent=self.name, path=str(path), reason=reason))
+
         try:
             paths = sorted(path for path in root.path.iterdir() if path.suffix == ".jsonl")
         except FileNotFoundError:
             return  # nobody uses the agent here
         except OSError as error:
-            report(self._problem(root.path, f"cannot be listed: {error.strerror}"))
+            problem(root.path, "listed", error)
             return
         for path in paths:
-            try:
-                status = path.stat()
-            except FileNotFoundError:
-                continue  # it went away meanwhile
-            except OSError as error:
-                report(self._problem(path, f"cannot be looked at: {error.strerror}"))
-                continue
-            yield Source(
-                agent=self.name,
-                path=str(path),
-                stamp=file_stamp(status),
-                session_id=path.stem,
-                root=str(root.path),
-                layout=root.layout,
-                size=status.st_size,
-                modified=status.st_mtime,
-            )
-
-    def _problem(self, path: Path, reason: str) -> Problem:
-        return Problem(agent=self.name, path=str(path), reason=reason)
+            status = status_of(str(path), partial(problem, path, "looked at"))
+            if status is not None:
+                place = {"root": str(root.path), "layout": root.layout}
+                yield file_source(self.name, str(path), status, session_id=path.stem, **place)
 
     def counted(self, source: Source, report: Report, *, exact: bool) -> Sequence[tuple[SessionSummary, SessionFold]]:
         """See `JsonlAdapter.counted`."""

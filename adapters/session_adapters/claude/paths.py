@@ -18,8 +18,8 @@ from msgspec import Struct
 
 from session_adapters.base import Environment, Liveness, Report, Root, Source
 from session_adapters.model import Problem
-from session_adapters.reading.files import Decoder, file_stamp, read_small
-from session_adapters.reading.folders import is_folder, may_be_folder
+from session_adapters.reading.files import Decoder, read_small
+from session_adapters.reading.folders import file_source, is_folder, may_be_folder
 
 __all__ = [
     "HelperMeta",
@@ -144,16 +144,8 @@ def _source(entry: os.DirEntry[str], root: str, layout: str, report: Report) -> 
         return None
     if not status.st_size:
         return None
-    return Source(
-        agent="claude",
-        path=entry.path,
-        stamp=file_stamp(status),
-        session_id=printable(entry.name.removesuffix(".jsonl")),
-        root=root,
-        layout=layout,
-        size=status.st_size,
-        modified=status.st_mtime,
-    )
+    named = printable(entry.name.removesuffix(".jsonl"))
+    return file_source("claude", entry.path, status, session_id=named, root=root, layout=layout)
 
 
 def printable(path: str | Path) -> str:

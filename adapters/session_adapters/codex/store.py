@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.codex.rollout import is_rollout, name_id
 from session_adapters.model import Problem
 from session_adapters.reading.files import Decoder, file_stamp, lines, names_in, open_file
-from session_adapters.reading.folders import is_folder
+from session_adapters.reading.folders import file_source, is_folder, status_of
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, columns
 
@@ -53,23 +54,21 @@ def list_sources(root: Root, report: Report) -> Iterator[Source]:
             continue
         if not name.endswith(".jsonl") and not (name.endswith(".json") and is_rollout(name)):
             continue
-        try:
-            status = entry.stat()
-        except FileNotFoundError:
+        status = status_of(entry.path, partial(_unseen, report, entry.path))
+        if status is None:
             continue
-        except OSError as error:
-            report(Problem(agent="codex", path=entry.path, reason=f"cannot be looked at: {error.strerror or error}"))
-            continue
-        yield Source(
-            agent="codex",
-            path=entry.path,
-            stamp=file_stamp(status),
+        yield file_source(
+            "codex",
+            entry.path,
+            status,
             session_id=name_id(entry.path),
             root=folder,
             layout=root.layout if is_rollout(name) or root.layout == ARCHIVED else "document",
-            size=status.st_size,
-            modified=status.st_mtime,
         )
+
+
+def _unseen(report: Report, path: str, error: OSError) -> None:
+    report(Problem(agent="codex", path=path, reason=f"cannot be looked at: {error.strerror or error}"))
 
 
 def _files(folder: str, report: Report, depth: int, seen: set[tuple[int, int]]) -> Iterator[os.DirEntry[str]]:

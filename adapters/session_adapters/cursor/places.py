@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 
 from session_adapters.base import Environment, Root, Source
 from session_adapters.reading.files import file_stamp, names_in, open_file, read_at
-from session_adapters.reading.folders import is_folder, is_reachable
+from session_adapters.reading.folders import file_source, is_folder, is_reachable, status_of
 from session_adapters.reading.sqlite import database_source
 from session_adapters.text import scrub
 
@@ -185,23 +186,10 @@ def _is_lines(name: str) -> bool:
 
 
 def _file(path: str, root: Path, trouble: Trouble) -> Iterator[Source]:
-    try:
-        status = os.stat(path)  # noqa: PTH116 - as above
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        trouble(Path(path), error)
-        return
-    yield Source(
-        agent=AGENT,
-        path=path,
-        stamp=file_stamp(status),
-        session_id=_stem(path),
-        root=str(root),
-        layout=TEXT if path.endswith(".txt") else LINES,
-        size=status.st_size,
-        modified=status.st_mtime,
-    )
+    status = status_of(path, partial(trouble, Path(path)))
+    if status is not None:
+        layout = TEXT if path.endswith(".txt") else LINES
+        yield file_source(AGENT, path, status, session_id=_stem(path), root=str(root), layout=layout)
 
 
 def is_helper(source: Source) -> bool:

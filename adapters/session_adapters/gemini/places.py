@@ -18,7 +18,7 @@ from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.model import Problem
 from session_adapters.reading.damage import reason_of
 from session_adapters.reading.files import Decoder, file_stamp, read_small
-from session_adapters.reading.folders import is_folder
+from session_adapters.reading.folders import file_source, is_folder, status_of
 from session_adapters.text import scrub
 
 __all__ = [
@@ -113,23 +113,17 @@ def _chats(folder: Path, report: Report) -> list[os.DirEntry[str]]:
 def _source(entry: os.DirEntry[str], root: Path, layout: str, report: Report) -> Iterator[Source]:
     if not entry.name.endswith((".jsonl", ".json")):
         return
-    try:
-        status = entry.stat()
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        report(_problem(entry.path, f"cannot be looked at: {error.strerror or error}"))
-        return
-    if status.st_size or not stat.S_ISREG(status.st_mode):
-        yield Source(
-            agent="gemini",
-            path=entry.path,
-            stamp=file_stamp(status),
+    status = status_of(
+        entry.path, lambda error: report(_problem(entry.path, f"cannot be looked at: {error.strerror or error}"))
+    )
+    if status is not None and (status.st_size or not stat.S_ISREG(status.st_mode)):
+        yield file_source(
+            "gemini",
+            entry.path,
+            status,
             session_id="" if layout == CHAT else entry.name.rpartition(".")[0],
             root=str(root),
             layout=layout,
-            size=status.st_size,
-            modified=status.st_mtime,
         )
 
 

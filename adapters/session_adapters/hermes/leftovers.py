@@ -20,7 +20,8 @@ from session_adapters.hermes.messages import HermesConversation
 from session_adapters.hermes.records import HermesMessageRow
 from session_adapters.hermes.row_counts import RowCounts
 from session_adapters.model import EPOCH, Message, SessionSummary
-from session_adapters.reading.files import Decoder, Line, file_stamp, lines, open_file
+from session_adapters.reading.files import Decoder, Line, lines, open_file
+from session_adapters.reading.folders import file_source
 from session_adapters.text import one_line
 from session_adapters.times import from_epoch, parse_time
 from session_adapters.transcript import Builder, JsonlTranscript
@@ -116,17 +117,9 @@ def leftover_sources(agent: str, root: Path, profile: str | None) -> Iterator[So
                 status = entry.stat()
             except OSError:  # removed meanwhile
                 continue
-            yield Source(
-                agent=agent,
-                path=entry.path,
-                stamp=file_stamp(status),
-                session_id=entry.name.removesuffix(".jsonl"),
-                root=str(root),
-                layout=LAYOUT,
-                profile=profile,
-                size=status.st_size,
-                modified=status.st_mtime,
-            )
+            place = {"root": str(root), "layout": LAYOUT, "profile": profile}
+            session_id = entry.name.removesuffix(".jsonl")
+            yield file_source(agent, entry.path, status, session_id=session_id, **place)
 
 
 def open_leftover(source: Source) -> JsonlTranscript[LeftoverBuilder]:

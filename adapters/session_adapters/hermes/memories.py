@@ -16,7 +16,8 @@ from pathlib import Path
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.model import EPOCH, Message, SessionSummary
 from session_adapters.reading.document import WholeTranscript
-from session_adapters.reading.files import file_stamp, read_small
+from session_adapters.reading.files import read_small
+from session_adapters.reading.folders import file_source
 from session_adapters.text import one_line, scrub
 from session_adapters.times import from_epoch
 
@@ -40,17 +41,9 @@ def memory_sources(agent: str, root: Path, profile: str | None) -> Iterator[Sour
             status = path.stat()
         except (FileNotFoundError, NotADirectoryError):
             continue
-        yield Source(
-            agent=agent,
-            path=str(path),
-            stamp=file_stamp(status),
-            session_id="-".join(("memory", *filter(None, (profile,)), word)),
-            root=str(root),
-            layout=LAYOUT,
-            profile=profile,
-            size=status.st_size,
-            modified=status.st_mtime,
-        )
+        session_id = "-".join(("memory", *filter(None, (profile,)), word))
+        place = {"root": str(root), "layout": LAYOUT, "profile": profile}
+        yield file_source(agent, str(path), status, session_id=session_id, **place)
 
 
 def _entries(path: str) -> list[Message]:

@@ -9,7 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,7 +20,7 @@ from session_adapters.model import Problem
 from session_adapters.openclaw.keys import ClawKey
 from session_adapters.reading.damage import reason_of
 from session_adapters.reading.files import Decoder, file_stamp, read_small
-from session_adapters.reading.folders import is_folder, is_reachable, may_be_folder
+from session_adapters.reading.folders import file_source, is_folder, is_reachable, may_be_folder, status_of
 from session_adapters.reading.sqlite import database_source
 
 __all__ = [
@@ -277,23 +277,17 @@ class _Walk:
             yield from self._file(path, DOCUMENT, self.state.tagged(session_id))
 
     def _file(self, path: Path, layout: str, session_id: str) -> Iterator[Source]:
-        try:
-            status = path.stat()
-        except FileNotFoundError:
+        status = status_of(str(path), partial(self.trouble, path))
+        if status is None:
             return
-        except OSError as error:
-            self.trouble(path, error)
-            return
-        yield Source(
-            agent=AGENT,
-            path=str(path),
-            stamp=file_stamp(status),
+        yield file_source(
+            AGENT,
+            str(path),
+            status,
             session_id=session_id,
             root=str(self.state.path),
             layout=layout,
             profile=self.state.profile,
-            size=status.st_size,
-            modified=status.st_mtime,
         )
 
     def names(self, folder: Path) -> list[str]:

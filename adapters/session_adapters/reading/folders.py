@@ -1,4 +1,4 @@
-"""Asks whether a directory is there, also where one on the way is closed to us.
+"""Asks what lies at a place, also where a directory on the way is closed to us.
 
 `Path.is_dir` and `Path.exists` raise then, and so a place that cannot be reached would hide all others.
 """
@@ -8,8 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-__all__ = ["is_folder", "is_reachable", "may_be_folder"]
+from session_adapters.base import Source
+from session_adapters.reading.files import file_stamp
+
+__all__ = ["file_source", "is_folder", "is_reachable", "may_be_folder", "status_of"]
 
 
 def is_folder(path: str | Path) -> bool:
@@ -34,3 +38,20 @@ def may_be_folder(path: Path) -> bool:
     unknown: list[OSError] = []
     is_reachable(path, lambda _, error: unknown.append(error))
     return bool(unknown) or is_folder(path)
+
+
+def status_of(path: str, trouble: Callable[[OSError], None]) -> os.stat_result | None:
+    """What the system says of a file; None where it is gone, or where `trouble` is told why nobody can tell."""
+    try:
+        return os.stat(path)  # noqa: PTH116  (asked of every file at every look)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        trouble(error)
+        return None
+
+
+def file_source(agent: str, path: str, status: os.stat_result, **told: Any) -> Source:
+    """The source for a file, with what its place tells."""
+    stamp = file_stamp(status)
+    return Source(agent=agent, path=path, stamp=stamp, size=status.st_size, modified=status.st_mtime, **told)

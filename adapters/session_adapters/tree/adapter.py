@@ -18,7 +18,7 @@ from pathlib import Path
 from session_adapters.base import Adapter, Report, Root, SessionMissing, SessionUnreadable, Source, unique
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.damage import REPORTED
-from session_adapters.reading.files import file_stamp
+from session_adapters.reading.folders import file_source
 from session_adapters.reading.searchable import Text
 from session_adapters.transcript import PAGE
 from session_adapters.tree.ends import gather, probe
@@ -105,17 +105,9 @@ class TreeAdapter(Adapter):
             report(Problem(agent=self.name, path=path, reason=reason))
             return None
         named = _NAME.fullmatch(path, path.rfind("/") + 1)
-        return Source(
-            agent=self.name,
-            path=path,
-            stamp=file_stamp(status),
-            session_id=named.group(1) if named else "",
-            root=str(root.path),
-            layout=FILE,
-            profile=root.profile,
-            size=status.st_size,
-            modified=status.st_mtime,
-        )
+        session_id = named.group(1) if named else ""
+        place = {"root": str(root.path), "layout": FILE, "profile": root.profile}
+        return file_source(self.name, path, status, session_id=session_id, **place)
 
     def _whole_folder(
         self, folder: os.DirEntry[str], files: Sequence[os.DirEntry[str]], root: Root, report: Report

@@ -241,7 +241,11 @@ class Adapter(ABC):
             except SessionMissing:
                 continue
             except SessionUnreadable as error:
-                report(Problem(agent=self.name, path=source.path, reason=str(error), session_id=one))
+                refused = _refused(error)
+                reason, of = (str(error), one) if refused is None else (str(refused), "")
+                report(Problem(agent=self.name, path=source.path, reason=reason, session_id=of))
+                if refused is not None:
+                    return
 
     def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
         """The texts of one session. Raises as `session` does, and after the last where some are left out."""
@@ -323,6 +327,15 @@ class Adapter(ABC):
     def fork_command(self, summary: SessionSummary) -> NativeCommand | None:
         """How the agent itself forks the session, or None where it cannot."""
         return None
+
+
+def _refused(error: BaseException | None) -> BaseException | None:
+    """What of an error is said of all sessions in a database."""
+    from session_adapters.reading.sqlite_limits import DatabaseRefused
+
+    while error is not None and not isinstance(error, DatabaseRefused):
+        error = error.__cause__
+    return error
 
 
 def unique(sources: Iterable[Source]) -> Iterator[Source]:

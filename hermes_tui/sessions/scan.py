@@ -84,6 +84,13 @@ def scan(
     after `stop()`, which is asked before each message. Whatever goes wrong is reported. Once the `stint` is over the
     rest is left out: `missed` gets the ids of the sessions.
     """
+    told: set[Problem] = set()
+
+    def once(problem: Problem) -> None:
+        if problem not in told:
+            told.add(problem)
+            report(problem)
+
     try:
         if not _may_hold(adapter, source, wanted):
             return
@@ -94,9 +101,7 @@ def scan(
                 report(_left_out(adapter, source, number, len(wanted)))
                 missed(list(wanted)[number:])
                 return
-            yield from _matches(
-                _units(adapter.texts(source, report, session_id)), wanted, stop, note, rewound=rewound
-            )
+            yield from _matches(_units(adapter.texts(source, once, session_id)), wanted, stop, note, rewound=rewound)
     except OSError as error:
         report(Problem(agent=adapter.name, path=source.path, reason=f"cannot be searched: {error.strerror or error}"))
     except Exception as error:

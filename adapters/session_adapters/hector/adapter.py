@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from session_adapters.base import (
     Adapter,
     Capabilities,
+    Environment,
     Memory,
     Report,
     Root,
@@ -58,6 +59,11 @@ class HectorAdapter(Adapter):
     label = "Hector"
     badge = "hx"
     capabilities = Capabilities(session_persistence="sqlite")
+
+    def __init__(self, environment: Environment) -> None:
+        super().__init__(environment)
+        self._own_ids: dict[str, tuple[tuple[int, ...], set[str]]] = {}
+        """By database: its stamp, and what it calls its sessions."""
 
     # Finding -----------------------------------------------------------------------------------------------
 
@@ -134,11 +140,15 @@ class HectorAdapter(Adapter):
 
         try:
             taken = self._taken_before(source)
+            own: set[str] = set()
 
             def named(session_id: str) -> str:
+                own.add(session_id)
                 return ids.of_store(session_id, source.path) if session_id in taken else session_id
 
-            return database_summaries(self._database(source), source.size, named, note, exact=exact)
+            found = database_summaries(self._database(source), source.size, named, note, exact=exact)
+            self._own_ids[source.path] = source.stamp, own
+            return found
         except DatabaseMissing:
             return []
         except (DatabaseUnreadable, OSError) as error:
@@ -152,7 +162,11 @@ class HectorAdapter(Adapter):
             if store.database.path == source.path:
                 break
             try:
-                taken |= store.database.read(_ids)
+                stamp = store.database.stamp()
+                known = self._own_ids.get(store.database.path)
+                if known is None or known[0] != stamp:
+                    known = self._own_ids[store.database.path] = stamp, store.database.read(_ids)
+                taken |= known[1]
             except (DatabaseUnreadable, OSError):
                 continue  # `sources` and its own `summaries` say so
         return frozenset(taken)

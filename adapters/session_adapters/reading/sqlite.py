@@ -39,7 +39,7 @@ from session_adapters.reading.copying.files import (
     prepare,
     stat_of,
 )
-from session_adapters.reading.sqlite_limits import DatabaseUnreadable, guard
+from session_adapters.reading.sqlite_limits import DatabaseRefused, DatabaseUnreadable, guard
 from session_adapters.text import one_line
 
 __all__ = [
@@ -210,7 +210,7 @@ def _read_once(path: str, files: Files, read: Callable[[apsw.Connection], T], de
 
 
 class _Opening:
-    """How long it takes to open a database that a log lies beside. Raises `DatabaseUnreadable` where it was opened
+    """How long it takes to open a database that a log lies beside. Raises `DatabaseRefused` where it was opened
     for too long already."""
 
     _known: ClassVar[dict[str, tuple[Files, float]]] = {}
@@ -220,7 +220,7 @@ class _Opening:
         before, seconds = self._known.get(path, (files, 0.0))
         self._seconds = seconds if before == files else 0.0
         if self._seconds > OPENING_SECONDS:
-            raise DatabaseUnreadable(
+            raise DatabaseRefused(
                 f"its log of {files.wal[2] >> 20} MB would have to be gone through for every read; open it once with"
                 " its own program and close that again"
             )

@@ -22,6 +22,7 @@ __all__ = [
     "MOST_ROWS",
     "SESSION_LIMIT",
     "SESSION_ROWS",
+    "DatabaseRefused",
     "DatabaseUnreadable",
     "Ration",
     "Table",
@@ -64,6 +65,10 @@ _UNIT = 1 if sys.platform == "darwin" else 1024
 
 class DatabaseUnreadable(ValueError):
     """Nothing can be had from the database now. The text is one sentence without a full stop: why."""
+
+
+class DatabaseRefused(DatabaseUnreadable):
+    """The same of every session in it, until it changes."""
 
 
 def guard(connection: apsw.Connection, deadline: float, size: int) -> None:

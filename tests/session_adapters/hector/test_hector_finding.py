@@ -17,7 +17,10 @@ from hector_store import V2_SCHEMA, Store, adapter_for, everything, get, listed,
 from session_adapters.base import SessionMissing
 from session_adapters.hector import HectorAdapter, ids
 from session_adapters.hector import summary as hector_summary
+from session_adapters.hector.conversations import Conversations
+from session_adapters.hector.layout import HectorFacts
 from session_adapters.hector.places import PATH_VARIABLE
+from session_adapters.hector.reader import HectorReader
 from session_adapters.model import Problem
 from session_adapters.registry import BUILT_IN, adapter_class
 
@@ -199,6 +202,24 @@ def test_an_id_in_two_databases_is_two_sessions(tmp_path: Path, problems: list[P
 
 
 # Cost of reading ---------------------------------------------------------------------------------------------
+
+
+def test_the_sessions_of_each_database_are_listed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of earlier ones were read again for every later one, to know which ids they have."""
+    stores = [Store(tmp_path / name) for name in ("first", "second", "third")]
+    for made in stores:
+        made.session("default")
+        made.connection.close()
+    asked: list[HectorReader] = []
+    sessions = Conversations.sessions
+
+    def counted(self: Conversations) -> Iterator[HectorFacts]:
+        asked.append(self.reader)
+        return sessions(self)
+
+    monkeypatch.setattr(Conversations, "sessions", counted)
+    assert len(listed(adapter_for(tmp_path / "first", tmp_path / "second", tmp_path / "third"))) == 3
+    assert len(asked) == 3
 
 
 def test_a_list_of_a_large_database_reads_only_first_prompts(

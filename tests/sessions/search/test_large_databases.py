@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from hermes_tui.sessions.manager import SessionManager
 from hostile_databases import PLACES, lay
 from session_adapters.base import Environment
-from session_adapters.reading import bounds, sqlite_limits
+from session_adapters.reading import bounds, sqlite, sqlite_limits
 
 _LISTS = ("hermes", "opencode", "openclaw", "hector", "cursor-document")
 
@@ -59,3 +61,24 @@ def test_a_search_says_that_a_database_was_refused(place: str, tmp_path: Path) -
     assert outcome.coverage.unread == 1
     assert "all scanned" not in str(outcome.coverage) and "1 could not be read in full" in str(outcome.coverage)
     assert {problem.path for problem in outcome.problems if PLACES[place].table in problem.reason} == {str(path)}
+
+
+@pytest.mark.parametrize("place", ["opencode", "openclaw", "hector", "cursor-document"])
+def test_a_database_that_is_refused_during_a_search_is_named_once(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was said of each of its sessions."""
+    path = lay("many", place, tmp_path / "home", 400)
+    monkeypatch.setattr(sqlite_limits, "LIST_LIMIT", 150 << 10)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA journal_mode = WAL")
+        db.execute("CREATE TABLE one_more (x)")
+        db.commit()
+        manager = SessionManager(
+            Environment(home=tmp_path / "home"), cache_dir=tmp_path / "cache", agents=(place.partition("-")[0],)
+        )
+        assert len(manager.catalogue.refresh().sessions) > 50
+        monkeypatch.setattr(sqlite, "OPENING_SECONDS", -1.0)
+        outcome = manager.discover("xylophone")
+    said = [problem for problem in outcome.problems if "open it once with its own program" in problem.reason]
+    assert [(problem.path, problem.session_id) for problem in said] == [(str(path), "")]

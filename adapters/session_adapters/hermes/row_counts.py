@@ -1,4 +1,8 @@
-"""What the rows of one Hermes session add up to."""
+"""What the rows of one Hermes session add up to.
+
+Of a database of gigabytes only roles and the beginnings of texts are read for a list: no messages are made. Which
+rows are prompts and answers is asked of the functions that make them.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ by that number and with their places: `prose`, what was said, and `tool`, what t
 
 What a message has to do with is told by its `names` (numbers of rows of `name`, with blanks between them), and the
 other way round by `called`: who said it, the tools that it called or answers for, the files that those calls name.
-The `unit` there tells what words the message has: 1 prose, 2 tool text, 3 both.
 
 Every page ends in a checksum (SQLite's checksum VFS, which apsw brings along): a bit that flipped is an error when
 its page is read, never another answer.
@@ -56,7 +55,7 @@ __all__ = [
     "write_seal",
 ]
 
-FORMAT = 9
+FORMAT = 10
 """Another number: made anew."""
 STORES = "HERMES_TUI_STORES"
 """Variable that tells an indexer of another home than its own: an `Environment` as JSON."""
@@ -98,7 +97,7 @@ CREATE TABLE message(
 CREATE INDEX message_session ON message(session);
 CREATE TABLE name(id INTEGER PRIMARY KEY, kind INTEGER NOT NULL, text TEXT NOT NULL, UNIQUE(kind, text));
 CREATE TABLE called(
-    name INTEGER, unit INTEGER, message INTEGER, PRIMARY KEY(name, unit, message)) WITHOUT ROWID;
+    name INTEGER, message INTEGER, PRIMARY KEY(name, message)) WITHOUT ROWID;
 """
 
 

@@ -74,11 +74,6 @@ class IndexedMessage:
         self.names = names
         """Numbers of names, with blanks between them; None where they were not looked at yet."""
 
-    @property
-    def unit(self) -> int:
-        """Which kinds of words it has: 1 for prose, 2 for tool text, 3 for both."""
-        return (self.prose is not None) | (self.tool is not None) << 1
-
 
 def key_of(source: Source) -> Key:
     """What a source is known by."""

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
 from hermes_tui.sessions.catalogue.options import ListOptions, select
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.lineage import lineage_of
@@ -317,8 +315,3 @@ def _place(messages: Sequence[Message], match: Match) -> int | None:
 
 def _when(time: float | None) -> datetime | None:
     return None if time is None else datetime.fromtimestamp(time, UTC)
-
-
-def plain(outcome: Outcome) -> list[object]:
-    """The results as JSON values."""
-    return [msgspec.to_builtins(one) for one in outcome.results]

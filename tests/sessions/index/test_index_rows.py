@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chances import examples
-from hermes_tui.sessions.index.reading.answers import Field
-from hermes_tui.sessions.index.reading.questions import Question, question
+from hermes_tui.sessions.index.reading.questions import Field, Question, question
 from hermes_tui.sessions.index.reading.rows import Facts, page
 from hermes_tui.sessions.index.schema import KINDS, open_writer
 from hermes_tui.sessions.query.tree import All, Any, MessageFilter, Not, Tree, Word
@@ -28,8 +27,9 @@ def _asked(tree: Tree) -> Question:
     return asked
 
 
-def _message(connection: apsw.Connection, row: int, session: int = 1, role: str = "user") -> None:
-    facts = (row, session, f"k{row}", role, 0, row if row % 2 else None, row)
+def _message(connection: apsw.Connection, row: int, unit: int = 3) -> None:
+    """With prose (1), tool text (2), both or none."""
+    facts = (row, 1, f"k{row}", "user", 0, row if unit & 1 else None, row if unit & 2 else None)
     columns = "id, session, key, role, visibility, prose, tool"
     connection.execute(f"INSERT OR IGNORE INTO message({columns}) VALUES(?,?,?,?,?,?,?)", facts)
 
@@ -101,11 +101,11 @@ def test_messages_are_the_same_whichever_way_they_are_looked_for(
     for row in range(1, 60):
         mine, unit = {at for at in range(1, len(NAMED) + 1) if row % (at + 1) == 0}, row % 4
         about[row] = mine, unit
-        _message(connection, row)
+        _message(connection, row, unit)
         for table, bit in (("prose", 1), ("tool", 2)):
             if unit & bit and row % 3:
                 connection.execute(f"INSERT INTO {table}(rowid, text) VALUES(?, 'word')", (row,))
-        connection.executemany("INSERT INTO called VALUES(?,?,?)", ((name, unit, row) for name in mine))
+        connection.executemany("INSERT INTO called VALUES(?,?)", ((name, row) for name in mine))
 
     def holds(tree: Tree, row: int, prose: int) -> bool:
         mine, unit = about[row]
@@ -152,8 +152,8 @@ def test_files_are_meant_by_any_part_of_their_paths(
     connection = _filled(tmp_path_factory.mktemp("index") / "i.db")
     for number, path in enumerate(paths, 1):
         connection.execute("INSERT INTO name VALUES(?,2,?), (?,1,?)", (number, path, number + 20, path))
-        connection.execute("INSERT INTO called VALUES(?,2,?)", (number, number))
-        _message(connection, number)
+        connection.execute("INSERT INTO called VALUES(?,?)", (number, number))
+        _message(connection, number, 2)
     found = _page(connection, MessageFilter("file", part), 0, 1 << 62, -1)
     connection.close()
     assert _told(found) == [(number, 0) for number in range(len(paths), 0, -1) if part in paths[number - 1]]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chances import examples
-from hermes_tui.sessions.index.reading.answers import IndexCoverage
+from hermes_tui.sessions.index.reading.coverage import IndexCoverage
 from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.schema import open_writer, remove
 from hermes_tui.sessions.index.source_state import Level, key_of

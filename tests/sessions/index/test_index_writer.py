@@ -87,21 +87,20 @@ def test_each_message_is_there_once_however_batches_overlap(tmp_path: Path, conn
     # bash, user, and a file for each of five places
     assert _asked(path, "SELECT count(*) FROM name") == [(7,)]
     assert _asked(path, "SELECT count(*) FROM called") == [(150,)]
-    assert _asked(path, "SELECT DISTINCT unit FROM called") == [(3,)]
 
 
 @pytest.mark.usefixtures("often")
-def test_what_a_message_is_called_with_follows_its_words(tmp_path: Path, connection: apsw.Connection) -> None:
-    """The unit of a name is that of the words that the message has now."""
+def test_what_a_message_is_called_with_follows_it(tmp_path: Path, connection: apsw.Connection) -> None:
+    """Names that it has no more are taken out, and one without any text keeps its own."""
     made = IndexWriter(connection)
     source = _source("one")
-    for tool in ("something", ""):
+    for tools, tool in ((("bash", "read"), "something"), (("read",), "")):
         sink = Sink(made, source)
-        sink.take([Text("one", "m", "user", 1.0, "said", tool)])
+        sink.take([Text("one", "m", "user", 1.0, "", tool, names=ToolNames(tools, ()))])
         sink.finish(Level.ALL, source)
         made.commit()
-        units = _asked(tmp_path / "i.db", "SELECT unit FROM called")
-        assert units == [(3 if tool else 1,)]
+        named = "SELECT text FROM called JOIN name ON name.id = name WHERE kind = 1 ORDER BY text"
+        assert _asked(tmp_path / "i.db", named) == [(one,) for one in tools]
 
 
 @pytest.mark.usefixtures("often")

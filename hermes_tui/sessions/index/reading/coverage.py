@@ -7,21 +7,38 @@ the index tells which of its rows a later commit wrote, and sources are given in
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import apsw
 
-from hermes_tui.sessions.index.reading.answers import IndexCoverage, Key, Known
 from hermes_tui.sessions.index.schema import IndexUnusable
-from hermes_tui.sessions.index.source_state import Level, has_text_key, key_of
+from hermes_tui.sessions.index.source_state import Key, Level, has_text_key, key_of
 from session_adapters.base import Source
 
-__all__ = ["Stock", "generation_of"]
+__all__ = ["IndexCoverage", "Stock", "generation_of"]
 
 _LEVELS = tuple(Level)
 _NOT_THERE = (0, (), Level.NOTHING, 0)
 _STATE = "SELECT (SELECT value FROM meta WHERE key='commits'), (SELECT value FROM meta WHERE key='struck')"
 _SOURCES = "SELECT agent, path, native, id, stamp, level, again FROM source WHERE changed > ?"
+
+
+Known = dict[Key, tuple[int, tuple[int, ...], Level, int]]
+"""Number of the source, its stamp, its level, and the second up to which it is left alone."""
+
+
+class IndexCoverage(NamedTuple):
+    """How much of some sources the index answers for, as they are now."""
+
+    generation: str
+    levels: Mapping[Key, Level]
+    """(agent, path, native id) → level; only those of which there is anything."""
+    numbers: Mapping[int, Level]
+
+    def level(self, source: Source) -> Level:
+        """How much of `source` there is."""
+        return self.levels.get(key_of(source), Level.NOTHING)
 
 
 class Stock:

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from hermes_tui.sessions.index.reading.answers import Field
 from hermes_tui.sessions.index.reading.expression import expression
 from hermes_tui.sessions.index.schema import KINDS
 from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.query.tree import All, Always, Any, MessageFilter, Not, SessionFilter, Tree, leaves
 
-__all__ = ["Case", "Name", "Question", "question"]
+__all__ = ["Case", "Field", "Name", "Question", "question"]
 
 _MOST = 16
 """Cases; of more the stores are asked."""
 
+Field = Literal["prose", "tool"]
 Conditions = tuple[Tree, ...]
 
 

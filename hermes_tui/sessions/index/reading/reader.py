@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.reading.answers import Field, Figures, Hit, IndexCoverage
-from hermes_tui.sessions.index.reading.coverage import Stock, generation_of
+from hermes_tui.sessions.index.reading.coverage import IndexCoverage, Stock, generation_of
 from hermes_tui.sessions.index.reading.pool import Pool, Stop
-from hermes_tui.sessions.index.reading.questions import Question, question
+from hermes_tui.sessions.index.reading.questions import Field, Question, question
 from hermes_tui.sessions.index.reading.rows import Facts, Place, field_of, holding, page
 from hermes_tui.sessions.index.schema import SECOND, TOOL, IndexUnusable
 from hermes_tui.sessions.index.source_state import VISIBILITY, Level, Report
@@ -31,6 +31,39 @@ _GROWTH = 2
 _LARGEST = 1 << 16
 _HIGHEST = 1 << 62
 _FIELDS: Sequence[Field] = ("prose", "tool")
+
+
+class Hit(NamedTuple):
+    """A unit that a query found."""
+
+    agent: str
+    path: str
+    source_id: str
+    """`Source.session_id` of the source."""
+    session_id: str
+    message_id: str
+    time: float
+    """Seconds since the epoch; where the message has no time, that of the one before it or of the file."""
+    role: str
+    visibility: str
+    field: Field
+    row: int
+    exact: bool = True
+    """False where the index does not know all that was asked for."""
+    number: int = 1
+    """Units that it stands for."""
+
+
+class Figures(NamedTuple):
+    """How much there is in an index; see `service.Progress`."""
+
+    sources: int
+    prose: int
+    everything: int
+    failed: int
+    left_out: int
+    left_out_path: str
+    messages: int
 
 
 class SearchIndex:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache
-from itertools import product
 
 import apsw
 import msgspec
 
-from hermes_tui.sessions.index.reading.answers import Field
-from hermes_tui.sessions.index.reading.questions import Case, Name, Question
+from hermes_tui.sessions.index.reading.questions import Case, Field, Name, Question
 from hermes_tui.sessions.index.schema import ROLE
 from hermes_tui.sessions.index.source_state import VISIBILITY
 
@@ -135,12 +133,9 @@ def _selects(
     case: Case, field: Field, meant: Meant, span: tuple[int, int], *, alone: bool
 ) -> Iterator[tuple[str, list[Value]]]:
     said = int(field == "prose")
-    # A message without any text counts as prose.
-    units = (2, 3) if not said else (1, 3) if case.words else (0, 1, 3)
     row = f"{field}.rowid" if case.words else "one.message"
-    numbers = () if case.words else meant(case.names[0])
-    more = [_named(row, name, meant(name), units, span) for name in case.names[0 if case.words else 1 :]]
-    more += [_named(f"NOT {row}", name, meant(name), units, span) for name in case.nameless]
+    more = [_named(row, name, meant(name), span) for name in case.names[0 if case.words else 1 :]]
+    more += [_named(f"NOT {row}", name, meant(name), span) for name in case.nameless]
     if case.unwanted:
         more.append((f"+{row} NOT IN (SELECT rowid FROM {field} WHERE {field} MATCH ?)", [case.unwanted]))
     rest = "".join(f" AND {sql}" for sql, _ in more)
@@ -149,25 +144,26 @@ def _selects(
         sql = f"SELECT rowid AS id, {said} AS said FROM {field} WHERE {field} MATCH ? AND rowid >= ? AND rowid < ?"
         yield f"{sql}{rest}", [case.words, *bound]
         return
-    sql = f"SELECT DISTINCT message AS id, {said} AS said FROM called AS one WHERE message >= ? AND message < ?{rest}"
-    if alone and len(numbers) * len(units) <= (_LOOKS if more else _STRETCHES):
-        for number, unit in product(numbers, units):
-            yield f"{sql} AND name = {number} AND unit = {unit}", list(bound)
+    numbers = meant(case.names[0])
+    has = "prose IS NOT NULL OR tool IS NULL" if said else "tool IS NOT NULL"  # one without any text counts as prose
+    sql = f"""SELECT DISTINCT one.message AS id, {said} AS said FROM called AS one
+        CROSS JOIN message ON message.id = one.message AND ({has})
+        WHERE one.message >= ? AND one.message < ?{rest}"""
+    if alone and len(numbers) <= (_LOOKS if more else _STRETCHES):
+        for number in numbers:
+            yield f"{sql} AND name = {number}", list(bound)
     else:
-        which = f"name IN (SELECT value FROM json_each(?)) AND unit IN {units}"
-        yield f"{sql} AND {which}", [*bound, _listed(numbers)]
+        yield f"{sql} AND name IN (SELECT value FROM json_each(?))", [*bound, _listed(numbers)]
 
 
-def _named(
-    row: str, name: Name, numbers: Sequence[int], units: Sequence[int], span: tuple[int, int]
-) -> tuple[str, list[Value]]:
+def _named(row: str, name: Name, numbers: Sequence[int], span: tuple[int, int]) -> tuple[str, list[Value]]:
     """That a row is of the name; `row` may begin with NOT. The plus keeps SQLite from going through the names' rows
     instead."""
     negated, _, row = row.rpartition(" ")
-    if name.kind == ROLE and len(numbers) * len(units) <= _LOOKS:
-        which = f"name IN ({', '.join(map(str, numbers))}) AND unit IN {tuple(units)}"
+    if name.kind == ROLE and len(numbers) <= _LOOKS:
+        which = f"name IN ({', '.join(map(str, numbers))})"
         return f"{negated} EXISTS (SELECT 1 FROM called WHERE {which} AND message = {row})", []
-    which = f"name IN (SELECT value FROM json_each(?)) AND unit IN {tuple(units)} AND message >= ? AND message < ?"
+    which = "name IN (SELECT value FROM json_each(?)) AND message >= ? AND message < ?"
     return f"+{row} {negated} IN (SELECT message FROM called WHERE {which})", [_listed(numbers), *span]
 
 

@@ -133,10 +133,10 @@ class Sink:
             row = None
         if row is not None:
             shown, row.visibility = row.visibility, visibility
-            before, unit = row.names, row.unit
+            before = row.names
             row.names = before if self._prose_only else names
             if self._fill(row, prose, tool) or shown != visibility or before != row.names:
-                self._writer.change(row, before, unit)
+                self._writer.change(row, before)
         elif prose or tool or names:
             row = self._rows[key] = IndexedMessage(0, at, visibility, _mark(prose), _mark(tool), names)
             self._writer.add(self._sessions[text.session_id], key, self._second, text.role, row)

@@ -70,8 +70,8 @@ class IndexWriter:
         self._rows: dict[str, list[tuple[Any, ...]]] = {
             sql: [] for sql in (_SESSION, _MARK, _NAME, _MESSAGE, _CHANGED)
         }
-        self._called: dict[tuple[int, int, int], bool] = {}
-        """Name, unit and message → whether it is to be there."""
+        self._called: dict[tuple[int, int], bool] = {}
+        """Name and message → whether it is to be there."""
         self._words: dict[str, dict[int, bytes]] = {table: {} for table in TABLES}
         self._out: dict[str, set[int]] = {table: set() for table in TABLES}
         """Rows whose words are to be taken out."""
@@ -88,8 +88,8 @@ class IndexWriter:
             return
         self._flush()
         run = self._connection.executemany
-        run("DELETE FROM called WHERE name=? AND unit=? AND message=?", self._calls(there=False))
-        run("INSERT OR IGNORE INTO called VALUES(?,?,?)", self._calls(there=True))
+        run("DELETE FROM called WHERE name=? AND message=?", self._calls(there=False))
+        run("INSERT OR IGNORE INTO called VALUES(?,?)", self._calls(there=True))
         for table in TABLES:
             run(_TAKE_OUT.format(table=table), ((row,) for row in sorted(self._out[table])))
             run(_PUT.format(table=table), sorted(self._words[table].items()))  # FTS5 wants them in order
@@ -244,12 +244,12 @@ class IndexWriter:
         row.id = self._numbers.next(second)
         facts = (session, key, row.at, role, row.visibility, row.prose, row.tool, row.names)
         self._rows[_MESSAGE].append((row.id, *facts))
-        self._call(row, None, row.unit)
+        self._call(row, None)
 
-    def change(self, row: IndexedMessage, names: str | None, unit: int) -> None:
-        """Write down what became of a row, which had those names and was of that `unit` before."""
+    def change(self, row: IndexedMessage, names: str | None) -> None:
+        """Write down what became of a row, which had those names before."""
         self._rows[_CHANGED].append((row.visibility, row.prose, row.tool, row.names, row.id))
-        self._call(row, names, unit)
+        self._call(row, names)
 
     def remove(self, row: IndexedMessage) -> None:
         """Take a message out."""
@@ -257,7 +257,7 @@ class IndexWriter:
         self.words("tool", row.id, b"", row.tool)
         self.run("DELETE FROM message WHERE id=?", (row.id,))
         names, row.names = row.names, None
-        self._call(row, names, row.unit)
+        self._call(row, names)
 
     def words(self, table: str, row: int, text: bytes, before: int | None = None) -> None:
         """The words of a row in a table, which had others if there is a mark of what was there `before`."""
@@ -286,14 +286,13 @@ class IndexWriter:
             self._names[one] = number
         return number
 
-    def _call(self, row: IndexedMessage, before: str | None, unit: int) -> None:
-        """The names of a message, which had others `before`, and was of that `unit`."""
-        old = {(int(name), unit) for name in (before or "").split()}
-        new = {(int(name), row.unit) for name in (row.names or "").split()}
-        for one in old ^ new:
-            self._called[*one, row.id] = one in new
+    def _call(self, row: IndexedMessage, before: str | None) -> None:
+        """The names of a message, which had others `before`."""
+        old, new = set((before or "").split()), set((row.names or "").split())
+        for name in old ^ new:
+            self._called[int(name), row.id] = name in new
 
-    def _calls(self, *, there: bool) -> list[tuple[int, int, int]]:
+    def _calls(self, *, there: bool) -> list[tuple[int, int]]:
         return sorted(pair for pair, put in self._called.items() if put is there)
 
 

@@ -9,7 +9,7 @@ import click
 
 from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.date_option import when_option
-from hermes_tui.cli.home_option import is_known, manager_of
+from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_unread
 from hermes_tui.display import cell_width, count, dollars, fit, safe
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ def report(
     list of prices, and marked with ~.
     """
     manager = manager_of(context.find_root().obj.home)
+    hurry(manager)
     summary = manager.total_cost(agent=agent, tags=tuple(tags) or None, group_by=group_by, **options)
+    mention_the_unread(manager)
     manager.catalogue.close()
     groups = list((summary.breakdowns or {}).values())
     if as_json:

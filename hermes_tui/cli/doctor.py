@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from hermes_tui.cli import stdout
-from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.home_option import hurry, manager_of, mention_the_unread
 from hermes_tui.display import counted, duration, safe
 
 if TYPE_CHECKING:
@@ -33,7 +33,9 @@ def doctor(context: click.Context, as_json: bool) -> None:
     Every session is read in full once; nothing is changed.
     """
     manager = manager_of(context.find_root().obj.home)
+    hurry(manager)
     report = manager.doctor()
+    mention_the_unread(manager)
     manager.catalogue.close()
     if as_json:
         stdout.write_json(report)

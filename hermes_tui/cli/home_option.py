@@ -13,7 +13,10 @@ from session_adapters.base import Environment
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
 
-__all__ = ["environment_of", "is_known", "manager_of"]
+__all__ = ["environment_of", "hurry", "is_known", "manager_of", "mention_the_unread"]
+
+READING = 2.5
+"""Seconds of the processor's time."""
 
 
 def environment_of(home: Path | None) -> Environment | None:
@@ -31,6 +34,18 @@ def manager_of(home: Path | None, *, indexed: bool = True) -> SessionManager:
     from hermes_tui.sessions.manager import SessionManager
 
     return SessionManager(environment_of(home), indexed=indexed)
+
+
+def hurry(manager: SessionManager) -> None:
+    """Have the command read files that nothing is known of for a few seconds: 25,000 of them, each run."""
+    manager.catalogue.seconds = READING
+
+
+def mention_the_unread(manager: SessionManager) -> None:
+    """Say on standard error how many there was no time for."""
+    if unread := manager.catalogue.snapshot.unread:
+        what = f"{unread:,} older files are not read yet and their sessions are missing here"
+        stderr.say(f"hermes-tui: {what}; the same command goes on")
 
 
 def is_known(agent: str, agents: Sequence[str]) -> bool:

@@ -131,18 +131,16 @@ class SessionManager:
         self,
         agent: str | None = None,
         options: ListOptions | None = None,
-        *,
-        seconds: float | None = None,
         **changes: Any,
     ) -> list[SessionSummary]:
         """The sessions of `agent` (of all agents if None), filtered, sorted and cut as `options` and the keywords
         on top of it say (spec 004 §6.1). Only their metadata is read, so that `cost` is what the agent recorded or
         what was added up before; in the order of costs or turns, or of one model, every session is read in full.
-        `seconds` as in `Catalogue.refresh`. Raises `AgentNotFound`, `ValidationError`."""
+        Raises `AgentNotFound`, `ValidationError`."""
         options = _options(options, changes, ListOptions)
         agents = None if agent is None else (agent,)
         catalogue = self.catalogue
-        snapshot = catalogue.refresh(agents, seconds=seconds)
+        snapshot = catalogue.refresh(agents)
         if options.needs_all and snapshot.partial:
             snapshot = catalogue.complete(lambda: False, agents)
         there = [one for one in snapshot.sessions if not one.gone and agent in (None, one.agent)]

@@ -50,11 +50,23 @@ def test_list_without_an_agent_merges_all(tiny_home: TinyHome, cli: Cli) -> None
     assert {row["unifiedId"] for row in rows} == {"tiny:one", "copy:one", "crashing:one"}
 
 
+@pytest.mark.parametrize("command", ["doctor", "cost report", "sessions search question --no-index"])
+def test_what_there_was_no_time_for_is_said_everywhere(
+    tiny_home: TinyHome, cli: Cli, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hermes_tui.cli.home_option.READING", 0.0)
+    for name in "abc":
+        tiny_home.add(name)
+    said = [cli(*command.split()).err for _ in range(6)]
+    assert "older files are not read yet" in said[0]
+    assert "not read yet" not in said[-1]
+
+
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["table", "json"])
 def test_a_list_says_what_it_had_no_time_for(
     tiny_home: TinyHome, cli: Cli, form: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.cli.sessions.list._READING", 0.0)
+    monkeypatch.setattr("hermes_tui.cli.home_option.READING", 0.0)
     for name in "abc":
         tiny_home.add(name)
     said = "older files are not read yet and their sessions are missing here; the same command goes on"

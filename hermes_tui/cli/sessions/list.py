@@ -10,7 +10,7 @@ import click
 
 from hermes_tui.cli import stderr, stdout
 from hermes_tui.cli.date_option import when_option
-from hermes_tui.cli.home_option import manager_of
+from hermes_tui.cli.home_option import hurry, manager_of, mention_the_unread
 from hermes_tui.cli.sessions.table import session_table
 from hermes_tui.errors import ValidationError
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
 
 __all__ = ["list_"]
-
-_READING = 2.5
-"""Seconds of the processor's time that a list spends on files it does not know: 25,000 of them, each run."""
 
 
 @click.command("list")
@@ -67,12 +64,13 @@ def list_(
         raise ValidationError(f"one agent can be asked for, not {agent!r} and {named!r}")
     agent = agent or named
     manager = manager_of(context.find_root().obj.home)
+    hurry(manager)
     limit = options.pop("limit")
     # One more than is shown tells whether there are more; a limit that is wrong is refused as it was given.
     asked = limit + 1 if limit >= 0 else limit
     options.update(tags=tags or None, sort_direction="asc" if asc else "desc", limit=asked)
-    found = manager.list(agent, seconds=_READING, **options)
-    _mention_the_unread(manager)
+    found = manager.list(agent, **options)
+    mention_the_unread(manager)
     more = len(found) > limit
     found = found[:limit]
     if as_json:
@@ -82,12 +80,6 @@ def list_(
         lines = session_table(found, datetime.now(UTC), stdout.terminal_width(), pending)
         stdout.write("".join(f"{line}\n" for line in lines))
         _mention_the_rest(manager, agent, len(found) if more else 0, len(pending))
-
-
-def _mention_the_unread(manager: SessionManager) -> None:
-    if unread := manager.catalogue.snapshot.unread:
-        what = f"{unread:,} older files are not read yet and their sessions are missing here"
-        stderr.say(f"hermes-tui: {what}; the same command goes on")
 
 
 def _mention_the_rest(manager: SessionManager, agent: str | None, cut: int, pending: int) -> None:

@@ -12,7 +12,7 @@ import click
 
 from hermes_tui.cli import exit_codes, stderr, stdout
 from hermes_tui.cli.date_option import when_option
-from hermes_tui.cli.home_option import is_known, manager_of
+from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_unread
 from hermes_tui.display import APART, age, count, fit, safe
 from hermes_tui.errors import ValidationError
 
@@ -68,6 +68,7 @@ def search(
         raise click.UsageError("give something to search for", context)
     settings = context.find_root().obj
     manager = manager_of(settings.home, indexed=not no_index and settings.config().index)
+    hurry(manager)
     outcome = manager.discover(text, tags=tags or None, windows=as_json, **options)
     if as_json:
         stdout.write_json_array(manager.exact(outcome.results))
@@ -78,6 +79,8 @@ def search(
         _explain(text, manager.agents)
         if not outcome.total and (instead := manager.searches.instead(text)):
             stderr.say(f"hermes-tui: did you mean {safe(instead)}")
+    mention_the_unread(manager)
+    manager.catalogue.close()
     manager.index.poke(follow=False, alone=True)
     manager.index.close()
     return exit_codes.OK

@@ -47,6 +47,8 @@ class Catalogue:
         self._picture: cache.FirstPicture | None = None
         self._loaded = False
         self._unsaved = False
+        self.seconds: float | None = None
+        """Of the processor's time that each `refresh` may take to read files; None: as long as it takes."""
         self._saved_at: float | None = None
         self._own_problem: Problem | None = None
         self._published_problem: Problem | None = None
@@ -89,14 +91,13 @@ class Catalogue:
             self._unsaved = bool(newest)  # not before: half a list is not worth keeping
             return snapshot
 
-    def refresh(self, agents: Iterable[str] | None = None, *, seconds: float | None = None) -> Snapshot:
+    def refresh(self, agents: Iterable[str] | None = None) -> Snapshot:
         """Stat every source of `agents` (all if None) and read the ends of those that changed.
 
-        With `seconds` of the processor's time for reading, the newest are read; the snapshot says how many are
-        `unread`, and the next refresh goes on. Raises `AgentNotFound`. Whatever else goes wrong is in the snapshot's
-        `problems`.
+        Within `seconds` the newest are read; the snapshot says how many are `unread`, and the next refresh goes on.
+        Raises `AgentNotFound`. Whatever else goes wrong is in the snapshot's `problems`.
         """
-        wanted = self._wanted(agents)
+        wanted, seconds = self._wanted(agents), self.seconds
         with self._work:
             self._load()
             looked: list[tuple[int, AgentSessions, Adapter]] = []

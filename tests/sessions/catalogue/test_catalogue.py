@@ -52,7 +52,8 @@ def test_a_refresh_without_time_reads_the_newest_and_the_next_goes_on(
         path = tiny_home.add(f"s{number}", at=START + timedelta(hours=number))
         os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
     catalogue = tiny_home.manager(tmp_path / "kept").catalogue
-    seen = [catalogue.refresh(seconds=0.0) for _ in range(5)]
+    catalogue.seconds = 0.0
+    seen = [catalogue.refresh() for _ in range(5)]
     assert [[one.session_id for one in snapshot.sessions] for snapshot in seen] == [
         ["s4", "s3", "s2", "s1", "s0"][: number + 1] for number in range(5)
     ]
@@ -62,7 +63,7 @@ def test_a_refresh_without_time_reads_the_newest_and_the_next_goes_on(
     os.utime(path, (1_600_000_000, 1_600_000_000))
     path = tiny_home.add("s0", turns=7)
     os.utime(path, (1_800_000_000, 1_800_000_000))
-    stale = catalogue.refresh(seconds=0.0)
+    stale = catalogue.refresh()
     assert (len(stale.sessions), stale.unread) == (5, 1), "what is not read anew stays as it was"
     assert [one.turn_count for one in catalogue.refresh().sessions if one.session_id in ("s0", "s4")] == [7, 7]
 

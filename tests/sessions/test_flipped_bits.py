@@ -1,4 +1,4 @@
-"""A bit of a cache that flipped by itself changes no answer, and what was damaged is written anew."""
+"""A bit of a cache or of the index that flipped by itself changes no answer, and what was damaged is written anew."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from hypothesis import strategies as st
 
 from chances import examples
 from hermes_tui.sessions.checksummed_file import read_part, write_parts
+from hermes_tui.sessions.index.service import index_file
+from hermes_tui.sessions.index.writing import worker
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.base import Environment
 from spending import Spender
+from support import STORES
 
 MAGIC = b"magic 1\n"
 
@@ -91,3 +94,70 @@ def test_a_cache_with_a_flipped_bit(
         os.utime(written_to, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert path.read_bytes() != damaged
     assert None not in parts(path)
+
+
+ASKED = ("the", "fix", '"unit tests" OR login', "tool:bash", "role:user", "-the", "te*")
+"""Each has answers in the stores below; some are looked up in several tables."""
+
+
+def found(home: Path, cache: Path, *, indexed: bool = True) -> tuple[list[Any], list[str]]:
+    """What a new process finds, and what it says of the index."""
+    manager = SessionManager(Environment(home=home), cache_dir=cache, indexed=indexed)
+    outcomes = [manager.discover(asked, limit=None, windows=False) for asked in ASKED]
+    manager.index.close()
+    manager.catalogue.close()
+    results = [
+        [(one.unified_id, one.message_id, one.match_field, one.match_count, one.snippet) for one in outcome.results]
+        for outcome in outcomes
+    ]
+    return results, [str(outcome.coverage) for outcome in outcomes]
+
+
+@pytest.fixture(scope="module")
+def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with a home of two agents, its caches, and its index."""
+    folder = tmp_path_factory.mktemp("searched")
+    shutil.copytree(STORES / "claude" / "home", folder / "home")
+    shutil.copytree(STORES / "codex" / "home" / ".codex", folder / "home" / ".codex")
+    environment = Environment(home=folder / "home")
+    answers(folder / "home", folder / "cache")
+    heal(environment, index_file(environment, folder / "cache"))
+    assert len(list((folder / "cache").iterdir())) >= 4
+    return folder
+
+
+def heal(environment: Environment, path: Path) -> None:
+    """One indexing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(worker, "_environment", lambda: environment)
+        assert worker.work(path) == worker.WorkerExit.DONE
+
+
+@given(data=st.data())
+@examples(12)
+def test_every_answer_is_right_whichever_bit_flipped(
+    data: st.DataObject, searched: Path, expected: list[Any], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """In the index, its seal, the list's cache or that of costs; and one indexing later the index is whole again."""
+    environment = Environment(home=searched / "home")
+    cache = tmp_path_factory.mktemp("anywhere") / "cache"
+    shutil.copytree(searched / "cache", cache)
+    files = sorted(path for path in cache.iterdir() if path.stat().st_size)
+    path = data.draw(st.sampled_from(files))
+    status, content = path.stat(), path.read_bytes()
+    path.write_bytes(flipped(content, data.draw(st.integers(0, 8 * len(content) - 1))))
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # nothing else tells of it
+    assert found(searched / "home", cache)[0] == expected
+    heal(environment, index_file(environment, cache))
+    results, covered = found(searched / "home", cache)
+    assert results == expected
+    assert set(covered) == {"indexed 100 %"}
+
+
+@pytest.fixture(scope="module")
+def expected(searched: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Any]:
+    """By reading alone."""
+    results, covered = found(searched / "home", tmp_path_factory.mktemp("none"), indexed=False)
+    assert all(results)
+    assert "indexed 100 %" not in covered
+    return results

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -53,8 +52,9 @@ if TYPE_CHECKING:
 
 __all__ = ["HermesApp", "clear_up"]
 
-_PUT_UP = 2.0
-"""Seconds after which a key no longer waits for a screen that is being put up."""
+_PUT_UP = 2000
+"""Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being
+put up. Not seconds: where there is no processor for it, putting it up takes as long as it takes."""
 
 
 class HermesApp(AppActions, inherit_bindings=False):
@@ -176,8 +176,9 @@ class HermesApp(AppActions, inherit_bindings=False):
         await super().on_event(event)
 
     async def _screen_is_whole(self) -> None:
-        end = time.monotonic() + _PUT_UP
-        while self.screen_stack and not self.screen.is_mounted and time.monotonic() < end:  # noqa: ASYNC110
+        for _ in range(_PUT_UP):
+            if not self.screen_stack or self.screen.is_mounted:
+                break
             await asyncio.sleep(0.001)
 
     def _handle_exception(self, error: Exception) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -88,6 +89,34 @@ async def test_keys_that_choose_twice_choose_once(demo_app: HermesApp, bursts: l
             await pilot.pause()
         await until(pilot, lambda: screen_text(pilot).strip())
         assert demo_app.is_running
+
+
+OPENING = {
+    "costs": lambda app: app.action_cost(),
+    "help": lambda app: app.action_help(),
+    "lanes": lambda app: app.action_lanes(),
+    "export": lambda app: app.main.action_session("export"),
+    "copy": lambda app: app.main.action_session("copy"),
+    "fork": lambda app: app.main.action_session("fork"),
+}
+
+
+@pytest.mark.parametrize("opening", OPENING)
+async def test_a_screen_may_be_left_at_any_moment(demo_app: HermesApp, opening: str) -> None:
+    """Also before its widgets are there, and when something is still to be done behind its first picture."""
+    opened = 0
+    async with demo_app.run_test(size=(120, 40), notifications=True) as pilot:
+        await looked(pilot, demo_app)
+        for turns in (*range(16), *range(16, 64, 4)):
+            OPENING[opening](demo_app)
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if demo_app.screen is not demo_app.main:
+                opened += 1
+                demo_app.screen.dismiss(None)
+            await pilot.pause()
+            assert demo_app._exception is None, turns
+    assert opened > 20
 
 
 @pytest.mark.timeout(60 + min(KEYS, RUN))

@@ -90,7 +90,8 @@ class CostScreen(DismissOnce[Rank | None]):
         if version != self._computed and not self._busy and not self.is_left:
             self._computed = version
             self._busy = True
-            self.run_worker(self._work(), group="cost", exit_on_error=True)
+            work: Callable[[], object] = self._work
+            self.run_worker(work, group="cost", exit_on_error=True)
 
     async def _work(self) -> None:
         today = self._clock.local(self._clock.now()).date()

@@ -56,7 +56,8 @@ class DiffScreen(DismissOnce[None]):
         for name, one in (("a", self._a), ("b", self._b)):
             self.query_one(f"#side-{name}", Line).show([self._whose(name, one, one.summary.title)])
         self.query_one(DiffView).say("Comparing …")
-        self.run_worker(self._run(), group="diff", exit_on_error=True)
+        work: Callable[[], object] = self._run
+        self.run_worker(work, group="diff", exit_on_error=True)
         self.call_after_refresh(self._show_hints)
 
     async def _run(self) -> None:

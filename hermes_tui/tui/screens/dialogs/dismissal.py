@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from textual import events
 from textual.await_complete import AwaitComplete
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
@@ -20,6 +24,19 @@ class DismissOnce(Screen[ScreenResultType]):
 
     is_left = False
     """It was dismissed: what comes for it later, by a timer or a thread, has nothing to be shown in."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """One that was left while it was put up has no widgets, and is not told that it is there."""
+        if not (self.is_left and isinstance(event, events.Mount)):
+            await super().on_event(event)
+
+    def call_after_refresh(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+        """As Textual has it; nothing where the screen was left before."""
+
+        def unless_left() -> object:
+            return None if self.is_left else callback(*args, **kwargs)
+
+        return super().call_after_refresh(unless_left)
 
     def dismiss(self, result: ScreenResultType | None = None) -> AwaitComplete:
         """Leave, unless the screen is left already or another one is above it."""

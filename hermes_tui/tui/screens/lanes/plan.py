@@ -53,7 +53,8 @@ class PlanScreen(ConfirmScreen["Plan"]):
         """Have it made."""
         super().on_mount()
         self.query_one(Page).show([Paragraph("Making the plan …", style="faint")])
-        self.run_worker(self._begin(), exit_on_error=True)
+        work: Callable[[], object] = self._begin
+        self.run_worker(work, exit_on_error=True)
 
     async def _begin(self) -> None:
         try:

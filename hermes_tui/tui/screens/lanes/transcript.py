@@ -129,7 +129,8 @@ class LaneTranscript(DismissOnce[None]):
     def _grown(self, transcript: Transcript) -> None:
         if not self.is_left and transcript is self._transcript and not self._asking:
             self._asking = True
-            self.run_worker(self._poll(), group="poll")
+            work: Callable[[], object] = self._poll
+            self.run_worker(work, group="poll")
 
     async def _poll(self) -> None:
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.tui.screens.main.parts import MainParts
@@ -115,7 +115,8 @@ class TranscriptController:
         """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""
         if transcript is self.shown and not (transcript.is_remote and self._polling):
             self._polling = True
-            self._parts.screen.run_worker(self._poll(), group="poll", exit_on_error=True)
+            work: Callable[[], object] = self._poll
+            self._parts.screen.run_worker(work, group="poll", exit_on_error=True)
 
     async def _poll(self) -> None:
         await self._pane.poll()

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import msgspec
 
 from session_adapters.model import Problem, Session, SessionMissing, SessionSummary, SessionUnreadable
-from session_adapters.reading.bounds import excess
+from session_adapters.reading.bounds import Stint, excess, is_cut, unsearched
 from session_adapters.text import scrub
 
 if TYPE_CHECKING:
@@ -234,8 +234,7 @@ class Adapter(ABC):
         those of other branches. Reads everything, a session at a time; what cannot be read is reported and passed
         over.
         """
-        wanted = [session_id] if session_id is not None else self._ids(source, report)
-        for one in wanted:
+        for one in self.searched(source, report) if session_id is None else [session_id]:
             try:
                 yield from self.session_texts(source, one)
             except SessionMissing:
@@ -281,8 +280,18 @@ class Adapter(ABC):
         `thorough`, where messages would have to be read for a run. What the store does not index is not found."""
         return None
 
-    def _ids(self, source: Source, report: Report) -> Sequence[str]:
-        return [summary.session_id for summary in self.summaries(source, report)]
+    def searched(self, source: Source, report: Report) -> Iterator[str]:
+        """The sessions of a source that are searched: all, or where the list was cut as many as there is time for."""
+        problems: list[Problem] = []
+        found = [summary.session_id for summary in self.summaries(source, problems.append)]
+        for problem in problems:
+            report(problem)
+        stint = Stint() if is_cut(problems) else None
+        for number, one in enumerate(found):
+            if stint is not None and stint.over:
+                report(Problem(agent=self.name, path=source.path, reason=unsearched(number, len(found))))
+                return
+            yield one
 
     # Costs -------------------------------------------------------------------------------------------------
 

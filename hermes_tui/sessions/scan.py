@@ -18,7 +18,7 @@ from hermes_tui.sessions.search.relevance import of_unit
 from hermes_tui.sessions.words import is_han
 from session_adapters.base import Adapter, Report, Source
 from session_adapters.model import Problem, SessionSummary
-from session_adapters.reading.bounds import Stint
+from session_adapters.reading.bounds import Stint, unsearched
 from session_adapters.reading.prefilter import may_hold
 from session_adapters.reading.searchable import Text
 from session_adapters.tool_names import NOTHING
@@ -110,8 +110,7 @@ def scan(
 
 
 def _left_out(adapter: Adapter, source: Source, number: int, of: int) -> Problem:
-    reason = f"there are too many sessions to search: {number:,} of the {of:,} in the list were searched, no more"
-    return Problem(agent=adapter.name, path=source.path, reason=reason)
+    return Problem(agent=adapter.name, path=source.path, reason=unsearched(number, of))
 
 
 def _may_hold(adapter: Adapter, source: Source, wanted: Mapping[str, Wanted]) -> bool:

@@ -232,7 +232,7 @@ class HectorAdapter(Adapter):
 
     def texts(self, source: Source, report: Report, session_id: str | None = None) -> Iterator[Text]:
         """See `Adapter.texts`. Rows that several sessions share are found in the one that counts them."""
-        for one in self._ids(source, report) if session_id is None else [session_id]:
+        for one in self.searched(source, report) if session_id is None else [session_id]:
             if not self._is_counted_elsewhere(source, one):
                 yield from super().texts(source, report, one)
 

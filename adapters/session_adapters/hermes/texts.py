@@ -85,7 +85,9 @@ def new_texts(path: str, marks: Mapping[str, str], otherwise: Otherwise, cut: Cu
             if mark is not None:
                 mark.feed(id_, rest)
         after = rows[-1][0]
-    return (_session_texts(path, session_id, mark, otherwise, cut) for session_id, mark in found.items())
+    # What nothing was said in has no texts: of a million such sessions none is opened.
+    spoken = ((session_id, mark) for session_id, mark in found.items() if mark.last > -ALL)
+    return (_session_texts(path, session_id, mark, otherwise, cut) for session_id, mark in spoken)
 
 
 def _looks(after: int, connection: apsw.Connection) -> list[Any]:

@@ -22,6 +22,7 @@ __all__ = [
     "excess",
     "is_crowded",
     "is_cut",
+    "unsearched",
 ]
 
 DOCUMENT_LIMIT = 64 << 20
@@ -77,6 +78,11 @@ class Stint:
 def excess(number: int) -> str:
     """Why so many messages of a session are not there."""
     return f"{number:,} of its messages are left out: there is more in it than is read at once"
+
+
+def unsearched(number: int, of: int) -> str:
+    """Why sessions are not searched that are in a list."""
+    return f"there are too many sessions to search: {number:,} of the {of:,} in the list were searched, no more"
 
 
 def is_cut(problems: Iterable[Problem]) -> bool:

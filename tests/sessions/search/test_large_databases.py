@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -10,8 +11,10 @@ import pytest
 
 from hermes_tui.sessions.manager import SessionManager
 from hostile_databases import PLACES, lay
-from session_adapters.base import Environment
+from session_adapters.base import Environment, Report, Source
+from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading import bounds, sqlite, sqlite_limits
+from session_adapters.registry import adapter_class
 
 _LISTS = ("hermes", "opencode", "openclaw", "hector", "cursor-document")
 
@@ -82,3 +85,25 @@ def test_a_database_that_is_refused_during_a_search_is_named_once(
         outcome = manager.discover("xylophone")
     said = [problem for problem in outcome.problems if "open it once with its own program" in problem.reason]
     assert [(problem.path, problem.session_id) for problem in said] == [(str(path), "")]
+
+
+@pytest.mark.parametrize("place", [place for place in _LISTS if place != "hermes"])
+def test_of_a_list_that_was_cut_as_many_are_indexed_as_there_is_time_for(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each was opened on its own: an index of 300,000 sessions took minutes. Hermes' are looked at together."""
+    path = lay("many", place, tmp_path / "home", 400)
+    monkeypatch.setattr(sqlite_limits, "LIST_LIMIT", 150 << 10)
+    adapter = adapter_class(place.partition("-")[0])(Environment(home=tmp_path / "home"))
+    (source,) = [one for one in adapter.sources(lambda problem: None) if one.path == str(path)]
+    summaries = adapter.summaries
+
+    def slow(source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
+        found = summaries(source, report, exact=exact)
+        monkeypatch.setattr(bounds, "LIST_SECONDS", 0.0)
+        return found
+
+    monkeypatch.setattr(adapter, "summaries", slow)
+    problems: list[Problem] = []
+    assert list(adapter.texts(source, problems.append)) == []
+    assert any("too many sessions to search: 0 of the" in problem.reason for problem in problems)

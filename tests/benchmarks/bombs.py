@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from bombs import TARGETS, WORD, Target, lay
 from bounded_run import LIMIT, Bounded, run_bounded
+from hermes_tui.errors import SessionNotFound
 
 _LIST = ("sessions", "list", "--json", "--limit", "100000")
 _SCANNED = ("sessions", "search", WORD, "--no-index", "--json")
@@ -65,6 +66,8 @@ def _judge(target: Target, home: Path, path: Path, victim: tuple[str, str] | Non
         if not wanted or name in wanted.split(",")
     }
     shown = frozenset((one["agent"], one["sessionId"]) for one in _listed(runs["list"]))
+    if victim not in shown and runs.get("show") and runs["show"].code == SessionNotFound.exit_code:
+        del runs["show"]  # it is no session any more, as the list says
     lines = [line.strip() for run in runs.values() for line in (run.stdout + run.stderr).splitlines()]
     said = [line for line in lines if path.name in line and line.startswith(("!", "hermes-tui: "))]
     return Judged(runs, shown, said[0] if said else "")

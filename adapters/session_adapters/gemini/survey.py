@@ -59,6 +59,8 @@ def survey(path: str, *, head: int, tail: int, exact: bool) -> GeminiSurvey:
                 feed_document(read_at(fd, 0, size), builder)
                 return GeminiSurvey(builder, size)
             feed_document_ends(fd, size, builder, head=head, tail=tail, reach=_REACH)
+            if size > DOCUMENT_LIMIT:
+                builder.damaged.add(0, f"the document is too large to be read as a whole ({size:,} bytes)")
             return GeminiSurvey(builder, size, partial=True)
         if exact:
             _feed(lines(fd, 0, size), builder)

@@ -361,6 +361,19 @@ def test_whole_messages_among_beginnings_do_not_renew_the_effort(monkeypatch: py
     assert len(builder.damaged) == 1
 
 
+def test_a_document_that_is_too_large_is_named_in_a_list(store: Callable[..., Path], tmp_path: Path) -> None:
+    home = store("gemini", "older", "home")
+    path = sorted((home / ".gemini").rglob("chats/*.json"))[0]
+    with_hole(path, HOLE)
+    adapter = adapter_class("gemini")(Environment(home=home, proc=tmp_path))
+    for exact in (False, True):
+        problems: list[Problem] = []
+        adapter.summaries(source_of(adapter, path), problems.append, exact=exact)
+        size = path.stat().st_size
+        reason = f"the document is too large to be read as a whole ({size:,} bytes)"
+        assert reason in {one.reason for one in problems}
+
+
 def test_a_document_of_millions_of_values_is_named(store: Callable[..., Path], tmp_path: Path) -> None:
     for agent, parts, pattern in (
         ("gemini", ("older", "home"), ".gemini/**/chats/*.json"),

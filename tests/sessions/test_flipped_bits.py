@@ -134,11 +134,12 @@ def heal(environment: Environment, path: Path) -> None:
 
 
 @given(data=st.data())
-@examples(12)
+@examples(6)
 def test_every_answer_is_right_whichever_bit_flipped(
     data: st.DataObject, searched: Path, expected: list[Any], tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """In the index, its seal, the list's cache or that of costs; and one indexing later the index is whole again."""
+    """In the index, its seal, the list's cache or that of costs. A page that no answer needed is noticed later; one
+    indexing after an answer had to do without the index, it is whole again."""
     environment = Environment(home=searched / "home")
     cache = tmp_path_factory.mktemp("anywhere") / "cache"
     shutil.copytree(searched / "cache", cache)
@@ -147,11 +148,14 @@ def test_every_answer_is_right_whichever_bit_flipped(
     status, content = path.stat(), path.read_bytes()
     path.write_bytes(flipped(content, data.draw(st.integers(0, 8 * len(content) - 1))))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))  # nothing else tells of it
-    assert found(searched / "home", cache)[0] == expected
-    heal(environment, index_file(environment, cache))
-    results, covered = found(searched / "home", cache)
-    assert results == expected
-    assert set(covered) == {"indexed 100 %"}
+    is_noticed = False
+    for _ in range(3):
+        results, covered = found(searched / "home", cache)
+        assert results == expected
+        is_whole = set(covered) == {"indexed 100 %"}
+        assert is_whole or not is_noticed
+        is_noticed = not is_whole
+        heal(environment, index_file(environment, cache))
 
 
 @pytest.fixture(scope="module")

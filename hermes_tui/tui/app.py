@@ -47,7 +47,6 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from hermes_tui.tui.splash.splash import Splash
-    from session_adapters.model import Problem
     from session_adapters.transcript import Transcript
 
 __all__ = ["HermesApp", "clear_up"]
@@ -106,13 +105,17 @@ class HermesApp(AppActions, inherit_bindings=False):
             self.in_loop, lambda transcript: self.main.transcript.grown(transcript)
         )
         self.reader = SessionReader(manager.open, self._opens.put, self._growths.put, _get_ready)
-        self.watch_thread = Watch(manager.catalogue, self._publish, self._watch_failed, clear_up)
-        self.cost_refresh = CostRefresh(lambda: manager.costs.book(), self._booked)
+        self.watch_thread = Watch(
+            manager.catalogue, self._publish, lambda problem: self._say_error(problem.reason), clear_up
+        )
+        self.cost_refresh = CostRefresh(
+            lambda: manager.costs.book(), lambda: self._hand_over(manager.catalogue.snapshot)
+        )
         self._indexing = indexing
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
         self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
         self.lane_watch = LaneWatch(
-            lambda: manager.environment, self.clock, self._lanes.put, self._lanes_failed, read_only=config.read_only
+            lambda: manager.environment, self.clock, self._lanes.put, self._say_error, read_only=config.read_only
         )
 
     @property
@@ -258,14 +261,8 @@ class HermesApp(AppActions, inherit_bindings=False):
     def _say_indexing(self, words: str) -> None:
         self.in_loop(lambda: self.main.status.say_indexing(words))
 
-    def _booked(self) -> None:
-        self._hand_over(self.manager.catalogue.snapshot)
-
-    def _watch_failed(self, problem: Problem) -> None:
-        self.in_loop(lambda: self.notify(problem.reason, severity="error", markup=False))
-
-    def _lanes_failed(self, reason: str) -> None:
-        self.in_loop(lambda: self.notify(reason, severity="error", markup=False))
+    def _say_error(self, sentence: str) -> None:
+        self.in_loop(lambda: self.notify(sentence, severity="error", markup=False))
 
     def say_crash(self, sentence: str) -> None:
         """Say that a thread has ended by an error of ours; from that thread."""

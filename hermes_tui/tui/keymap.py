@@ -303,7 +303,8 @@ def _clashes(keys: Iterable[Key], changed: set[str]) -> list[str]:
         inside = (context, *_INSIDE.get(context, ()))
         owner: dict[str, Key] = {}
         for key in sorted((key for key in every if key.context in inside), key=lambda key: inside.index(key.context)):
-            for name in {_canonical(part) for part in _split(key.keys)}:
+            # A character has several names.
+            for name in {key_to_character(part) or part for part in _split(key.keys)}:
                 other = owner.setdefault(name, key)
                 if other.id == key.id or other.action == key.action or not {other.id, key.id} & changed:
                     continue
@@ -315,11 +316,6 @@ def _clashes(keys: Iterable[Key], changed: set[str]) -> list[str]:
 
 def _split(value: str) -> list[str]:
     return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else []
-
-
-def _canonical(key: str) -> str:
-    """One name per key: characters by their character."""
-    return key_to_character(key) or key
 
 
 def _is_key(key: str) -> bool:

@@ -16,7 +16,7 @@ from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overvie
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
 from hermes_tui.tui.widgets.cost_chart import CostChart
 from hermes_tui.tui.widgets.cost_list import CostList, CostRow
-from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line, Part
 
 __all__ = ["CostScreen", "cost_rows", "filter_text", "title_parts"]
@@ -75,13 +75,10 @@ class CostScreen(DismissOnce[Rank | None]):
         """Work it out, and again when sessions have changed."""
         self.query_one("#title", Line).show([(" Cost", "bright"), _ADDING])
         self.query_one("#span", Line).show([(f" Last {DAYS} days, in US dollars", "bright")])
-        self.call_after_refresh(self._show_hints)
+        self.call_after_refresh(self.query_one(Hints).show_keys)
         self._begin()
         if not self._clock.is_fixed:
             self.set_interval(_LATER, self._begin)
-
-    def _show_hints(self) -> None:
-        self.query_one(Hints).show_hints(hints_of(self))
 
     # Data --------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from hermes_tui.sessions.diff.text import side_facts
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.diff.view import DiffView
-from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 
@@ -58,7 +58,7 @@ class DiffScreen(DismissOnce[None]):
         self.query_one(DiffView).say("Comparing …")
         work: Callable[[], object] = self._run
         self.run_worker(work, group="diff", exit_on_error=True)
-        self.call_after_refresh(self._show_hints)
+        self.call_after_refresh(self.query_one(Hints).show_keys)
 
     async def _run(self) -> None:
         a, b = ((one.summary.agent, one.summary.session_id) for one in (self._a, self._b))
@@ -103,9 +103,6 @@ class DiffScreen(DismissOnce[None]):
     def on_resize(self) -> None:
         """Say as much as there is room for."""
         self._label()
-
-    def _show_hints(self) -> None:
-        self.query_one(Hints).show_hints(hints_of(self))
 
     @on(DiffView.Moved)
     def _moved(self) -> None:

@@ -7,7 +7,6 @@ from itertools import groupby
 
 from hermes_tui.tui.keymap import CONTEXTS, Key, key_label
 from hermes_tui.tui.screens.dialogs.page import PageScreen
-from hermes_tui.tui.widgets.hints import Hints, hints_of
 from hermes_tui.tui.widgets.page import Paragraph
 from hermes_tui.tui.widgets.states import MEANINGS
 
@@ -57,9 +56,7 @@ def legend(agents: Iterable[tuple[str, str]]) -> list[Paragraph]:
 class HelpScreen(PageScreen):
     """The keys of the place that it was called from, and the marks of the list."""
 
+    without = ("app.help",)
+
     def __init__(self, keys: Sequence[Key], agents: Iterable[tuple[str, str]] = ()) -> None:
         super().__init__("Keys", [*help_blocks(keys), *legend(agents)])
-
-    def _show_hints(self) -> None:
-        """Without the key that one has just pressed."""
-        self.query_one(Hints).show_hints(hints_of(self, without=("app.help",)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container
 from typing import Any
 
 from textual.screen import Screen
@@ -12,7 +12,7 @@ from hermes_tui.tui.keymap import KEYS, Key, all_keys, key_label
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.line import Line, Part
 
-__all__ = ["OF_SEARCHES", "Hints", "hints_of", "keys_here"]
+__all__ = ["OF_SEARCHES", "Hints", "keys_here"]
 
 OF_SEARCHES = ("transcript.next_match",)
 """Ids of keys that are not worth a hint where nothing was searched for."""
@@ -24,7 +24,7 @@ _HELP = next(key.hint for key in KEYS if key.id == "app.help")
 """The word that stays, whatever else there is no room for: who sees it finds all the others."""
 
 
-def hints_of(screen: Screen[Any], *, without: Container[str] = ()) -> list[tuple[str, str]]:
+def _hints_of(screen: Screen[Any], without: Container[str]) -> list[tuple[str, str]]:
     """(key, word) for every binding that works now and has a hint, one key per action: the way back first, then
     those of the innermost widget, in the order in which the keys are listed. `without`: ids that are left out."""
     places: dict[object, int] = {}
@@ -65,16 +65,17 @@ class Hints(Line):
         super().__init__(id=id)
         self._hints: tuple[tuple[str, str], ...] = ()
 
-    def show_hints(self, hints: Sequence[tuple[str, str]]) -> None:
-        """Show these; does nothing when they are shown already."""
-        if tuple(hints) != self._hints:
-            self._hints = tuple(hints)
+    def show_keys(self, without: Container[str] = ()) -> None:
+        """Show the keys that work on this screen now, but for those with these ids."""
+        hints = tuple(_hints_of(self.screen, without))
+        if hints != self._hints:
+            self._hints = hints
             self.refresh()
 
     def render_line(self, y: int) -> Strip:
         """The line, made for the width it has now."""
         shown = list(self._hints)
-        while shown and sum(map(_width, shown)) > self.size.width:
+        while sum(width_of(text) for hint in shown for text, _ in _parts(hint)) > self.size.width:
             others = [at for at, (_, word) in enumerate(shown) if word != _HELP]
             del shown[others[-1] if others else -1]
         self._left = tuple(part for hint in shown for part in _parts(hint))
@@ -83,7 +84,3 @@ class Hints(Line):
 
 def _parts(hint: tuple[str, str]) -> list[Part]:
     return [(f" {hint[0]}", "accent"), (f" {hint[1]} ", "faint")]
-
-
-def _width(hint: tuple[str, str]) -> int:
-    return sum(width_of(text) for text, _ in _parts(hint))

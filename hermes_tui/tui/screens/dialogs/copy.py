@@ -18,7 +18,7 @@ from hermes_tui.sessions.export.plain import plain
 from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
-from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.hints import Hints
 from session_adapters.model import Message, SessionSummary
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class CopyMenu(MenuScreen):
     def on_mount(self) -> None:
         """Say what the keys are."""
         super().on_mount()
-        self.query_one(Hints).show_hints(hints_of(self))
+        self.query_one(Hints).show_keys()
 
     async def action_mask(self) -> None:
         """Mask the secrets of everything offered, or show them again."""

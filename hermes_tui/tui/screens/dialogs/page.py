@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual.app import ComposeResult
 
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
-from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.page import Page, Paragraph
 
@@ -16,6 +16,9 @@ __all__ = ["PageScreen"]
 
 class PageScreen(DismissOnce[None]):
     """Subclass, give `blocks` and a heading."""
+
+    without: tuple[str, ...] = ()
+    """Ids of keys that get no hint."""
 
     AUTO_FOCUS = "Page"
 
@@ -34,10 +37,7 @@ class PageScreen(DismissOnce[None]):
         """Fill it."""
         self.query_one("#title", Line).show([(f" {self._heading}", "bright")])
         self.query_one(Page).show(self._blocks)
-        self.call_after_refresh(self._show_hints)
-
-    def _show_hints(self) -> None:
-        self.query_one(Hints).show_hints(hints_of(self))
+        self.call_after_refresh(self.query_one(Hints).show_keys, self.without)
 
     def action_close(self) -> None:
         """Close this screen."""

@@ -11,7 +11,7 @@ from hermes_tui.display import safe
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.saved_searches import Saved
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
-from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.hints import Hints
 
 __all__ = ["Offers", "SearchMenu"]
 
@@ -82,7 +82,7 @@ class SearchMenu(MenuScreen):
 
     def on_mount(self) -> None:
         """Say what the keys are."""
-        self.query_one(Hints).show_hints(hints_of(self))
+        self.query_one(Hints).show_keys()
 
     def given(self, at: int) -> str:
         """The query of a line."""

@@ -13,7 +13,7 @@ from hermes_tui.tui.keymap import KEYS, bindings
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
 from hermes_tui.tui.screens.lanes.operations import LaneOperations
-from hermes_tui.tui.widgets.hints import Hints, hints_of
+from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.lanes.facts import lane_blocks, lane_row
 from hermes_tui.tui.widgets.lanes.table import LaneTable
 from hermes_tui.tui.widgets.lanes.title import title_parts
@@ -68,7 +68,7 @@ class LanesScreen(DismissOnce[None]):
     def _show_hints(self) -> None:
         many = self.news is None or len(self.news.board.profiles) > 1
         needless = ("app.lanes", *self.unlisted, *(() if many else _PROFILES))
-        self.query_one(Hints).show_hints(hints_of(self, without=needless))
+        self.query_one(Hints).show_keys(needless)
 
     @property
     def unlisted(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from hermes_tui.platform.background import Slot
 from hermes_tui.platform.daemon_call import aside
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
-from hermes_tui.tui.widgets.hints import OF_SEARCHES, Hints, hints_of
+from hermes_tui.tui.widgets.hints import OF_SEARCHES, Hints
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
@@ -68,7 +68,7 @@ class LaneTranscript(DismissOnce[None]):
         """Open the current session."""
         self._reader.start()
         self._turn(0)
-        self.call_after_refresh(self._show_hints)
+        self.call_after_refresh(self.query_one(Hints).show_keys, OF_SEARCHES)
 
     def on_unmount(self) -> None:
         """Watch nothing any more."""
@@ -83,9 +83,6 @@ class LaneTranscript(DismissOnce[None]):
     def session_id(self) -> str:
         """Of the session that is wanted."""
         return self._sessions[self._at][0]
-
-    def _show_hints(self) -> None:
-        self.query_one(Hints).show_hints(hints_of(self, without=OF_SEARCHES))
 
     def _turn(self, at: int) -> None:
         self._at = at

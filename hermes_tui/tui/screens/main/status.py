@@ -6,7 +6,7 @@ from hermes_tui.tui.screens.main.completion import FilterCompletion
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.search import SearchController
 from hermes_tui.tui.widgets.detail import detail_parts
-from hermes_tui.tui.widgets.hints import OF_SEARCHES, hints_of
+from hermes_tui.tui.widgets.hints import OF_SEARCHES
 
 __all__ = ["StatusBar"]
 
@@ -89,4 +89,4 @@ class StatusBar:
             needless = (*needless, "main.back")
         if self._parts.screen.has_class("-empty"):
             needless = (*needless, *_OF_SESSIONS)
-        self._parts.hints.show_hints(hints_of(self._parts.screen, without=needless))
+        self._parts.hints.show_keys(needless)

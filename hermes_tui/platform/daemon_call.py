@@ -11,13 +11,13 @@ import threading
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-__all__ = ["aside"]
+__all__ = ["in_thread"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def aside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """What `function` returns or raises, called in a daemon thread."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
@@ -41,5 +41,5 @@ async def aside(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> 
                 raise
             # The program is over.
 
-    threading.Thread(target=run, name="aside", daemon=True).start()
+    threading.Thread(target=run, name="daemon call", daemon=True).start()
     return await future

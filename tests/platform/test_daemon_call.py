@@ -8,7 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 
 
 async def test_results_and_errors_come_back() -> None:
@@ -17,9 +17,9 @@ async def test_results_and_errors_come_back() -> None:
     def answer(question: str, *, mark: str) -> tuple[str, bool]:
         return question + mark, threading.get_ident() == here
 
-    assert await aside(answer, "why", mark="?") == ("why?", False)
+    assert await in_thread(answer, "why", mark="?") == ("why?", False)
     with pytest.raises(ZeroDivisionError):
-        await aside(lambda: 1 // 0)
+        await in_thread(lambda: 1 // 0)
 
 
 def test_leaving_waits_for_no_read() -> None:
@@ -32,7 +32,7 @@ def test_leaving_waits_for_no_read() -> None:
             loop.call_soon_threadsafe(begun.set)
             released.wait()
 
-        task = asyncio.create_task(aside(read))
+        task = asyncio.create_task(in_thread(read))
         await begun.wait()
         task.cancel()
         with suppress(asyncio.CancelledError):
@@ -48,17 +48,17 @@ def test_leaving_waits_for_no_read() -> None:
     finally:
         released.set()
     for thread in threading.enumerate():
-        if thread.name == "aside":
+        if thread.name == "daemon call":
             thread.join(20)  # it ends although its loop is closed
             assert not thread.is_alive()
 
 
 async def test_what_comes_too_late_is_dropped() -> None:
     released = threading.Event()
-    task = asyncio.create_task(aside(released.wait))
+    task = asyncio.create_task(in_thread(released.wait))
     await asyncio.sleep(0)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
     released.set()
-    assert await aside(int, "7") == 7
+    assert await in_thread(int, "7") == 7

@@ -14,7 +14,9 @@ from rich.style import Style
 
 from chances import examples
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN, SHUT, MessageContext, MessageLayout
+from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN, SHUT
+from hermes_tui.tui.widgets.transcript.layout.blocks import MessageLayout
+from hermes_tui.tui.widgets.transcript.layout.context import MessageContext
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.layout.segments import TranscriptStyles
 from hermes_tui.tui.widgets.transcript.layout.style import markdown_for

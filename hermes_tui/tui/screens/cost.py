@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from hermes_tui.clock import Clock
 from hermes_tui.display import count, dollars, safe
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overview, Rank
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
 from hermes_tui.tui.widgets.cost_chart import CostChart
@@ -93,11 +93,11 @@ class CostScreen(DismissOnce[Rank | None]):
     async def _work(self) -> None:
         today = self._clock.local(self._clock.now()).date()
         try:
-            found, whole = await aside(self._so_far, today)
+            found, whole = await in_thread(self._so_far, today)
             if whole or (self.overview is None and found.whole != Figure()):
                 self._take(found, whole=whole)
             if not whole:
-                self._take(await aside(self._compute, today))
+                self._take(await in_thread(self._compute, today))
         except HermesTuiError as error:
             self._fail(str(error))
         except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 
 from hermes_tui.display import compact, duration, safe
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.sessions.diff import SessionDiff, Side
 from hermes_tui.sessions.diff.text import side_facts
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
@@ -63,7 +63,7 @@ class DiffScreen(DismissOnce[None]):
     async def _run(self) -> None:
         a, b = ((one.summary.agent, one.summary.session_id) for one in (self._a, self._b))
         try:
-            found = await aside(self._compare, a, b)
+            found = await in_thread(self._compare, a, b)
         except HermesTuiError as error:
             self._fail(str(error))
         except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
 from hermes_tui.tui.app import clear_up
-from hermes_tui.tui.widgets.transcript.layout.blocks import OPEN
+from hermes_tui.tui.widgets.transcript.layout.block_writer import OPEN
 from pilots import main_of, screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]

@@ -11,7 +11,7 @@ from markdown_it import MarkdownIt
 from textual.app import ComposeResult
 
 from hermes_tui.display import compact, count_lines
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.export.plain import plain
@@ -135,7 +135,7 @@ class CopyMenu(MenuScreen):
 
     async def _mask(self) -> None:
         redactor = Redactor()
-        texts = await aside(lambda: [redactor.text(one.text) for one in self._offered])
+        texts = await in_thread(lambda: [redactor.text(one.text) for one in self._offered])
         if self.masks:
             masked = [
                 _copyable(one.choice.key, one.choice.label, text)

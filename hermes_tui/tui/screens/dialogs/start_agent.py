@@ -13,7 +13,7 @@ from textual.widgets import Input
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
@@ -86,7 +86,7 @@ class StartScreen(ConfirmScreen[Agreed]):
 
     async def _begin(self, directory: str | None) -> None:
         try:
-            self._take(await aside(self._make, directory))
+            self._take(await in_thread(self._make, directory))
         except HermesTuiError as error:
             self._failed(str(error))
         except Exception as error:  # a bug: told, and nothing is started

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.lanes.plan import PlanScreen
@@ -236,7 +236,7 @@ class LaneOperations:
 
         operations = self._operations(lambda words: self._program.in_loop(partial(waits, words)))
         try:
-            outcome: Outcome = await aside(operations.apply, plan)
+            outcome: Outcome = await in_thread(operations.apply, plan)
         except HermesTuiError as error:
             self._tell(f"{kind}: {error}", bad=True)
         except Exception as error:  # a bug, or a system that fails in a new way: the log has what was begun

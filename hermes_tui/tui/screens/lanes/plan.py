@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
@@ -58,8 +58,8 @@ class PlanScreen(ConfirmScreen["Plan"]):
 
     async def _begin(self) -> None:
         try:
-            plan = await aside(self._make, False)
-            forced = await aside(self._make, True) if plan.refusal and plan.request.kind == "resume" else None
+            plan = await in_thread(self._make, False)
+            forced = await in_thread(self._make, True) if plan.refusal and plan.request.kind == "resume" else None
         except HermesTuiError as error:
             self._failed(str(error))
             return

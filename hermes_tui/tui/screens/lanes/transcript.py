@@ -12,7 +12,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.background import Slot
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
 from hermes_tui.tui.widgets.hints import OF_SEARCHES, Hints
@@ -97,7 +97,7 @@ class LaneTranscript(DismissOnce[None]):
 
     async def _find(self, session_id: str) -> None:
         try:
-            summary = await aside(self._summary_of, session_id)
+            summary = await in_thread(self._summary_of, session_id)
         except HermesTuiError as error:
             self.pane.clear(f"Cannot be shown: {safe(str(error))}")
             return

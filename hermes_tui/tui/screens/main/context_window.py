@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.main.parts import MainParts
 from session_adapters.model import SessionSummary
@@ -90,7 +90,7 @@ class ContextActions:
     async def _find_window(self, summary: SessionSummary, window: ContextWindow | None) -> None:
         """Reading the agent's configuration may take a moment."""
         try:
-            choice = await aside(self._parts.program.manager.context_window, summary, window)
+            choice = await in_thread(self._parts.program.manager.context_window, summary, window)
         except HermesTuiError as error:
             self._parts.screen.notify(safe(str(error)), severity="error", markup=False)
             return

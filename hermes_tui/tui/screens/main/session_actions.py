@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from session_adapters.model import SessionSummary, unified_id
@@ -141,7 +141,7 @@ class SessionActions:
         """Looking for the program, and whether the session is open elsewhere, may take a moment."""
         manager = self._program.manager
         try:
-            start = await aside(
+            start = await in_thread(
                 manager.resume if verb == "resume" else manager.fork, subject.agent, subject.session_id
             )
         except HermesTuiError as error:
@@ -160,7 +160,7 @@ class SessionActions:
         report = ""
         if masked:
             redactor = Redactor()
-            text = await aside(redactor.text, text)
+            text = await in_thread(redactor.text, text)
             report = f" {redactor.report[0].upper()}{redactor.report[1:]}."
         try:
             said = write(self._program, text)
@@ -259,7 +259,7 @@ class SessionActions:
         from hermes_tui.sessions.native.start import open_window
 
         try:
-            await aside(open_window, start)
+            await in_thread(open_window, start)
         except HermesTuiError as error:
             self._tell(str(error), bad=True)
         else:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from hermes_tui.display import size
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
@@ -29,7 +29,7 @@ async def beside(work: Callable[[Event], T]) -> T:
     leave no half of a file behind then."""
     over = Event()
     try:
-        return await aside(work, over)
+        return await in_thread(work, over)
     finally:
         over.set()
 

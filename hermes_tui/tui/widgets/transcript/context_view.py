@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.widgets.transcript.open_transcript import TranscriptHost
 from session_adapters.model import Message
 
@@ -64,7 +64,7 @@ class SeenContext:
     async def _work_out(self, agent: str, messages: Sequence[Message], choice: WindowChoice, complete: bool) -> None:
         from hermes_tui.sessions.context import context_view
 
-        view = await aside(context_view, agent, messages, choice, complete=complete)
+        view = await in_thread(context_view, agent, messages, choice, complete=complete)
         if choice is not self.choice:
             return
         self.seen = view

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from hermes_tui.platform.daemon_call import aside
-from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN
+from hermes_tui.platform.daemon_call import in_thread
+from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.match_light import first_match_row
 from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript, TranscriptHost
@@ -184,7 +184,7 @@ class TranscriptFinder:
         """Go to the nearest match beyond `at` among what is loaded; whether there is one. None where something else
         is shown by now."""
         messages = opened.messages
-        index = await aside(within.next, messages, at, step)
+        index = await in_thread(within.next, messages, at, step)
         if self._is_stale(opened, within):
             return None
         if index is not None:

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from hermes_tui.platform.daemon_call import aside
+from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.branches import branches_of, next_match, partings, switch, switch_to
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
@@ -116,7 +116,7 @@ class OpenTranscript:
     async def refresh(self) -> Change:
         """Read what came since."""
         async with self._reading:
-            read = await aside(_refresh, self._open)
+            read = await in_thread(_refresh, self._open)
             self._take(read)
         return read.change
 
@@ -125,7 +125,7 @@ class OpenTranscript:
         try:
             async with self._reading:
                 try:
-                    read = await aside(_earlier, self._open)
+                    read = await in_thread(_earlier, self._open)
                 except Exception as error:  # whatever an adapter raises: what is loaded stays readable
                     self.stuck = True
                     raise EarlierUnreadable(str(error)) from error
@@ -140,7 +140,7 @@ class OpenTranscript:
     async def find_branches(self) -> bool:
         """Look for branches; whether there are any."""
         async with self._reading:
-            branches = await aside(branches_of, self._open)
+            branches = await in_thread(branches_of, self._open)
         if branches:
             self._part(branches)
         return bool(branches)
@@ -149,7 +149,7 @@ class OpenTranscript:
         """Follow the branch that comes `step` after the shown one, and go to where they part; False where there is no
         other. Raises `LookupError` when it is no longer there."""
         async with self._reading:
-            switched = await aside(_switch, self._open, step)
+            switched = await in_thread(_switch, self._open, step)
             if switched is not None:
                 read, parting = switched
                 self._take(read)
@@ -160,7 +160,7 @@ class OpenTranscript:
         """Follow the branch that a message is on, if it is still on one."""
         async with self._reading:
             try:
-                read = await aside(_switch_to, self._open, message_id)
+                read = await in_thread(_switch_to, self._open, message_id)
             except LookupError:  # whoever looks for the message says that it is gone
                 return
             if read is not None:
@@ -169,7 +169,7 @@ class OpenTranscript:
     async def next_match(self, within: Within, step: int, above: Sequence[str]) -> str | None:
         """See `branches.next_match`."""
         async with self._reading:
-            return await aside(next_match, self._open, within, step, above)
+            return await in_thread(next_match, self._open, within, step, above)
 
     @property
     def _open(self) -> Transcript:

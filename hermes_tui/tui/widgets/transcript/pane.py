@@ -20,7 +20,7 @@ from hermes_tui.tui.widgets.transcript.border import border
 from hermes_tui.tui.widgets.transcript.context_view import SeenContext
 from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
 from hermes_tui.tui.widgets.transcript.keys import BINDINGS
-from hermes_tui.tui.widgets.transcript.layout.blocks import SHUT
+from hermes_tui.tui.widgets.transcript.layout.block_writer import SHUT
 from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
 from hermes_tui.tui.widgets.transcript.renderer import TranscriptRenderer

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from hermes_tui.tui.widgets.transcript.layout.blocks import ALL, OPEN, SHUT, MessageLayout
+from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN, SHUT
+from hermes_tui.tui.widgets.transcript.layout.blocks import MessageLayout
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import LayoutCache, Position, is_tool
 from hermes_tui.tui.widgets.transcript.layout.segments import MORE, NOTE, Piece, Rendered, RowPlace
 from session_adapters.model import Message

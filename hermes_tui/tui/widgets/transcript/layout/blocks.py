@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rich.segment import Segment
 from rich.style import Style
@@ -16,50 +16,23 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import count, priced, safe, size
 from hermes_tui.sessions.calls import arguments, edits, facts, output_text, target
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.transcript.layout.segments import MORE, NOTE, Piece, Rendered, TranscriptStyles
-from hermes_tui.tui.widgets.transcript.layout.text import CUT_LINES, compact, excerpt, fold, whole
+from hermes_tui.tui.widgets.transcript.layout.block_writer import BODY, SHUT, BlockWriter
+from hermes_tui.tui.widgets.transcript.layout.context import MessageContext
+from hermes_tui.tui.widgets.transcript.layout.heights import is_hidden
+from hermes_tui.tui.widgets.transcript.layout.segments import NOTE, Piece, Rendered, TranscriptStyles
+from hermes_tui.tui.widgets.transcript.layout.text import compact
 from session_adapters.model import Message, ToolCall
 
 if TYPE_CHECKING:
     from hermes_tui.tui.widgets.transcript.layout.markdown import MarkdownRows
     from hermes_tui.tui.widgets.transcript.layout.style import LazyMarkdown
 
-__all__ = ["ALL", "OPEN", "SHUT", "MessageContext", "MessageLayout", "is_hidden"]
+__all__ = ["MessageLayout"]
 
-SHUT, OPEN, ALL = 0, 1, 2
-"""How much of a block is shown: its one line; its beginning; everything."""
 _MEASURE = 120
 """Cells; longer lines of prose are hard to read."""
 _NARROWEST = 12
 _DATED = re.compile(r"-20\d{6}$")
-_BODY = 4
-
-
-class MessageContext(NamedTuple):
-    """What of a message's looks depends on the messages around it."""
-
-    first: bool = False
-    """Nothing is shown above it."""
-    unread: bool = False
-    """Nothing is above it because that is not loaded."""
-    continues: bool = False
-    """The agent said the message above, too."""
-    model: bool = False
-    """The model is another one than before."""
-    day: bool = False
-    """The first message of a day."""
-    divides: bool = False
-    """The messages above were copied from the parent session, this one not."""
-    above: int | None = None
-    """How many messages are above, where all are loaded."""
-    branches: int = 0
-    """How many other branches of the conversation part above it."""
-
-
-def is_hidden(message: Message) -> bool:
-    """Whether nothing of the message is shown: a result that its call shows already."""
-    result = message.tool_result
-    return message.role == "tool" and result is not None and result.linked and not message.attachments
 
 
 class MessageLayout:
@@ -88,7 +61,7 @@ class MessageLayout:
         work = _Work(self, message, context, level)
         work.run()
         muted = message.visibility != "live" or message.inherited
-        return Rendered(work.pieces, muted=muted, folds=work.folds, cuts=work.cuts)
+        return Rendered(work.out.pieces, muted=muted, folds=work.out.folds, cuts=work.out.cuts)
 
 
 class _Work:
@@ -102,10 +75,7 @@ class _Work:
         self.width = layout.width
         self.message = message
         self.context = context
-        self.level = level
-        self.pieces: list[Piece] = []
-        self.folds: set[str] = set()
-        self.cuts: set[str] = set()
+        self.out = BlockWriter(self.palette, self.width, level)
 
     def run(self) -> None:
         self._surroundings()
@@ -115,7 +85,7 @@ class _Work:
         elif message.kind in ("notice", "command", "summary") or (
             message.role == "system" and message.kind == "message"
         ):
-            self._aside("system" if message.kind == "message" else message.kind)
+            self._notice("system" if message.kind == "message" else message.kind)
         elif message.role == "tool":
             self._result()
         else:
@@ -125,26 +95,19 @@ class _Work:
 
     def _surroundings(self) -> None:
         if self.context.unread:
-            self._line("", NOTE, self._rule("earlier messages follow when you scroll up", self.palette.meta))
+            self.out.line("", NOTE, self.out.rule("earlier messages follow when you scroll up", self.palette.meta))
         if self.context.divides:
             self._gap("divider-gap")
-            self._line("", "divider", self._rule("above: copied from the parent session", self.palette.notice))
+            self.out.line("", "divider", self.out.rule("above: copied from the parent session", self.palette.notice))
         if self.context.branches:
             others = self.context.branches
             also = "another branch goes on" if others == 1 else f"{others} other branches go on"
             self._gap("parting-gap")
-            self._line("", "parting", self._rule(f"{also} from here: b shows the next", self.palette.rule))
+            self.out.line("", "parting", self.out.rule(f"{also} from here: b shows the next", self.palette.rule))
 
     def _gap(self, name: str = "gap") -> None:
-        if self.pieces or not self.context.first:
-            self.pieces.append(Piece("", name, [""]))
-
-    def _line(self, block: str, name: str, row: list[Segment]) -> None:
-        self.pieces.append(Piece(block, name, [row]))
-
-    def _rule(self, text: str, style: Style) -> list[Segment]:
-        words = fit(f"── {text} ", self.width)
-        return [Segment(words + "─" * (self.width - width_of(words)), style)]
+        if self.out.pieces or not self.context.first:
+            self.out.pieces.append(Piece("", name, [""]))
 
     def _compaction(self) -> None:
         above = self.context.above
@@ -153,13 +116,13 @@ class _Work:
             which = f"most of {which}"
         self._gap()
         text = f"compacted here: {self.layout.agent} no longer sees {which} above"
-        self._line("compaction", "compaction-rule", self._rule(text, self.palette.rule))
+        self.out.line("compaction", "compaction-rule", self.out.rule(text, self.palette.rule))
         if self.message.content.strip():
-            self._aside("compaction")
+            self._notice("compaction")
 
     # One-line messages
 
-    def _aside(self, label: str) -> None:
+    def _notice(self, label: str) -> None:
         """A notice, command or summary: one dim line, opened like a tool call."""
         text = self.message.content
         line = compact(text)
@@ -171,10 +134,10 @@ class _Work:
             and len(text) < 400
             and width_of(line) + sum(len(note) + 2 for note in notes) <= room
         ):
-            self._line(label, label, self._one_line("·", label, style, line, style, notes))
+            self.out.line(label, label, self.out.one_line("·", label, style, line, style, notes))
         else:
-            self._folded(label, label, style, line, style, [*notes, f"{count(len(text))} chars"])
-            self._body(label, text, style, words=True)
+            self.out.folded(label, label, style, line, style, [*notes, f"{count(len(text))} chars"])
+            self.out.body(label, text, style, words=True)
         self._attachments()
 
     def _result(self) -> None:
@@ -186,8 +149,8 @@ class _Work:
         failed = result is not None and result.is_error
         call = ToolCall(tool_call_id="", tool_name=name, output=text, is_error=failed)
         style = self.palette.error if failed else self.palette.tool
-        self._folded("result", name, style, compact(text), self.palette.target, ["no call", *facts(call)], failed)
-        self._body("result", text, self.palette.output)
+        self.out.folded("result", name, style, compact(text), self.palette.target, ["no call", *facts(call)], failed)
+        self.out.body("result", text, self.palette.output)
         self._attachments()
 
     # Said by someone
@@ -200,8 +163,8 @@ class _Work:
             self._header()
         if message.thinking:
             label = f"{count(len(message.thinking))} chars"
-            self._folded("think", f"thinking · {label}", self.palette.thinking, "", self.palette.thinking, [])
-            self._body("think", message.thinking, self.palette.thinking, words=True)
+            self.out.folded("think", f"thinking · {label}", self.palette.thinking, "", self.palette.thinking, [])
+            self.out.body("think", message.thinking, self.palette.thinking, words=True)
         if message.content:
             self._prose()
         self._attachments()
@@ -222,7 +185,7 @@ class _Work:
         room = self.width - width_of(name) - 2
         if said and room > 3:
             row.append(Segment("  " + fit(said, room), palette.meta))
-        self._line("prose", "header", row)
+        self.out.line("prose", "header", row)
 
     def _header_facts(self) -> list[str]:
         message = self.message
@@ -252,22 +215,22 @@ class _Work:
             rows = self.layout.markdown.render(message.content, min(self.width - 2, _MEASURE))
             if rows:
                 under = [list(Segment.apply_style(row, style)) for row in rows]
-                self.pieces.append(Piece("prose", "prose", under, indent=2))
+                self.out.pieces.append(Piece("prose", "prose", under, indent=2))
                 return
-        self._text("prose", "prose", message.content, style, indent=2, words=True)
+        self.out.text("prose", "prose", message.content, style, indent=2, words=True)
 
     def _attachments(self) -> None:
         for index, one in enumerate(self.message.attachments):
             known = [one.media_type, *([one.name] if one.name else []), *([size(one.size)] if one.size else [])]
             text = fit("[" + ", ".join(compact(part, 120) for part in known) + "]", self.width - 2)
-            self._line("", f"attachment{index}", [Segment("  "), Segment(text, self.palette.notice)])
+            self.out.line("", f"attachment{index}", [Segment("  "), Segment(text, self.palette.notice)])
 
     # Tool calls
 
     def _tool(self, block: str, call: ToolCall) -> None:
         palette = self.palette
         name = fit(compact(call.tool_name, 60) or "tool", 24)
-        self._folded(
+        self.out.folded(
             block,
             name.ljust(5),
             palette.error if call.is_error else palette.tool,
@@ -276,127 +239,36 @@ class _Work:
             facts(call),
             call.is_error,
         )
-        if self.level(block) == SHUT:
+        if self.out.level(block) == SHUT:
             return
         change = edits(call)
         given = list(arguments(call))
         if change is not None:
-            self._diff(block, [(mark, line) for mark, line in change.lines])
+            self.out.diff(block, [(mark, line) for mark, line in change.lines])
         else:
             for index, (key, value) in enumerate(given):
                 self._argument(block, index, key, value)
         if call.subagent_id:
-            self._line(block, f"{block}.sub", self._fact("session", safe(call.subagent_id)))
+            self.out.line(block, f"{block}.sub", self._fact("session", safe(call.subagent_id)))
         output = output_text(call.output)
         if output:
-            self._line(block, f"{block}.outhead", self._fact("output", ""))
-            self._text(block, f"{block}.out", output, palette.output, indent=_BODY)
+            self.out.line(block, f"{block}.outhead", self._fact("output", ""))
+            self.out.text(block, f"{block}.out", output, palette.output, indent=BODY)
 
     def _fact(self, key: str, value: str) -> list[Segment]:
-        key = fit(key, self.width - _BODY)
-        shown = fit(value, self.width - _BODY - width_of(key) - 2)
+        key = fit(key, self.width - BODY)
+        shown = fit(value, self.width - BODY - width_of(key) - 2)
         return [
-            Segment(" " * _BODY),
+            Segment(" " * BODY),
             Segment(key, self.palette.meta),
             Segment("  " + shown if shown else "", self.palette.output),
         ]
 
     def _argument(self, block: str, index: int, key: str, value: str) -> None:
         key = compact(key, 30)
-        if "\n" not in value and width_of(value) + width_of(key) + _BODY + 2 <= self.width:
-            self._line(block, f"{block}.arg{index}", self._fact(key, safe(value)))
+        if "\n" not in value and width_of(value) + width_of(key) + BODY + 2 <= self.width:
+            self.out.line(block, f"{block}.arg{index}", self._fact(key, safe(value)))
             return
         if key:
-            self._line(block, f"{block}.key{index}", self._fact(key, ""))
-        self._text(block, f"{block}.arg{index}", value, self.palette.output, indent=_BODY + (2 if key else 0))
-
-    def _diff(self, block: str, lines: list[tuple[str, str]]) -> None:
-        styles = {"+": self.palette.added, "-": self.palette.removed, " ": self.palette.output}
-        room = self.width - _BODY - 2
-        everything = self.level(block) == ALL
-        shown = lines if everything else lines[:CUT_LINES]
-        rows: list[list[Segment]] = []
-        starts: list[int] = []
-        for mark, line in shown:
-            starts.append(len(rows))
-            part = whole(line) if everything else excerpt(line, 1)
-            for number, row in enumerate(fold(part.lines or [""], room)):
-                rows.append([Segment(f"{mark if number == 0 else ' '} {row}", styles[mark])])
-        self.pieces.append(Piece(block, f"{block}.diff", rows, indent=_BODY, lines=starts[: CUT_LINES + 1]))
-        if len(shown) < len(lines):
-            self._more(block, f"{block}.diff{MORE}", len(lines) - len(shown), 0, _BODY)
-
-    # Shared
-
-    def _one_line(
-        self,
-        mark: str,
-        label: str,
-        style: Style,
-        text: str,
-        text_style: Style,
-        notes: list[str],
-        failed: bool = False,
-    ) -> list[Segment]:
-        """`▸ Bash   pytest -x …   exit 1 · 4.2 s`: the notes at the right edge, the text cut to what is between."""
-        left = f"{mark} {label}"
-        while notes and len(" · ".join(notes)) > max(self.width - len(left) - 12, self.width // 3):
-            notes = notes[:-1]
-        right = " · ".join(notes)
-        label_room = max(self.width - (len(right) + 2 if right else 0), 4)
-        left = fit(left, label_room)
-        room = label_room - width_of(left) - 2
-        middle = fit(text, room) if room > 3 else ""
-        row = [Segment(left[:2], self.palette.meta), Segment(left[2:], style)]
-        if middle:
-            row.append(Segment("  " + middle, text_style))
-        if right:
-            used = width_of(left) + (2 + width_of(middle) if middle else 0)
-            row.append(Segment(" " * max(self.width - used - width_of(right), 1)))
-            row.append(Segment(right, self.palette.error + Style(bold=False) if failed else self.palette.meta))
-        return row
-
-    def _folded(
-        self,
-        block: str,
-        label: str,
-        style: Style,
-        text: str,
-        text_style: Style,
-        notes: list[str],
-        failed: bool = False,
-    ) -> None:
-        self.folds.add(block)
-        mark = "▸" if self.level(block) == SHUT else "▾"
-        self._line(block, block, self._one_line(mark, label, style, text, text_style, notes, failed))
-
-    def _body(self, block: str, text: str, style: Style, *, words: bool = False) -> None:
-        if self.level(block) != SHUT:
-            self._text(block, f"{block}.body", text, style, indent=_BODY, words=words)
-
-    def _text(self, block: str, name: str, text: str, style: Style, *, indent: int, words: bool = False) -> None:
-        """Plain text, cut unless all of it was asked for."""
-        part = whole(text) if self.level(block) == ALL else excerpt(text)
-        width = max(self.width - indent, 1)
-        rows: list[str] = []
-        starts: list[int] = []
-        for line in part.lines[: CUT_LINES + 1]:
-            starts.append(len(rows))
-            rows += fold([line], width, words=words)
-        rows += fold(part.lines[CUT_LINES + 1 :], width, words=words)
-        self.pieces.append(Piece(block, name, rows, style, indent, starts))
-        if part.hidden or part.shortened:
-            self._more(block, f"{name}{MORE}", part.hidden, part.shortened, indent)
-
-    def _more(self, block: str, name: str, hidden: int, shortened: int, indent: int) -> None:
-        said = [f"{hidden:,} more {'line' if hidden == 1 else 'lines'}"] if hidden else []
-        if shortened:
-            said.append(f"{shortened:,} long {'line' if shortened == 1 else 'lines'} cut")
-        if self.level(block) == ALL:
-            text = "… " + ", ".join(said) + " than can be shown here"
-        else:
-            self.cuts.add(block)
-            text = "… " + ", ".join(said) + " — press o to see all"
-        self.pieces.append(
-            Piece(block, name, [[Segment(fit(text, self.width - indent), self.palette.more)]], indent=indent)
-        )
+            self.out.line(block, f"{block}.key{index}", self._fact(key, ""))
+        self.out.text(block, f"{block}.arg{index}", value, self.palette.output, indent=BODY + (2 if key else 0))

@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.transcript.layout.blocks import MessageContext
 from hermes_tui.tui.widgets.transcript.layout.heights import MessageColumn
 from session_adapters.model import Message
 
-__all__ = ["context_of"]
+__all__ = ["MessageContext", "context_of"]
+
+
+class MessageContext(NamedTuple):
+    """What of a message's looks depends on the messages around it."""
+
+    first: bool = False
+    """Nothing is shown above it."""
+    unread: bool = False
+    """Nothing is above it because that is not loaded."""
+    continues: bool = False
+    """The agent said the message above, too."""
+    model: bool = False
+    """The model is another one than before."""
+    day: bool = False
+    """The first message of a day."""
+    divides: bool = False
+    """The messages above were copied from the parent session, this one not."""
+    above: int | None = None
+    """How many messages are above, where all are loaded."""
+    branches: int = 0
+    """How many other branches of the conversation part above it."""
+
 
 _LOOK_BACK = 60
 """Messages above that are asked for the model; beyond them it is worth saying again."""

@@ -6,10 +6,9 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 
-from hermes_tui.tui.widgets.transcript.layout.blocks import is_hidden
 from session_adapters.model import Message
 
-__all__ = ["MessageColumn", "MessageHeight", "estimate"]
+__all__ = ["MessageColumn", "MessageHeight", "estimate", "is_hidden"]
 
 _TALLEST = 200
 
@@ -115,3 +114,9 @@ class MessageColumn:
                 return index
             index += step
         return None
+
+
+def is_hidden(message: Message) -> bool:
+    """Whether nothing of the message is shown: a result that its call shows already."""
+    result = message.tool_result
+    return message.role == "tool" and result is not None and result.linked and not message.attachments

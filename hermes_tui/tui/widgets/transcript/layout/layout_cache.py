@@ -10,7 +10,8 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from hermes_tui.tui.widgets.transcript.layout.blocks import OPEN, SHUT, MessageLayout
+from hermes_tui.tui.widgets.transcript.layout.block_writer import OPEN, SHUT
+from hermes_tui.tui.widgets.transcript.layout.blocks import MessageLayout
 from hermes_tui.tui.widgets.transcript.layout.context import context_of
 from hermes_tui.tui.widgets.transcript.layout.heights import MessageColumn, MessageHeight
 from hermes_tui.tui.widgets.transcript.layout.segments import Rendered

@@ -31,6 +31,8 @@ __all__ = ["described", "file_keys", "index_summaries", "key_summaries", "transc
 _RAW_ENTRIES = msgspec.json.Decoder(dict[str, msgspec.Raw])
 """Entries repeat megabytes of skills (FACTS.md «Traps»): most of each is passed over."""
 _ANY_ENTRIES = Decoder(dict)
+_KEYS = 20_000
+"""Keys that are read; each becomes a summary, and a person has some hundreds."""
 _FAILED = frozenset({"failed", "killed", "timeout"})
 
 Note = Callable[[str, str], None]
@@ -43,7 +45,9 @@ def _read_index(path: str, note: Note) -> dict[str, IndexEntry]:
     if is_crowded(data):
         raise OSError(CROWDED)
     found: dict[str, IndexEntry] = {}
-    for key, raw in _entries(data):
+    for number, (key, raw) in enumerate(_entries(data)):
+        if number == _KEYS:
+            raise OSError(f"it has more than {_KEYS:,} keys")
         try:
             found[key] = ENTRY.one(raw)
         except ValueError:

@@ -313,6 +313,15 @@ def test_an_index_is_read_once_for_all_its_files(tmp_path: Path) -> None:
     assert METER.bytes < 2 * 20 * 50_000
 
 
+def test_an_index_of_very_many_keys_is_named(tmp_path: Path, problems: list[Problem]) -> None:
+    index = {f"k{number}": {"a": 1} for number in range(20_001)}
+    place(folder_of(tmp_path), "a.jsonl", header("a"), *TALK, index=index)
+    adapter = adapter_for(tmp_path)
+    found = [one for at in adapter.sources(problems.append) for one in adapter.summaries(at, problems.append)]
+    assert [one.session_id for one in found] == ["a"]
+    assert [one.reason for one in problems] == ["it cannot be read: it has more than 20,000 keys"]
+
+
 @pytest.mark.parametrize("spoil", [lambda path: os.mkfifo(path), lambda path: path.write_bytes(b"[" * (5 << 20))])
 def test_settings_that_cannot_be_read_are_said(
     spoil: Callable[[Path], None], tmp_path: Path, problems: list[Problem]

@@ -81,6 +81,7 @@ def _session(path: Path, rows: list[Record], parent: str | None, above: set[str]
     said: list[Said] = []
     replies: dict[str, int] = {}
     usage: dict[str, Tokens] = {}
+    models: dict[str, str] = {}
     prompts = []
     for row in rows:
         kind = row.get("type")
@@ -103,6 +104,7 @@ def _session(path: Path, rows: list[Record], parent: str | None, above: set[str]
             said[replies[own]] = _more(said[replies[own]], message["content"], when, results)
             if own not in above:
                 usage[own] = _usage(message["usage"])
+                models[own] = message["model"]
         elif kind == "system" and row.get("subtype") in _SHOWN and not _EMPTY.fullmatch(row.get("content", "")):
             said.append(Said("system", None, when))
     own_rows = [
@@ -110,9 +112,10 @@ def _session(path: Path, rows: list[Record], parent: str | None, above: set[str]
     ]
     if parent and any(row.get("type") == "queue-operation" for row in rows):
         own_rows = [row for row in rows if row.get("type") == "queue-operation"]
+    said = [one._replace(model=None if one.model == "<synthetic>" else one.model) for one in said]
     return Plain(
         session_id=path.stem,
-        said=tuple(one._replace(model=None if one.model == "<synthetic>" else one.model) for one in said),
+        said=tuple(said),
         title=_title(path, rows, prompts),
         created=own_rows[0]["timestamp"],
         cwd=next((row["cwd"] for row in rows[::-1] if row.get("cwd")), None),
@@ -120,6 +123,8 @@ def _session(path: Path, rows: list[Record], parent: str | None, above: set[str]
         kind="subagent" if helper else "fork" if parent else "session",
         parent=next(row["sessionId"] for row in rows if "sessionId" in row) if helper else parent,
         tokens=summed(list(usage.values())),
+        models=tuple(one for one in models.values() if one != "<synthetic>") or None,
+        models_beside=tuple(one.model for one in said if one.model),
     )
 
 

@@ -418,5 +418,5 @@ for problem in problems:
             "closed/data/sessions.db | the database cannot be reached: Permission denied",
             "closed/.hector/hector.db | the database cannot be reached: Permission denied",
             "secret.db | it cannot be opened",
-            "mine.yaml | it cannot be read: Permission denied",
+            "mine.yaml | databases that it may name are not looked for: Permission denied",
         ]

@@ -75,28 +75,32 @@ class FoundPart:
     @property
     def total(self) -> int:
         """Places, the title among them."""
-        titles = int(("", "title") in self._places)
-        return max(self._total, len(self._places) - titles) + titles
+        return max(self._known, len(self._places))
+
+    @property
+    def _known(self) -> int:
+        """As `total`, without guesses: how well a session fits depends on none, for an index leaves more of them than
+        reading does."""
+        return self._total + (("", "title") in self._places)
 
     @property
     def unscored(self) -> bool:
         """There are places whose texts were not looked at."""
-        return not self._compared and any(match.score is None for match in self._places.values())
+        return not self._compared and any(one.score is None and not one.guessed for one in self._places.values())
 
     @property
     def score(self) -> float:
         """How well the session fits, 0 to 1; 0 where nothing was looked at."""
         if self._score is None:
             scores = (_UNKNOWN if match.score is None else match.score for match in self._places.values())
-            self._score = of_session(max(scores, default=0.0), self.total)
+            self._score = of_session(max(scores, default=0.0), self._known)
         return self._score
 
     @property
     def promise(self) -> float:
         """How well it may fit by where the words stand and how often, without a look at the texts."""
-        return of_session(
-            max((of_place(one.field, one.role) for one in self._places.values()), default=0.0), self.total
-        )
+        known = (of_place(one.field, one.role) for one in self._places.values() if not one.guessed)
+        return of_session(max(known, default=0.0), self._known)
 
     @property
     def anchor(self) -> Match | None:

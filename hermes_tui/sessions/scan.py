@@ -26,7 +26,8 @@ from session_adapters.tool_names import NOTHING
 __all__ = ["MOST_MATCHES", "Wanted", "fields_of", "needles", "scan"]
 
 MOST_MATCHES = 200
-"""Places that are kept of one session: the newest."""
+"""Places that are kept of one session: the newest, and of those before them the newest of each kind that an index
+tells apart, on which it depends how well the session fits."""
 
 _PIECES = re.compile("[a-z0-9]+")
 
@@ -156,23 +157,28 @@ def _matches(
     """Sessions come one after the other; each is given when its last message was looked at."""
     current: Wanted | None = None
     session_id: str | None = None
-    kept: deque[Match] = deque(maxlen=MOST_MATCHES)
+    kept = deque[Match]()
+    older: dict[tuple[Field, bool], Match] = {}
     count = 0
     for text, field, unit, place in pieces:
         if stop():
             break
         if text.session_id != session_id:
             if current is not None and count:
-                yield SourceMatch(current.summary, tuple(kept), count)
+                yield SourceMatch(current.summary, (*older.values(), *kept), count)
             session_id, count = text.session_id, 0
             current = wanted.get(session_id)
             kept.clear()
+            older.clear()
         if current is None or (text.visibility == "rewound" and not rewound) or not current.search.matches(unit):
             continue
         count += 1
         score = of_unit(current.search, unit, field)
         match = Match(text.message_id, field, text.role, text.time, text.visibility, score, place)
         kept.append(match)
+        if len(kept) > MOST_MATCHES:
+            one = kept.popleft()
+            older[one.field, one.role == "user"] = one
         note(match, text)
     if current is not None and count:
-        yield SourceMatch(current.summary, tuple(kept), count)
+        yield SourceMatch(current.summary, (*older.values(), *kept), count)

@@ -100,7 +100,7 @@ class SourceMatch(NamedTuple):
 
     summary: SessionSummary
     matches: Sequence[Match] = ()
-    """In the order of the conversation, the newest `MOST_MATCHES` of them."""
+    """Those that `MOST_MATCHES` says."""
     total: int = 0
     """All of them."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sqlite3
@@ -365,3 +366,22 @@ def test_no_index_says_which_conversations_come_first(home: Path, tmp_path: Path
     assert added
     theirs.index.close()
     without.index.close()
+
+
+def test_what_was_asked_long_ago_counts_with_and_without_an_index(tmp_path: Path) -> None:
+    """A session in which so much is found that not all of its places are kept."""
+    store = Store(tmp_path / "home")
+    store.session("long", title="Birds")
+    store.say("long", "user", "heron", timestamp=1_780_000_100)
+    call = json.dumps([{"id": "c", "function": {"name": "bash", "arguments": '{"command": "heron"}'}}])
+    for number in range(250):
+        store.say("long", "assistant", "", tool_calls=call, timestamp=1_780_000_101 + number)
+    for name in range(6):
+        store.session(f"short-{name}")
+        for _ in range(2):
+            store.say(f"short-{name}", "assistant", f"heron {'and so on ' * 500}", timestamp=1_780_001_000)
+    store.connection.close()
+    manager = manager_with_index(tmp_path / "home", tmp_path / "cache")
+    assert first(manager, "heron", 1) == ["hermes:long"]
+    assert first(manager, "heron", 1, indexed=False) == ["hermes:long"]
+    manager.index.close()

@@ -330,7 +330,8 @@ def test_two_hundred_looks_leave_no_file_and_no_thread_behind(tmp_path: Path) ->
     for number in range(200):
         home.say(paths[number % 5], "user", f"message {number}")
         watch._offer(manager.catalogue.refresh())
-    assert used() == before
+    # Fewer where a thread of an earlier test has ended meanwhile.
+    assert all(now <= then for now, then in zip(used(), before, strict=True))
     assert len(published) == 205
 
 

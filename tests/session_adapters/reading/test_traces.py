@@ -22,10 +22,12 @@ HOMES = [
     if path.is_dir()
 ]
 _LOOKED: list[str] = []
+_NOTED = [False]
+"""A hook cannot be taken back: whether it is to keep what it is told. It would keep it for as long as tests run."""
 
 
 def _note(event: str, given: tuple[object, ...]) -> None:
-    if event in ("open", "os.listdir", "os.scandir") and isinstance(given[0], str | os.PathLike):
+    if _NOTED[0] and event in ("open", "os.listdir", "os.scandir") and isinstance(given[0], str | os.PathLike):
         _LOOKED.append(os.fspath(given[0]))
 
 
@@ -55,8 +57,12 @@ def test_all_places_and_variables_of_an_adapter_are_known(agent: str, tmp_path: 
     places, asked = PLACES[agent], Asked()
     adapter = adapter_class(agent)(Environment(home=tmp_path, variables=asked))
     _LOOKED.clear()
-    roots = [str(root.path) for root in adapter.roots()]
-    assert not list(adapter.sources(lambda problem: pytest.fail(problem.reason)))
+    _NOTED[0] = True
+    try:
+        roots = [str(root.path) for root in adapter.roots()]
+        assert not list(adapter.sources(lambda problem: pytest.fail(problem.reason)))
+    finally:
+        _NOTED[0] = False
     looked = {Path(path) for path in (*roots, *_LOOKED) if path.startswith(str(tmp_path))}
     known = [*(tmp_path / name for name in places.home)]
     known += [tmp_path / ".config" / name for name in places.config]

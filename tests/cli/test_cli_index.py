@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,29 @@ def test_from_nothing_to_all_and_back(
     cleared = cli("index", "clear", "--json")
     assert json.loads(cleared.out)["state"] == "absent"
     assert not Path(now["path"]).exists()
+
+
+def test_the_search_that_finds_the_index_damaged_has_it_made_anew(
+    cli: Callable[..., Any], tiny_home: TinyHome, process_environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", process_environment["PYTHONPATH"])
+    tiny_home.add("one", turns=3)
+    assert cli("index", "rebuild").code == 0
+    path = Path(state(cli)["path"])
+    status, content = path.stat(), bytearray(path.read_bytes())
+    content[5000] ^= 1
+    path.write_bytes(content)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    search = ("sessions", "search", "question", "--agent", "tiny")
+    said = cli(*search).err
+    assert said == (
+        "hermes-tui: 1 conversation found; all scanned\n"
+        "hermes-tui: the index was not asked: it was found to be damaged; it is made anew\n"
+    )
+    until = time.monotonic() + 60
+    while cli(*search).err != "hermes-tui: 1 conversation found; indexed 100 %\n":
+        assert time.monotonic() < until
+        time.sleep(0.1)
 
 
 def test_switched_off(cli: Callable[..., Any], tiny_home: TinyHome, monkeypatch: pytest.MonkeyPatch) -> None:

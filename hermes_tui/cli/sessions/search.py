@@ -131,7 +131,8 @@ def _narrate(outcome: Outcome, agent: str | None, agents: Sequence[str], index: 
     if coverage.indexed < coverage.sources and (trouble := index.trouble):
         stderr.say(f"hermes-tui: {safe(trouble)}")
     elif coverage.trouble and os.path.lexists(index.path):
-        stderr.say(f"hermes-tui: the index was not asked: {safe(coverage.trouble)}")
+        anew = "; it is made anew" if index.index.damaged else ""
+        stderr.say(f"hermes-tui: the index was not asked: {safe(coverage.trouble)}{anew}")
     for problem in outcome.problems[:_SAID]:
         stderr.say(f"hermes-tui: {safe(problem.path)}: {safe(problem.reason)}")
     if len(outcome.problems) > _SAID:

@@ -46,6 +46,7 @@ __all__ = [
     "broken",
     "connect",
     "file_of",
+    "has_seal",
     "note_damage",
     "open_reader",
     "open_writer",
@@ -62,6 +63,8 @@ STORES = "HERMES_TUI_STORES"
 APPLICATION = 0x68747569
 _CHECKSUM = 8
 """Bytes at the end of every page."""
+_NOTE = b"damaged"
+"""In the place of a seal, by a reader that found damage."""
 SECOND = 8
 """Bits of a row number below the second: messages of the same one are told apart by them."""
 TABLES = ("prose", "tool")
@@ -227,10 +230,10 @@ def _pragma(connection: apsw.Connection, name: str) -> int:
 
 
 def broken(error: apsw.Error) -> bool:
-    """Whether the file is at fault, not the disk or a lock."""
+    """Whether the file is at fault, not the disk, a lock or what was asked."""
     if getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_DATA:  # the checksum of a page
         return True
-    return isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.SQLError | apsw.FormatError)
+    return isinstance(error, apsw.CorruptError | apsw.NotADBError | apsw.FormatError)
 
 
 def remove(path: Path) -> None:
@@ -248,7 +251,10 @@ def read_seal(path: Path) -> Seal | None:
     """The seal beside the index; None where its writer is at work, or was stopped at it. Raises `Damaged` for one
     that is not what was written."""
     try:
-        digest, _, text = read_own(_seal_path(path)).partition(b" ")
+        content = read_own(_seal_path(path))
+        if content == _NOTE:
+            raise Damaged("it was found to be damaged")
+        digest, _, text = content.partition(b" ")
         if digest != _digest(text):
             raise Damaged("what was noted about it is damaged")
         return msgspec.json.decode(text, type=Seal)
@@ -258,19 +264,28 @@ def read_seal(path: Path) -> Seal | None:
         raise Damaged("what was noted about it cannot be read") from error
 
 
+def has_seal(path: Path) -> bool:
+    """Whether there is a seal, or a note in its place; after `break_seal`, that a reader has noted damage."""
+    return os.path.lexists(_seal_path(path))
+
+
 def write_seal(path: Path, program: str) -> None:
-    """Say that the index is in order as it now is. Raises `OSError`."""
+    """Say that the index is in order as it now is, unless a reader has noted damage since `break_seal`. Raises
+    `OSError`."""
     status = path.stat()
     seal = Seal(size=status.st_size, modified=status.st_mtime_ns, program=program)
     text = msgspec.json.encode(seal)
-    with os.fdopen(open_own(_seal_path(path), os.O_CREAT | os.O_TRUNC | os.O_RDWR), "wb") as file:
+    with (
+        suppress(FileExistsError),
+        os.fdopen(open_own(_seal_path(path), os.O_CREAT | os.O_EXCL | os.O_RDWR), "wb") as file,
+    ):
         file.write(_digest(text) + b" " + text)
 
 
 def note_damage(path: Path) -> None:
     """Have the next indexer make the index anew: a reader found it damaged. Raises `OSError`."""
     with os.fdopen(open_own(_seal_path(path), os.O_CREAT | os.O_TRUNC | os.O_RDWR), "wb") as file:
-        file.write(b"damaged")
+        file.write(_NOTE)
 
 
 def _digest(text: bytes) -> bytes:

@@ -25,9 +25,20 @@ from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.index import service as service_module
 from hermes_tui.sessions.index.reading.pool import Pool
 from hermes_tui.sessions.index.reading.reader import SearchIndex
-from hermes_tui.sessions.index.schema import FORMAT, Damaged, connect, open_writer, read_seal, write_seal
+from hermes_tui.sessions.index.schema import (
+    FORMAT,
+    Damaged,
+    IndexUnusable,
+    break_seal,
+    connect,
+    note_damage,
+    open_writer,
+    read_seal,
+    write_seal,
+)
 from hermes_tui.sessions.index.service import IndexService, index_file
 from hermes_tui.sessions.index.writing.indexer import Indexer
+from hermes_tui.sessions.index.writing.ipc import tell
 from hermes_tui.sessions.index.writing.worker import WorkerExit
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query.tree import Word
@@ -166,6 +177,69 @@ def test_a_bit_that_flipped_by_itself_is_noticed_and_healed(
     assert contents(path) == contents(finished)
 
 
+@pytest.mark.parametrize("table", ["prose_config", "prose_data", "tool_idx", "message"])
+def test_whoever_notices_damage_has_it_healed(several: Path, tmp_path: Path, table: str) -> None:
+    """Nothing else is to be done, and the same process asks for an indexer: the first bit of a table's last page."""
+    environment = Environment(home=several)
+    manager = SessionManager(environment, cache_dir=tmp_path)
+    path = manager.index.path
+    expected = found_by(manager, "the")
+    build(environment, path)
+    with closing(connect(path, apsw.SQLITE_OPEN_READONLY)) as connection:
+        last = connection.execute("SELECT max(pageno) FROM dbstat WHERE name=?", (table,)).get
+        size = connection.execute("PRAGMA page_size").get
+    with path.open("r+b") as file:
+        file.seek((last - 1) * size)
+        first = file.read(1)[0]
+        file.seek((last - 1) * size)
+        file.write(bytes([first ^ 1]))
+    manager.index.index.coverage(homes_sources(environment))
+    assert not manager.index.index.damaged
+    assert found_by(manager, "the") == expected
+    answer = manager.discover("the OR tool:bash")
+    assert answer.coverage.indexed == 0
+    assert manager.index.index.damaged
+    assert manager.index.poke(follow=False) is not None
+    assert manager.index.wait(60)
+    assert str(manager.discover("the OR tool:bash").coverage) == "indexed 100 %"
+    assert read_seal(path) is not None
+    manager.index.close()
+
+
+def test_damage_noticed_beside_an_indexer_is_not_forgotten(tmp_path: Path) -> None:
+    """It ends when it is told something, and the next one makes the index anew."""
+    home, path = tmp_path / "home", tmp_path / "i.db"
+    made = ClaudeHome(home)
+    written_to = made.session("findable")
+    build(Environment(home=home), path)
+    made.say(written_to, "user", "firstly")
+    with (
+        path.open("rb"),  # so that the number of the file is not given again
+        subprocess.Popen(command(path, "--follow"), env=variables(home), stdin=subprocess.PIPE) as process,
+    ):
+        until(lambda: bool(sessions_with(path, home, "firstly")))
+        file = path.stat().st_ino
+        note_damage(path)
+        assert process.stdin is not None
+        tell(process.stdin.fileno(), ())
+        assert process.wait(30) == WorkerExit.DONE
+        with pytest.raises(Damaged):
+            read_seal(path)
+        assert run(home, path) == WorkerExit.DONE
+        assert path.stat().st_ino != file
+    assert read_seal(path) is not None
+
+
+def test_a_question_that_is_none_is_no_damage(finished: Path) -> None:
+    """Else one who asks it would have the index made anew each time."""
+    pool = Pool(finished)
+    with pytest.raises(IndexUnusable, match="no such table"):
+        pool.ask(lambda connection: connection.execute("SELECT 1 FROM nowhere"))
+    assert not pool.damaged
+    pool.close()
+    assert read_seal(finished) is not None
+
+
 @given(data=st.data())
 @examples(12)
 def test_a_seal_with_a_flipped_bit_is_damage(
@@ -196,6 +270,7 @@ def test_an_index_of_another_form_is_made_anew(several: Path, finished: Path, tm
     assert seal is not None
     with closing(connect(path, apsw.SQLITE_OPEN_READWRITE)) as connection:
         connection.execute(f"PRAGMA {pragma}")
+    break_seal(path)
     write_seal(path, seal.program)
     index = SearchIndex(path)
     assert not index.coverage(homes_sources(Environment(home=several))).levels
@@ -208,6 +283,7 @@ def test_an_index_of_another_form_is_made_anew(several: Path, finished: Path, tm
 def test_a_seal_of_other_readers_is_no_seal(several: Path, finished: Path, tmp_path: Path) -> None:
     for file in finished.parent.iterdir():
         shutil.copy2(file, tmp_path)
+    break_seal(tmp_path / "i.db")
     write_seal(tmp_path / "i.db", "another")
     assert run(several, tmp_path / "i.db") == WorkerExit.DONE
     seal = read_seal(tmp_path / "i.db")

@@ -55,7 +55,7 @@ class Pool:
         except apsw.Error as error:
             self.problem = f"it is damaged: {error}" if broken(error) else f"it cannot be read: {error}"
             self.damaged = broken(error)
-            if self.damaged and not isinstance(error, apsw.SQLError):  # that may be the question's fault
+            if self.damaged:
                 self._note()
             raise (Damaged if self.damaged else IndexUnusable)(self.problem) from error
         except IndexUnusable as error:
@@ -70,6 +70,7 @@ class Pool:
     def _note(self) -> None:
         with suppress(OSError):  # where nothing can be written, no indexer can make it anew either
             note_damage(self._path)
+            self.close()  # what is asked next sees the note, also whether an indexer is to be started
 
     def ask_until(self, question: Callable[[apsw.Connection], T], stop: Stop | None) -> T | None:
         """As `ask`; None where `stop` said so before there was an answer."""

@@ -32,6 +32,7 @@ from hermes_tui.sessions.index.schema import (
     Damaged,
     break_seal,
     broken,
+    has_seal,
     open_writer,
     read_seal,
     remove,
@@ -84,7 +85,7 @@ def _index_anew_if_damaged(path: Path, ear: Ear) -> WorkerExit:
     try:
         return _index(path, ear)
     except (Damaged, apsw.Error) as error:
-        if not (isinstance(error, Damaged) or broken(error)):
+        if not (isinstance(error, Damaged | apsw.SQLError) or broken(error)):  # nobody else asks anything here
             raise
     remove(path)
     return _index(path, ear)
@@ -101,7 +102,7 @@ def _index(path: Path, ear: Ear) -> WorkerExit:
         indexer = Indexer(connection, adapters, pid=os.getpid(), stop=ear.gone)
         told: Sequence[Source] | None = ()
         tidied = False
-        while told is not None and indexer.run(told):
+        while told is not None and indexer.run(told) and not has_seal(path):
             tidied = tidied or tidy(connection, ear.called)
             give_back()
             told = ear.wait(indexer.patience)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
-from hermes_tui.sessions.scan import MOST_MATCHES
 from hermes_tui.sessions.search.model import Match, SourceMatch
 from hermes_tui.sessions.search.relevance import of_place, of_session
 from session_adapters.model import EPOCH, SessionSummary
@@ -47,10 +46,7 @@ class FoundPart:
             key = match.key
             self._guesses = self._guesses or match.guessed
             known = self._places.get(key)
-            if known is not None:
-                if known.score is None:
-                    self._places[key] = match
-            elif len(self._places) < MOST_MATCHES or match.score is not None:
+            if known is None or known.score is None:
                 self._places[key] = match
         if any(match.field != "title" for match in found.matches):
             self._total = max(self._total, found.total)

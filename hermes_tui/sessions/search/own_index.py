@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from hermes_tui.sessions.index.reading.expression import match_expression
 from hermes_tui.sessions.query.tree import TRUE, All, Tree, Word, all_of, leaves
-from hermes_tui.sessions.scan import Wanted
+from hermes_tui.sessions.scan import MOST_MATCHES, Wanted
 from hermes_tui.sessions.search.model import Field, Match, SourceMatch
 from hermes_tui.sessions.words import is_dense
 from session_adapters.reading.searchable import Text
@@ -33,13 +33,15 @@ def own_terms(tree: Tree) -> tuple[str, Sequence[str]] | None:
 
 
 def own_rows(rows: Iterable[Text], wanted: Mapping[str, Wanted], *, rewound: bool) -> Iterator[SourceMatch]:
-    """What rows of a store's own index say of the sessions that are `wanted` (by native id), all of one at once."""
+    """What rows of a store's own index, the newest first, say of the sessions that are `wanted` (by native id): of
+    one all at once, or the first `MOST_MATCHES`."""
     places: dict[str, list[Match]] = {}
     for row in rows:
         if row.session_id not in wanted or (row.visibility == "rewound" and not rewound):
             continue
         field: Field = "prose" if row.role in ("user", "assistant") else "tool"
-        place = Match(row.message_id, field, row.role, row.time, row.visibility, guessed=True)
-        places.setdefault(row.session_id, []).append(place)
+        found = places.setdefault(row.session_id, [])
+        if len(found) < MOST_MATCHES:
+            found.append(Match(row.message_id, field, row.role, row.time, row.visibility, guessed=True))
     for session_id, found in places.items():
         yield SourceMatch(wanted[session_id].summary, tuple(found), 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 import sqlite3
@@ -17,7 +16,6 @@ from hermes_tui.sessions.index.reading.reader import SearchIndex
 from hermes_tui.sessions.index.service import index_file
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.query import parse
-from hermes_tui.sessions.search.discovery import discover
 from hermes_tui.sessions.search.engine import Hunt
 from hermes_tui.sessions.search.grouping import FoundPart
 from hermes_tui.sessions.search.model import Match, SearchOptions, SourceMatch
@@ -318,70 +316,3 @@ def test_a_message_is_no_second_place_where_its_field_is_guessed(order: tuple[in
         part.add(SourceMatch(part.summary, ((guess, sure)[number],), 1))
     assert part.places == (sure,)
     assert part.total == 1
-
-
-WORDS = ("30", "src", "terminal", "file", "function")
-MANY = tuple(f"{word}{rest}" for word in WORDS for rest in ("", " -cron"))
-"""Most find more conversations than are compared for a small limit, some of these by Hermes' own index alone."""
-
-
-def first(manager: SessionManager, text: str, limit: int | None, *, indexed: bool = True) -> list[str]:
-    """What is named first, with our index or without."""
-    query, options = parse(text), SearchOptions(limit=limit, use_index=indexed, windows=False)
-    stores = manager.searches.stores(query, options, refresh=False)
-    answer = discover(stores, query, options, manager.index.index, "")
-    assert answer.coverage.indexed == (answer.coverage.sources if indexed else 0)
-    return [one.unified_id for one in answer.results]
-
-
-def manager_with_index(home: Path, cache: Path) -> SessionManager:
-    """A manager with an index of the whole home."""
-    manager = SessionManager(Environment(home=home), cache_dir=cache)
-    manager.catalogue.refresh()
-    build(manager.environment, manager.index.path)
-    return manager
-
-
-def test_no_index_says_which_conversations_come_first(home: Path, tmp_path: Path) -> None:
-    """More are found than are compared. Neither our index nor Hermes' own chooses; the latter adds, at the end, those
-    that it alone finds."""
-    shutil.copytree(home, bare := tmp_path / "bare")
-    with closing(sqlite3.connect(bare / ".hermes" / "state.db")) as connection:
-        for (trigger,) in connection.execute("SELECT name FROM sqlite_master WHERE type='trigger'").fetchall():
-            connection.execute(f"DROP TRIGGER {trigger}")
-        connection.executescript("DROP TABLE messages_fts; DROP TABLE messages_fts_trigram")
-    theirs = manager_with_index(home, tmp_path / "theirs")
-    without = manager_with_index(bare, tmp_path / "without")
-    added = 0
-    for text in MANY:
-        read = set(first(without, text, None))
-        for limit in (1, 3, 12):
-            named = first(theirs, text, limit)
-            assert first(theirs, text, limit, indexed=False) == named, (text, limit)
-            known = [one for one in named if one in read]
-            for used in (True, False):
-                assert first(without, text, limit, indexed=used)[: len(known)] == known, (text, limit, used)
-            assert known == named[: len(known)], (text, limit)
-            added += len(named) - len(known)
-    assert added
-    theirs.index.close()
-    without.index.close()
-
-
-def test_what_was_asked_long_ago_counts_with_and_without_an_index(tmp_path: Path) -> None:
-    """A session in which so much is found that not all of its places are kept."""
-    store = Store(tmp_path / "home")
-    store.session("long", title="Birds")
-    store.say("long", "user", "heron", timestamp=1_780_000_100)
-    call = json.dumps([{"id": "c", "function": {"name": "bash", "arguments": '{"command": "heron"}'}}])
-    for number in range(250):
-        store.say("long", "assistant", "", tool_calls=call, timestamp=1_780_000_101 + number)
-    for name in range(6):
-        store.session(f"short-{name}")
-        for _ in range(2):
-            store.say(f"short-{name}", "assistant", f"heron {'and so on ' * 500}", timestamp=1_780_001_000)
-    store.connection.close()
-    manager = manager_with_index(tmp_path / "home", tmp_path / "cache")
-    assert first(manager, "heron", 1) == ["hermes:long"]
-    assert first(manager, "heron", 1, indexed=False) == ["hermes:long"]
-    manager.index.close()

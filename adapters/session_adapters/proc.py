@@ -1,11 +1,13 @@
-"""Scans the processes in `/proc`, cheaply, every few seconds for weeks."""
+"""Scans processes and file locks in `/proc`, cheaply, every few seconds for weeks."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
-__all__ = ["file_locks", "pids", "start_of", "words_of"]
+__all__ = ["FileLock", "file_locks", "flocks", "open_files", "pids", "start_of", "words_of"]
 
 _LOOKS = 6
 """At the list of locks, where one may miss a lock: of a list of 150 every 200th did on a busy machine."""
@@ -40,9 +42,44 @@ def words_of(proc: Path, pid: int | str) -> tuple[bytes, ...]:
     return tuple(start_of(f"{proc}/{pid}/cmdline", 1 << 16).rstrip(b"\0 ").split(b"\0"))
 
 
-def file_locks(proc: Path) -> list[str]:
-    """The lines of `/proc/locks`. Every lock that was held all the while is there, some perhaps more than once.
-    Raises `OSError`.
+def open_files(proc: Path, pid: int) -> Iterator[str]:
+    """The paths that a process has open; none for one that is gone or another user's."""
+    try:
+        descriptors = list((proc / str(pid) / "fd").iterdir())
+    except OSError:
+        return
+    for descriptor in descriptors:
+        try:
+            yield str(descriptor.readlink())
+        except OSError:
+            continue  # closed meanwhile
+
+
+class FileLock(NamedTuple):
+    """A lock that a process holds on a file."""
+
+    kind: str
+    """FLOCK, POSIX …"""
+    access: str
+    """READ or WRITE."""
+    pid: int
+    """0: of another pid namespace."""
+    device: tuple[int, int]
+    """Major and minor number; some file systems show another one here than `stat` does."""
+    inode: int
+
+
+def flocks(proc: Path) -> list[FileLock]:
+    """Every flock that is held, as `file_locks` has it; none where there is no `/proc`."""
+    try:
+        return [lock for lock in file_locks(proc) if lock.kind == "FLOCK"]
+    except OSError:
+        return []
+
+
+def file_locks(proc: Path) -> list[FileLock]:
+    """Every lock in `/proc/locks` that was held all the while, some perhaps more than once. One that is waited for
+    (`->`) is not held. Nothing is locked here. Raises `OSError`.
 
     The kernel gives a page at a time, and goes on at a number in a list that others change meanwhile: only what came
     in one piece is whole. Of a longer list several looks are put together.
@@ -53,7 +90,17 @@ def file_locks(proc: Path) -> list[str]:
         found.update(dict.fromkeys(b"".join(pages).decode("utf-8", "replace").splitlines()))
         if len(pages) < 2:
             break
-    return list(found)
+    return [lock for line in found if (lock := _lock(line)) is not None]
+
+
+def _lock(line: str) -> FileLock | None:
+    # 1: FLOCK  ADVISORY  WRITE 4127 08:01:131090 0 EOF
+    fields = line.split()
+    try:
+        major, minor, inode = fields[5].split(":")
+        return FileLock(fields[1], fields[3], int(fields[4]), (int(major, 16), int(minor, 16)), int(inode))
+    except (IndexError, ValueError):
+        return None  # not a line of that form
 
 
 def _pages(path: Path) -> list[bytes]:

@@ -43,7 +43,6 @@ _FOREIGN = re.compile(rb"[\xe1-\xf0][\x80-\xff]*")
 _ACCENTED = re.compile("[\u00c0-\u0233\u0300-\u0331\u1e00-\u1ef9\u212a\u212b]")
 """Every character that the tokenizer makes plain ASCII letters of, or leaves out, is one of these."""
 _ASCII_WORD = re.compile("[a-z0-9]+")
-_STRANGE = re.compile("[^\x00-\x7f]")
 
 _local = threading.local()
 

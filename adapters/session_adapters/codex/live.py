@@ -12,8 +12,7 @@ from pathlib import Path
 
 from session_adapters.base import Liveness
 from session_adapters.codex.rollout import is_uuid, name_id
-from session_adapters.locks import flocks, open_files
-from session_adapters.proc import pids, start_of
+from session_adapters.proc import flocks, open_files, pids, start_of
 
 __all__ = ["held_locks", "open_rollouts"]
 
@@ -34,13 +33,14 @@ def held_locks(home: Path, proc: Path) -> Mapping[str, Liveness]:
                 continue  # removed meanwhile: its session was closed
             files[status.st_ino] = (path.stem, path, status)
     found: dict[str, Liveness] = {}
-    for pid, device, inode in flocks(proc) if files else ():
-        known = files.get(inode)
+    for lock in flocks(proc) if files else ():
+        known = files.get(lock.inode)
         if known is None:
             continue
         session_id, path, status = known
-        if device == (os.major(status.st_dev), os.minor(status.st_dev)) or _has_open(proc, pid, path):
-            found[session_id] = Liveness(pid=pid)
+        device = (os.major(status.st_dev), os.minor(status.st_dev))
+        if lock.device == device or _has_open(proc, lock.pid, path):
+            found[session_id] = Liveness(pid=lock.pid)
     return found
 
 

@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from session_adapters.base import Environment, Liveness, Report, Root, Source
-from session_adapters.locks import flocks, open_files
 from session_adapters.model import Problem
+from session_adapters.proc import flocks, open_files
 from session_adapters.reading.files import file_stamp
 from session_adapters.reading.folders import is_folder, may_be_folder
 from session_adapters.text import scrub

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from session_adapters.base import Environment, Liveness, NativeCommand, Source
-from session_adapters.locks import open_files
 from session_adapters.model import SessionSummary
+from session_adapters.proc import open_files
 from session_adapters.text import scrub
 from session_adapters.tree.live import Process, newest_by_directory, processes
 

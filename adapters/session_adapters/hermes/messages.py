@@ -22,7 +22,6 @@ __all__ = [
     "kind_of",
     "plain_text",
     "role_of",
-    "spoken_text",
     "visibility_of",
 ]
 
@@ -90,12 +89,8 @@ def plain_text(content: str) -> str:
     return (_MEMORY.sub("", text) if "<memory-context>" in text else text).strip()
 
 
-def spoken_text(role: Role, content: str, items: str | None) -> str:
-    """What a row says: its `content`, or where an assistant's is empty its `codex_message_items`."""
-    return _spoken(role, _content(content), items)
-
-
 def _spoken(role: Role, content: _Content, items: str | None) -> str:
+    """What a row says: its `content`, or where an assistant's is empty its `codex_message_items`."""
     text = scrub(content.text)
     if not text and role == "assistant":
         text = "\n".join(_strings(_json_list(items)))

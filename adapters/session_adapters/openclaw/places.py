@@ -102,11 +102,6 @@ class _Session(msgspec.Struct):
     store: Any = None
 
 
-class _Agent(msgspec.Struct, rename="camel"):
-    id: Any = None
-    agent_dir: Any = None
-
-
 class _Agents(msgspec.Struct):
     list: Any = None
 

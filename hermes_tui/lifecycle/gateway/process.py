@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import msgspec
 
@@ -60,13 +60,6 @@ class _StateRecord(msgspec.Struct):
     served_profiles: list[str] | None = None
 
 
-class _Held(NamedTuple):
-    """One line of /proc/locks for the inode in question."""
-
-    pid: int
-    device: tuple[int, int]
-
-
 def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
     """The gateway that serves the Hermes home `home`; `proc` is where the process table is mounted."""
     lock = home / "gateway.lock"
@@ -77,13 +70,15 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
     except OSError as error:
         return Gateway(home=str(home), state="unknown", reason=f"cannot look at {lock}: {error.strerror}")
     try:
-        held = _held(proc, status.st_ino)
+        locks = file_locks(proc)
     except OSError as error:
         reason = f"this system does not list its file locks in {proc / 'locks'} ({error.strerror})"
         return Gateway(home=str(home), state="unknown", reason=reason)
     device = (os.major(status.st_dev), os.minor(status.st_dev))
     named = _named_pid(home)
-    for one in held:
+    for one in locks:
+        if (one.kind, one.access, one.inode) != ("FLOCK", "WRITE", status.st_ino):
+            continue
         # Overlay and btrfs show another device number there than `stat` gives: the pid then tells.
         if one.device == device or (one.pid > 0 and one.pid == named):
             pid = one.pid if one.pid > 0 else named  # 0: a process of another pid namespace
@@ -117,20 +112,6 @@ def _said(home: Path, pid: int | None) -> _StateRecord:
     except (OSError, ValueError, RecursionError):
         return _StateRecord()
     return said if said.pid == pid else _StateRecord()
-
-
-def _held(proc: Path, inode: int) -> list[_Held]:
-    """The exclusive flocks on files of that inode number. A waiting one (`->`) is not held."""
-    found: list[_Held] = []
-    for line in file_locks(proc):
-        fields = line.split()
-        # 1: FLOCK  ADVISORY  WRITE 4127 08:01:131090 0 EOF
-        if len(fields) < 6 or fields[1:4:2] != ["FLOCK", "WRITE"]:
-            continue
-        major, minor, number = fields[5].split(":")
-        if int(number) == inode:
-            found.append(_Held(int(fields[4]), (int(major, 16), int(minor, 16))))
-    return found
 
 
 def _named_pid(home: Path) -> int | None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from hermes_tui.lifecycle.gateway.process import gateway_of
-from session_adapters.proc import file_locks
+from session_adapters.proc import flocks
 from tiny_home import tree_hash
 
 HOLDER = """
@@ -131,11 +131,11 @@ def test_a_lock_is_seen_among_many_that_come_and_go(tmp_path: Path) -> None:
     lasting = [(tmp_path / f"lasting-{at}").open("w") for at in range(150)]
     for file in lasting:
         fcntl.flock(file, fcntl.LOCK_EX)
-    wanted = {str(os.fstat(file.fileno()).st_ino) for file in lasting}
+    wanted = {os.fstat(file.fileno()).st_ino for file in lasting}
     churning = [subprocess.Popen([sys.executable, "-c", _CHURN, str(tmp_path)]) for _ in range(2)]
     try:
         for _ in range(150):
-            seen = {line.split()[-3].rpartition(":")[2] for line in file_locks(Path("/proc"))}
+            seen = {lock.inode for lock in flocks(Path("/proc"))}
             assert wanted <= seen
     finally:
         for process in churning:

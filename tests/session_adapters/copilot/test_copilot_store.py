@@ -29,8 +29,8 @@ from plain_copilot import (
 )
 from session_adapters.base import NativeCommand
 from session_adapters.copilot.workspace import Workspace, read_workspace
-from session_adapters.locks import FileLock, flocks, open_files
 from session_adapters.model import Problem, SessionSummary
+from session_adapters.proc import FileLock, flocks, open_files
 
 # Places ----------------------------------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ def test_the_table_of_locks(tmp_path: Path) -> None:
         "1: -> FLOCK  ADVISORY  WRITE 8 fd:01:99 0 EOF\n"
         "2: POSIX  ADVISORY  READ 9 fd:01:98 128 128\nodd\n3: FLOCK x y z q\n"
     )
-    assert list(flocks(tmp_path)) == [FileLock(7, (0xFD, 1), 99)]
+    assert list(flocks(tmp_path)) == [FileLock("FLOCK", "WRITE", 7, (0xFD, 1), 99)]
     assert not list(flocks(tmp_path / "nowhere"))
     assert not list(open_files(tmp_path, 7))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import stderr, stdout
-from hermes_tui.cli.date_option import when_option
+from hermes_tui.cli.filter_options import filter_options
 from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_unread
 from hermes_tui.display import cell_width, count, dollars, fit, safe
 
@@ -32,10 +32,7 @@ def cost() -> None:
 
 @cost.command("report")
 @click.option("--agent", metavar="AGENT", help="Only sessions of this agent.")
-@click.option("--since", callback=when_option, metavar="WHEN", help="Of sessions created then or later.")
-@click.option("--until", callback=when_option, metavar="WHEN", help="Of sessions created then or earlier.")
-@click.option("--model", metavar="ID", help="Only sessions that used this model, with all that they used.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only sessions with this tag; repeatable.")
+@filter_options
 @click.option(
     "--group-by",
     type=click.Choice(_GROUPS),
@@ -52,7 +49,7 @@ def report(
     """Add up what sessions cost, in US dollars.
 
     What an agent recorded counts first, then what agent-mux recorded; the rest is estimated, call by call, from a
-    list of prices, and marked with ~.
+    list of prices, and marked with ~. With --model, all that the sessions used counts, also of other models.
     """
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)

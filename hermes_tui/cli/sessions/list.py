@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import stderr, stdout
-from hermes_tui.cli.date_option import when_option
+from hermes_tui.cli.filter_options import filter_options
 from hermes_tui.cli.home_option import hurry, manager_of, mention_the_unread
 from hermes_tui.cli.sessions.table import session_table
 from hermes_tui.errors import ValidationError
@@ -23,16 +23,7 @@ __all__ = ["list_"]
 @click.command("list")
 @click.argument("agent", required=False)
 @click.option("--agent", "named", metavar="AGENT", help="The same as AGENT.")
-@click.option(
-    "--since", callback=when_option, metavar="WHEN", help="Created then or later: 2026-11-21, 7d, yesterday."
-)
-@click.option(
-    "--until", callback=when_option, metavar="WHEN", help="Created then or earlier; a day counts to its end."
-)
-@click.option("--model", metavar="ID", help="Only sessions that used this model; reads all in full.")
-@click.option(
-    "--tag", "tags", multiple=True, metavar="TAG", help="Only sessions with this tag; repeat for any of several."
-)
+@filter_options
 @click.option("--cwd", metavar="DIR", help="Only sessions started in this directory.")
 @click.option("--limit", type=int, default=100, show_default=True, metavar="N", help="At most so many.")
 @click.option(
@@ -58,7 +49,7 @@ def list_(
     """List the sessions of AGENT, or of all agents, newest first.
 
     For the table only their metadata is read: a cost is shown where the agent recorded it or it was added up before.
-    With --json those that are printed are read in full.
+    With --json those that are printed are read in full, with --model all.
     """
     if agent and named and agent != named:
         raise ValidationError(f"one agent can be asked for, not {agent!r} and {named!r}")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hermes_tui.cli import exit_codes, stderr, stdout
-from hermes_tui.cli.date_option import when_option
+from hermes_tui.cli.filter_options import filter_options
 from hermes_tui.cli.home_option import hurry, is_known, manager_of, mention_the_unread
 from hermes_tui.display import APART, age, count, fit, safe
 from hermes_tui.errors import ValidationError
@@ -31,10 +31,7 @@ _ROLES = ("user", "assistant", "system", "tool")
 @click.command("search")
 @click.argument("words", metavar="QUERY", nargs=-1, required=True)
 @click.option("--agent", metavar="AGENT", help="Only sessions of this agent.")
-@click.option("--since", callback=when_option, metavar="WHEN", help="Sessions created then or later.")
-@click.option("--until", callback=when_option, metavar="WHEN", help="Sessions created then or earlier.")
-@click.option("--model", metavar="ID", help="Only sessions that used this model.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="Only sessions with this tag; repeat for any.")
+@filter_options
 @click.option("--role", type=click.Choice(_ROLES), help="Only messages of this role.")
 @click.option("--limit", type=int, default=50, show_default=True, metavar="N", help="At most so many conversations.")
 @click.option(

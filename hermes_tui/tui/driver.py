@@ -23,7 +23,7 @@ from textual.message import Message
 
 from hermes_tui.tui.splash.splash import ALTERNATE_SCREEN
 
-__all__ = ["PasteFilter", "TerminalDriver"]
+__all__ = ["ALERT", "PasteFilter", "TerminalDriver"]
 
 _POP_KEYBOARD = "\x1b[<u"
 """Takes back what the start pushed onto the terminal's stack of keyboard modes (the kitty protocol)."""
@@ -31,7 +31,7 @@ _READ = 4096
 """Bytes per read."""
 _STEP = 0.1
 """Seconds between two looks whether a lone Escape has become a key."""
-_ALERT = max(1.0, 2 * constants.ESCAPE_DELAY)
+ALERT = max(1.0, 2 * constants.ESCAPE_DELAY)
 """Seconds after a key in which that is looked for. Later nothing can be pending, and the thread sleeps."""
 
 
@@ -171,7 +171,7 @@ class TerminalDriver(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Hand on what comes in, until the driver ends."""
-        alert = time.monotonic() + _ALERT
+        alert = time.monotonic() + ALERT
         parser, decode, clean = self._half_read or (
             XTermParser(self._debug),
             getincrementaldecoder("utf-8")("replace").decode,
@@ -184,7 +184,7 @@ class TerminalDriver(LinuxDriver):
             while not self.exit_event.is_set():
                 ready = {key.fd for key, _ in selector.select(_STEP if time.monotonic() < alert else None)}
                 if ready:
-                    alert = time.monotonic() + _ALERT
+                    alert = time.monotonic() + ALERT
                 if self._doorbell in ready:
                     os.read(self._doorbell, _READ)
                 if self.fileno in ready:

@@ -12,9 +12,9 @@ from pathlib import Path
 from hermes_tui.platform.locks import take
 from hermes_tui.tui.query_file import QueryFile, tidy
 
-__all__ = ["Saved"]
+__all__ = ["PATIENCE", "Saved"]
 
-_PATIENCE = 1.0
+PATIENCE = 1.0
 """Seconds. Another program has the file for the moment that a change takes."""
 
 
@@ -47,7 +47,7 @@ class Saved:
 
     def _change(self, changed: Callable[[list[str]], list[str]]) -> None:
         # The lock is a file of its own: the other one is replaced with every change.
-        lock = take(self.path.with_name(f"{self.path.name}.lock"), _PATIENCE)
+        lock = take(self.path.with_name(f"{self.path.name}.lock"), PATIENCE)
         if lock is None:
             raise TimeoutError(f"{self.path} is being changed by another program; try again")
         try:

@@ -89,7 +89,7 @@ def test_switched_off(cli: Callable[..., Any], tiny_home: TinyHome, monkeypatch:
 def test_while_another_is_at_work(
     cli: Callable[..., Any], tiny_home: TinyHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "_TAKE_OVER", 0.2)
+    monkeypatch.setattr(service, "TAKE_OVER", 0.2)
     tiny_home.add("one")
     path = Path(state(cli)["path"])
     held = locks.take(path.with_suffix(".lock"))

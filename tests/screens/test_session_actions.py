@@ -74,7 +74,7 @@ async def dialog(pilot: Pilot[None]) -> ExportScreen:
 async def test_export_as_chosen(
     program: Program, claude_home: ClaudeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_screen, "_ARMED_AFTER", 0.0)
+    monkeypatch.setattr(export_screen, "ARMED_AFTER", 0.0)
     claude_home.session(f"Use {KEY} for it")
     async with program(claude_home.home) as pilot:
         screen = await dialog(pilot)
@@ -101,7 +101,7 @@ async def test_export_as_chosen(
 async def test_export_keeps_an_old_file_unless_told(
     program: Program, claude_home: ClaudeHome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_screen, "_ARMED_AFTER", 0.0)
+    monkeypatch.setattr(export_screen, "ARMED_AFTER", 0.0)
     claude_home.session("Alone")
     target = tmp_path / "old.md"
     target.write_text("old")
@@ -121,7 +121,7 @@ async def test_export_keeps_an_old_file_unless_told(
 async def test_keys_typed_ahead_write_nothing(
     program: Program, claude_home: ClaudeHome, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_screen, "_ARMED_AFTER", 3600.0)
+    monkeypatch.setattr(export_screen, "ARMED_AFTER", 3600.0)
     claude_home.session("Alone")
     async with program(claude_home.home) as pilot:
         await pilot.press("e", "enter", "enter")
@@ -149,7 +149,7 @@ async def test_the_dialogs_fit(program: Program, claude_home: ClaudeHome, size: 
 async def test_what_went_wrong_can_be_read_on_a_small_screen(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_screen, "_ARMED_AFTER", 0.0)
+    monkeypatch.setattr(export_screen, "ARMED_AFTER", 0.0)
     path = claude_home.session("Alone")
     async with program(claude_home.home, size=(40, 15)) as pilot:
         await dialog(pilot)

@@ -110,8 +110,8 @@ def test_d_3_the_way_that_needs_little_memory_is_as_exact(a: list[int], b: list[
 
 
 def test_d_3_too_much_is_refused_in_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.sessions.diff.align._MOST_CELLS", 10)
-    monkeypatch.setattr("hermes_tui.sessions.diff.align._MOST_MATCHES", 10)
+    monkeypatch.setattr("hermes_tui.sessions.diff.align.MOST_CELLS", 10)
+    monkeypatch.setattr("hermes_tui.sessions.diff.align.MOST_MATCHES", 10)
     a, b = [1, 2, 3, 4, 5], [5, 4, 3, 2, 1]
     assert len(common(a, b)) == 1
     with pytest.raises(ValidationError, match="too long and too repetitive"):

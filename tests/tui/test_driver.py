@@ -54,7 +54,7 @@ def test_keys_are_never_held_back() -> None:
 
 
 async def test_the_keyboard_thread_sleeps_until_a_key_or_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.tui.driver._ALERT", 0.3)
+    monkeypatch.setattr("hermes_tui.tui.driver.ALERT", 0.3)
     asleep = threading.Semaphore(0)
     select = selectors.SelectSelector.select
 

@@ -49,7 +49,7 @@ class Service:
 
 
 def test_it_says_how_far_the_index_is_and_then_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(index_refresh, "_PAUSE", 0.0)
+    monkeypatch.setattr(index_refresh, "PAUSE", 0.0)
     half, tools, rest = progress(100), progress(200, 50), progress(200, 200)
     service = Service([(5.0, half), (5.0, half), (5.0, tools), (0.0, rest), (None, rest)])
     said: list[str] = []

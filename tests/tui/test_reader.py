@@ -84,7 +84,7 @@ def test_requests_that_were_overtaken_are_not_served(tmp_path: Path) -> None:
 def test_where_a_server_has_the_session_it_is_asked_now_and_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.session_reader._REMOTE_PAUSE", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_reader.REMOTE_PAUSE", 0.01)
     home = ClaudeHome(tmp_path / "home")
     home.session("One")
     manager = manager_of(home, tmp_path)

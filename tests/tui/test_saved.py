@@ -54,7 +54,7 @@ def test_programs_that_save_at_once_lose_nothing(tmp_path: Path) -> None:
 def test_a_file_that_another_program_keeps_locked_is_not_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.saved_searches._PATIENCE", 0.0)
+    monkeypatch.setattr("hermes_tui.tui.saved_searches.PATIENCE", 0.0)
     saved = Saved(tmp_path / "saved-searches")
     saved.add("weir")
     assert take(tmp_path / "saved-searches.lock") is not None

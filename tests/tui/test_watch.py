@@ -78,7 +78,7 @@ def test_slot_keeps_the_newest_and_schedules_once() -> None:
 
 
 def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._WITH_NOTIFICATION", 600.0)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.WITH_NOTIFICATION", 600.0)
     looked = Looked(tmp_path)
     watch = Watch(looked, lambda snapshot: None, nothing)
     watch.start()
@@ -102,7 +102,7 @@ def test_a_change_on_disk_is_seen_long_before_the_next_look(tmp_path: Path, monk
 def test_every_store_is_looked_at_now_and_then_however_much_is_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._WITH_NOTIFICATION", 4.0)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.WITH_NOTIFICATION", 4.0)
     looked = Looked(tmp_path)
     watch = Watch(looked, lambda snapshot: None, nothing)
     watch.start()
@@ -134,7 +134,7 @@ def test_whose_place_it_is() -> None:
 def test_processes_are_looked_for_without_a_look_at_the_stores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.PROCESSES_PAUSE", 0.01)
     looked = Looked(tmp_path)
     published: list[Snapshot] = []
     watch = Watch(looked, published.append, nothing)
@@ -149,7 +149,7 @@ def test_processes_are_looked_for_without_a_look_at_the_stores(
 
 
 def test_it_clears_up_once_after_each_snapshot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.PROCESSES_PAUSE", 0.01)
     looked = Looked(tmp_path)
     seen: list[str] = []
     watch = Watch(looked, lambda snapshot: seen.append(f"{snapshot.version}"), nothing, lambda: seen.append("rest"))
@@ -168,7 +168,7 @@ def test_it_clears_up_once_after_each_snapshot(tmp_path: Path, monkeypatch: pyte
 
 
 def test_it_clears_up_where_the_system_notifies_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.PROCESSES_PAUSE", 0.01)
     monkeypatch.setattr(Watch, "_notifications", lambda self, places: None)
     rested: list[int] = []
     watch = Watch(Looked(tmp_path), lambda snapshot: None, nothing, lambda: rested.append(1))
@@ -181,7 +181,7 @@ def test_it_clears_up_where_the_system_notifies_of_nothing(tmp_path: Path, monke
 
 
 def test_nothing_waits_for_an_agent_to_stop_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 3.0)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.PROCESSES_PAUSE", 3.0)
     looked = Looked(tmp_path)
     rested: list[int] = []
     watch = Watch(looked, lambda snapshot: None, nothing, lambda: rested.append(1))
@@ -217,9 +217,9 @@ class Partial(Looked):
 def test_what_is_left_to_be_read_is_read_at_once_and_what_cannot_be_is_no_reason_to_look_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._PROCESSES", 0.01)
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._SHORTEST", 0.01)
-    monkeypatch.setattr("hermes_tui.tui.workers.session_watch._TURN", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.PROCESSES_PAUSE", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.SHORTEST_PAUSE", 0.01)
+    monkeypatch.setattr("hermes_tui.tui.workers.session_watch.READING_TURN", 0.01)
     for stops in (False, True):
         looked = Partial(tmp_path, stops=stops)
         watch = Watch(looked, lambda snapshot: None, nothing)

@@ -19,10 +19,10 @@ from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable,
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_text, columns
 from session_adapters.reading.units import Lost
 
-__all__ = ["with_tracking"]
+__all__ = ["COPY_LIMIT", "with_tracking"]
 
 _TIMEOUT = 2.0
-_COPIED = 64 << 20
+COPY_LIMIT = 64 << 20
 """Bytes that are copied at most; the database grows to hundreds of megabytes."""
 
 
@@ -87,7 +87,7 @@ def _after_a_crash(path: str, stamp: tuple[int, ...]) -> Mapping[str, Tracked] |
         return {as_text(id_) or "": TRACKED.read(row) for id_, *row in connection.execute(query)}
 
     size = sum(stamp[2::4])
-    if size > _COPIED:
+    if size > COPY_LIMIT:
         return DatabaseUnreadable(
             f"after a crash only a copy of it could be read safely, and at {size >> 20} MB that would take long; open"
             " Cursor once and close it again"

@@ -18,14 +18,14 @@ from session_adapters.reading.ends import spans
 from session_adapters.reading.files import Line, read_at
 from session_adapters.reading.fragments import Effort
 
-__all__ = ["feed_document", "feed_document_ends", "is_document"]
+__all__ = ["EFFORT_LIMIT", "feed_document", "feed_document_ends", "is_document"]
 
 _DOCUMENT = re.compile(rb'[\s\x00\xef\xbb\xbf]*\{[^{}]*?"messages"\s*:\s*\[')
 _MESSAGES = re.compile(r'"messages"\s*:\s*\[')
 _BEGINS = re.compile(r'\{\s*"id"\s*:')
 """How a message begins; calls and their results within one do too."""
 _BROKEN = "the document breaks off, or a message in it is damaged"
-_EFFORT = 32 << 20
+EFFORT_LIMIT = 32 << 20
 """Characters that are looked at, at most, to find messages behind what is damaged."""
 _DECODE = json.JSONDecoder(strict=False).raw_decode
 
@@ -56,7 +56,7 @@ def feed_document(data: bytes, builder: GeminiBuilder) -> None:
     at = _feed_messages(text, at, builder)
     if not _feed_rest(text, at, builder):
         builder.damaged.add(len(text[:at].encode()), _BROKEN)
-        effort = Effort(_EFFORT)
+        effort = Effort(EFFORT_LIMIT)
         while (begin := _next(text, at, effort)) is not None:  # go on with what is whole behind it
             at = _feed_messages(text, begin, builder)
         _feed_rest(text, at, builder)
@@ -71,7 +71,7 @@ def feed_document_ends(fd: int, size: int, builder: GeminiBuilder, *, head: int,
         at = _feed_messages(first, at or _feed_header(first, builder), builder)
         if builder.facts.asked:
             break
-    begin, last, effort = None, "", Effort(_EFFORT)
+    begin, last, effort = None, "", Effort(EFFORT_LIMIT)
     for span in spans(tail, min(reach, size)):
         last = read_at(fd, size - span, span).decode("utf-8", "replace")
         begin = _next(last, 0, effort)

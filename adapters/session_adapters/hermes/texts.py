@@ -23,14 +23,14 @@ from session_adapters.reading.searchable import SessionTexts, Text, texts_of
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_rows import as_text, select_list
 
-__all__ = ["new_texts"]
+__all__ = ["PAGE_ROWS", "new_texts"]
 
 Otherwise = Callable[[str], Iterable[Text]]
 """Gives what can be read of a session in a part of the file that is damaged."""
 Cut = Callable[[str, str], None]
 """Is told of a session that is too large: (its id, what is left out)."""
 
-_SPAN = 10_000
+PAGE_ROWS = 10_000
 """Rows after which a read ends: a writer's checkpoint waits for the end of a read."""
 _PLAIN = re.compile(r"[\w.:|=-]+", re.ASCII)
 """Ids that stand in JSON as they are."""
@@ -97,7 +97,7 @@ def _looks(after: int, connection: apsw.Connection) -> list[Any]:
         return []
     lengths = (f"octet_length({name})" for name in ("content", "tool_calls") if name in schema.messages)
     facts = ", ".join((select_list(schema.messages, ("active", "compacted")), *lengths))
-    query = f"SELECT id, CAST(session_id AS BLOB), {facts} FROM messages WHERE id > ?1 ORDER BY id LIMIT {_SPAN}"  # noqa: S608
+    query = f"SELECT id, CAST(session_id AS BLOB), {facts} FROM messages WHERE id > ?1 ORDER BY id LIMIT {PAGE_ROWS}"  # noqa: S608
     return connection.execute(query, (after,)).fetchall()
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from session_adapters.model import Problem
 
 __all__ = [
+    "BLOCK",
     "CROWDED",
     "DOCUMENT_LIMIT",
     "TOO_LARGE",
@@ -41,7 +42,8 @@ TOO_LARGE = "it is too large for a list"
 _MARKS = b",:[{"
 """Each stands before a value or a key."""
 _OTHERS = bytes(set(range(256)) - set(_MARKS))
-_BLOCK = 1 << 20
+BLOCK = 1 << 20
+"""Bytes whose values are counted at a time."""
 
 
 def is_crowded(data: bytes) -> bool:
@@ -50,7 +52,7 @@ def is_crowded(data: bytes) -> bool:
         return False
     found = at = inside = 0
     while at < len(data) and found <= VALUES_LIMIT:  # marks in texts count for nothing
-        block = data[at : at + _BLOCK]
+        block = data[at : at + BLOCK]
         at += len(block)
         if b"\\" in block:
             if (len(block) - len(block.rstrip(b"\\"))) % 2:  # it ends between a backslash and what that escapes

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from session_adapters.reading.bounds import data_from
 from session_adapters.reading.files import BLOCK, LINE_LIMIT, METER, Line, line_start, lines, read_at, scan_at
 
-__all__ = ["SCANNED", "Ends", "marked_lines", "read_ends", "spans"]
+__all__ = ["SCANNED", "STEP", "Ends", "marked_lines", "read_ends", "spans"]
 
 SCANNED = 64 << 20
 """Bytes between the ends that are searched for words, at most: the newest ones."""
-_STEP = 4 << 10
+STEP = 4 << 10
 """Bytes that are read at a time to find where a line begins or ends."""
 
 Enough = Callable[[Sequence[Line]], bool]
@@ -84,7 +84,7 @@ def spans(first: int, last: int) -> Iterator[int]:
     last = max(first, last)
     while first < last:
         yield first
-        first = max(first * 4, _STEP)
+        first = max(first * 4, STEP)
     yield last
 
 
@@ -104,7 +104,7 @@ def _line_end(fd: int, at: int, size: int) -> int:
     so."""
     position, ceiling = at - 1, min(size, at + LINE_LIMIT + BLOCK)
     while (position := data_from(fd, position, ceiling)) < ceiling:
-        part = read_at(fd, position, min(_STEP, ceiling - position))
+        part = read_at(fd, position, min(STEP, ceiling - position))
         if (found := part.find(b"\n")) >= 0 or not part:
             return position + found + 1
         position += len(part)

@@ -25,8 +25,10 @@ from session_adapters.reading.fragments import take_apart
 from session_adapters.text import scrub_json
 
 __all__ = [
+    "JUNK",
     "LINE_LIMIT",
     "METER",
+    "PASSED_OVER_LIMIT",
     "PATIENCE",
     "Decoder",
     "Line",
@@ -54,7 +56,7 @@ _AT_ONCE = 1 << 30
 LINE_LIMIT = 32 << 20
 """Bytes. A longer line is passed over and reported; it is never held in memory as a whole. Requests to models, with
 all their images, are not larger."""
-_PASSED_OVER = 1 << 30
+PASSED_OVER_LIMIT = 1 << 30
 """Bytes of one line that are passed over. What stands behind so many is not looked at, and belongs to the line."""
 
 _SHORT_LINES, _SHORT = 20_000, 200
@@ -64,7 +66,7 @@ rule, and each takes microseconds however short or damaged it is."""
 PATIENCE = 60.0
 """Seconds after which a last line without newline waits for its writer no longer."""
 
-_JUNK = b"\x00 \t\r\n\xef\xbb\xbf"
+JUNK = b"\x00 \t\r\n\xef\xbb\xbf"
 """What may stand around a record: NUL runs after a power cut, blanks, a byte order mark."""
 
 
@@ -210,7 +212,7 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
                 given += 1
                 # Millions of them: without the call of a constructor.
                 yield tuple.__new__(Line, (offset, data, True, 0, 0, False))
-            elif data.strip(_JUNK):
+            elif data.strip(JUNK):
                 run.length += 1
                 if run.length <= STRAYS:
                     run.start = offset + len(data) + 1
@@ -220,16 +222,16 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         held += len(rest)
         if held > LINE_LIMIT:
             pending, skipping = [], True
-            if held > _PASSED_OVER:
+            if held > PASSED_OVER_LIMIT:
                 position = os.fstat(fd).st_size if stop is None else stop
                 break
         elif not skipping and rest:
             pending.append(rest)
     yield from run.ended(offset)
     if skipping:
-        complete = held > _PASSED_OVER or _is_left(fd, position)
+        complete = held > PASSED_OVER_LIMIT or _is_left(fd, position)
         yield Line(offset, b"", complete=complete, too_long=position - offset)
-    elif (data := b"".join(pending)).strip(_JUNK):
+    elif (data := b"".join(pending)).strip(JUNK):
         yield Line(offset, data, complete=_is_left(fd, position) and not is_whole(data))
 
 
@@ -237,7 +239,7 @@ def line_start(fd: int, at: int, floor: int = 0) -> int:
     """Where the line begins that the byte before `at` is in; `floor`, where one begins, if none does behind it. Holes
     are not read, and of one line no more than `lines` passes over: it is said to begin at `floor` then."""
     span, passed = 4 << 10, 0
-    while at > floor and passed <= _PASSED_OVER:
+    while at > floor and passed <= PASSED_OVER_LIMIT:
         low = max(floor, at - span)
         if data_from(fd, low, at) >= at:
             at, span = low, span * 2
@@ -268,7 +270,7 @@ def is_unfinished(path: str | Path) -> bool:
 def is_whole(data: bytes) -> bool:
     """Whether `data` is one JSON object from beginning to end: a last line that only lacks its newline."""
     try:
-        _OBJECT(data.strip(_JUNK))
+        _OBJECT(data.strip(JUNK))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return False
     return True
@@ -313,7 +315,7 @@ class Decoder(Generic[T]):
                 return [record], False
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             if not _may_hold_object(data):
-                return [], bool(data.strip(_JUNK))
+                return [], bool(data.strip(JUNK))
         values, lost = take_apart(_text(data))
         lost = lost or not has_text_keys(data)
         records: list[T] = []
@@ -384,7 +386,7 @@ _LENIENT = json.JSONDecoder(strict=False).decode
 
 
 def _text(data: bytes) -> str:
-    return data.strip(_JUNK).decode("utf-8", "replace")
+    return data.strip(JUNK).decode("utf-8", "replace")
 
 
 def _load(data: bytes) -> object:

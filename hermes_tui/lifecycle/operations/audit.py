@@ -29,11 +29,11 @@ from hermes_tui.lifecycle.state_db.connection.holders import holder
 from hermes_tui.platform import locks, paths
 from hermes_tui.platform.own_files import open_own, read_own
 
-__all__ = ["Audit", "History", "new_id"]
+__all__ = ["SAID_AFTER", "Audit", "History", "new_id"]
 
 PATIENCE = 15.0
 """Seconds to wait for another operation; one takes a fraction of a second."""
-_SOON = 1.0
+SAID_AFTER = 1.0
 """Seconds after which it is said who is waited for."""
 _LIMIT = 64 << 20
 """Bytes of the log: ten thousand operations."""
@@ -85,10 +85,10 @@ class Audit:
         Raises `StoreError`, also where another one takes longer than any should."""
         lock = self.path.with_suffix(".lock")
         try:
-            number = locks.take(lock, min(_SOON, PATIENCE))
+            number = locks.take(lock, min(SAID_AFTER, PATIENCE))
             if number is None:
                 waiting(f"{holder(lock)} is changing lanes; waiting for it, for {PATIENCE:.0f} s at most")
-                number = locks.take(lock, PATIENCE - _SOON)
+                number = locks.take(lock, PATIENCE - SAID_AFTER)
         except OSError as error:
             raise StoreError(
                 f"The log of operations cannot be locked: {lock}: {error.strerror or error}; without it nothing is"

@@ -23,9 +23,9 @@ from session_adapters.base import Adapter, Source
 from session_adapters.model import Problem, SessionSummary, unified_id
 from session_adapters.reading.bounds import is_cut
 
-__all__ = ["Catalogue"]
+__all__ = ["READ_FIRST", "Catalogue"]
 
-_GLANCE = 60
+READ_FIRST = 60
 """Sources that are read first on a machine where nothing is known: more than there are lines on a screen, for some
 hold none and some lie below others."""
 _SAVE_EVERY = 60.0
@@ -82,7 +82,7 @@ class Catalogue:
             self._load()
             if any(state.entries for state in self._agents.values()):
                 return self._snapshot
-            newest = nlargest(_GLANCE, self._sources(), key=lambda found: found[1].modified)
+            newest = nlargest(READ_FIRST, self._sources(), key=lambda found: found[1].modified)
             for agent, source in newest:
                 self._agents[agent].restore(read(self._adapters.get(agent), source))
             for agent in {agent for agent, _ in newest}:

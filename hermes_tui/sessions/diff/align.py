@@ -18,11 +18,12 @@ from typing import Any, NamedTuple
 
 from hermes_tui.errors import ValidationError
 
-__all__ = ["Step", "align", "common"]
+__all__ = ["MOST_CELLS", "MOST_MATCHES", "Step", "align", "common"]
 
-_MOST_CELLS = 2_000_000_000
+MOST_CELLS = 2_000_000_000
 """Two lists whose lengths have a larger product are not compared by bit matrix, which would take 250 MB."""
-_MOST_MATCHES = 4_000_000
+MOST_MATCHES = 4_000_000
+"""Pairs of equal items above which two lists so long are not compared by their pairs, either."""
 
 
 class Step(NamedTuple):
@@ -66,7 +67,7 @@ def common(a: Sequence[Any], b: Sequence[Any]) -> list[tuple[int, int]]:
 def _longest(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
     if not a or not b:
         return []
-    if len(a) * len(b) <= _MOST_CELLS:
+    if len(a) * len(b) <= MOST_CELLS:
         from rapidfuzz.distance import LCSseq
 
         return [
@@ -76,7 +77,7 @@ def _longest(a: Sequence[int], b: Sequence[int]) -> list[tuple[int, int]]:
             for at in range(code.src_end - code.src_start)
         ]
     times_a, times_b = Counter(a), Counter(b)
-    if sum(times * times_b[one] for one, times in times_a.items()) > _MOST_MATCHES:
+    if sum(times * times_b[one] for one, times in times_a.items()) > MOST_MATCHES:
         raise ValidationError(
             f"these sessions are too long and too repetitive to be compared ({len(a):,} and {len(b):,} messages that "
             "both have)"
@@ -144,7 +145,7 @@ def _pairs(left: range, right: range, roles_a: Sequence[str], roles_b: Sequence[
     pairs = [(at, waiting[roles_a[at]].pop()) for at in left if waiting[roles_a[at]]]
     if all(one[1] < other[1] for one, other in pairwise(pairs)):
         return pairs
-    if len(left) * len(right) > _MOST_CELLS:
+    if len(left) * len(right) > MOST_CELLS:
         return []
     said_a, said_b = roles_a[left.start : left.stop], roles_b[right.start : right.stop]
     return [(left.start + i, right.start + j) for i, j in common(said_a, said_b)]

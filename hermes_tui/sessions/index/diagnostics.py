@@ -15,11 +15,11 @@ import apsw
 
 from hermes_tui.platform.own_files import read_own
 
-__all__ = ["leave_word", "reason_of", "trouble_at"]
+__all__ = ["LEAST_ROOM", "leave_word", "reason_of", "trouble_at"]
 
 _ROOM = 512
 """Bytes of the word, blanks at its end included."""
-_LEAST = 64 << 10
+LEAST_ROOM = 64 << 10
 """Bytes of room below which nothing can be written that is worth it."""
 _FULL = "the disk is full"
 
@@ -62,7 +62,7 @@ def _of_place(directory: Path) -> str:
         place = os.statvfs(there)
     except OSError as error:
         return error.strerror or str(error)
-    return _FULL if place.f_blocks and place.f_bavail * place.f_frsize < _LEAST else ""
+    return _FULL if place.f_blocks and place.f_bavail * place.f_frsize < LEAST_ROOM else ""
 
 
 def _is_there(path: Path) -> bool:

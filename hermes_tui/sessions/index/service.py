@@ -32,11 +32,11 @@ from hermes_tui.sessions.index.writing.ipc import tell
 from session_adapters.base import Environment, Source
 from session_adapters.proc import words_of
 
-__all__ = ["IndexService", "Progress", "index_file"]
+__all__ = ["PAUSE", "REST", "TAKE_OVER", "IndexService", "Progress", "index_file"]
 
-_PAUSE = 15.0
+PAUSE = 15.0
 """Seconds between two wake-ups of an indexer at least: what was written since is searched in the stores."""
-_REST = 60.0
+REST = 60.0
 """Seconds between the end of an indexer and the start of the next at least."""
 _STEP = 5.0
 """Seconds after which it is worth to look again whether an indexer has ended."""
@@ -45,7 +45,7 @@ _TROUBLE = {
     3: "another program is making the index",
     4: "the index could not be written: the disk is full, or the cache directory is read-only",
 }
-_TAKE_OVER = 10.0
+TAKE_OVER = 10.0
 """Seconds for an indexer of another program to say who it is and to end."""
 _PATIENCE = 0.3
 """Seconds that an indexer has to end in order."""
@@ -122,14 +122,14 @@ class IndexService:
         with self._lock:
             now = time.monotonic()
             if self._alive():
-                if lacking != [] and (self._asked is None or now - self._asked >= _PAUSE):
+                if lacking != [] and (self._asked is None or now - self._asked >= PAUSE):
                     self._asked = now
                     self._wake(lacking or ())
                 return _STEP
             if lacking == []:
                 return None
-            if self._ended is not None and now - self._ended < _REST:
-                return _REST - (now - self._ended)
+            if self._ended is not None and now - self._ended < REST:
+                return REST - (now - self._ended)
             self._asked = now
             self._start(follow=follow, alone=alone)
             return _STEP
@@ -253,7 +253,7 @@ class IndexService:
     def _take_over(self) -> int | None:
         """The lock, if need be from the indexer that has it: it may be stopped at any moment, and says who it is
         when it has looked at the stores."""
-        until = time.monotonic() + _TAKE_OVER
+        until = time.monotonic() + TAKE_OVER
         while (held := locks.take(self._held)) is None and time.monotonic() < until:
             pid = self.index.indexer()
             if pid is not None and self._is_indexer(pid):

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.background import Worker
 
-__all__ = ["CostRefresh"]
+__all__ = ["FIRST_AFTER", "PAUSE", "CostRefresh"]
 
-_FIRST = 2.0
+FIRST_AFTER = 2.0
 """Seconds after the first list: what people look at comes before what it cost."""
-_PAUSE = 0.5
+PAUSE = 0.5
 """Seconds between two additions, at least."""
 _REST = 5
 """Times the processor time that an addition took here, at least, before the next; once the time that it took in a
@@ -29,7 +29,7 @@ class CostRefresh:
     def __init__(self, book: Callable[[], object], booked: Callable[[], None]) -> None:
         self._book = book
         self._booked = booked
-        self._worker = Worker[None]("cost_refresh", self._serve, first=_FIRST)
+        self._worker = Worker[None]("cost_refresh", self._serve, first=FIRST_AFTER)
 
     def look(self) -> None:
         """Sessions have changed. The first time the thread begins."""
@@ -53,7 +53,7 @@ class CostRefresh:
             return
         if not self._worker.is_over:
             self._booked()
-        self._worker.rest(max(_PAUSE, _REST * (time.thread_time() - worked), _of_processes() - elsewhere))
+        self._worker.rest(max(PAUSE, _REST * (time.thread_time() - worked), _of_processes() - elsewhere))
 
 
 def _of_processes() -> float:

@@ -14,9 +14,10 @@ from hermes_tui.platform.background import Worker
 if TYPE_CHECKING:
     from hermes_tui.sessions.index.service import IndexService, Progress
 
-__all__ = ["IndexWatch", "progress_words"]
+__all__ = ["PAUSE", "IndexWatch", "progress_words"]
 
-_PAUSE = 1.0
+PAUSE = 1.0
+"""Seconds between two looks at how far the index is."""
 
 
 class IndexWatch:
@@ -42,7 +43,7 @@ class IndexWatch:
     def _serve(self, request: None) -> float | None:
         service = self._service()
         again = service.poke()
-        return _PAUSE if self._is_busy(service) else again
+        return PAUSE if self._is_busy(service) else again
 
     def _is_busy(self, service: IndexService) -> bool:
         progress = service.progress()

@@ -15,12 +15,12 @@ from hermes_tui.platform.background import Worker
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
 
-__all__ = ["OpenedSession", "SessionReader"]
+__all__ = ["REMOTE_PAUSE", "OpenedSession", "SessionReader"]
 
 _Nothing = Literal["nothing"]
 _PAUSE = 1.0
 """Seconds between two looks at the open session."""
-_REMOTE_PAUSE = 5.0
+REMOTE_PAUSE = 5.0
 """The same where a server has to be asked."""
 
 
@@ -118,7 +118,7 @@ def _pause(transcript: Transcript | None) -> float | None:
     """Seconds until the open session is looked at; None where there is none."""
     if transcript is None:
         return None
-    return _REMOTE_PAUSE if transcript.is_remote else _PAUSE
+    return REMOTE_PAUSE if transcript.is_remote else _PAUSE
 
 
 def _stamp(path: str) -> tuple[object, ...]:

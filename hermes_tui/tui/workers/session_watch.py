@@ -18,20 +18,20 @@ from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from session_adapters.model import Problem
 
-__all__ = ["Watch", "WatchedCatalogue"]
+__all__ = ["PROCESSES_PAUSE", "READING_TURN", "SHORTEST_PAUSE", "WITH_NOTIFICATION", "Watch", "WatchedCatalogue"]
 
-_SHORTEST = 1.0
+SHORTEST_PAUSE = 1.0
 """Seconds between two looks at least, however much is written."""
 _LONGEST = 30.0
-_WITH_NOTIFICATION = 60.0
+WITH_NOTIFICATION = 60.0
 """Seconds between two looks at every store, whatever is notified: the system may have dropped a notification, and of
 some places there is none."""
-_PROCESSES = 15.0
+PROCESSES_PAUSE = 15.0
 """Seconds between two looks for processes: they end without writing to a file."""
 _SHARE = 20
 """A look that took one second is followed by at least so many without one: of the processor's time where the system
 notifies, for a busy machine makes nobody wait longer; else of the clock's, for a network may be slow."""
-_TURN = 5.0
+READING_TURN = 5.0
 """Seconds of reading in full between two looks."""
 _FIRST = 0.15
 """Seconds in which the screen has the processor to itself, to show the beginning of the list."""
@@ -125,7 +125,7 @@ class Watch:
             self._look(everything=bool(wanted))
         self._clear_up()
         if self._watcher is None:
-            return max(self._pause, 2 * _SHORTEST)
+            return max(self._pause, 2 * SHORTEST_PAUSE)
         return _STEP if self._take_notifications(self._watcher) else 0
 
     def _broken(self, error: Exception) -> float:
@@ -137,7 +137,7 @@ class Watch:
     def _look(self, *, everything: bool) -> None:
         touched, self._touched = self._touched, set()
         began, worked = time.monotonic(), time.thread_time()
-        late = began - self._whole >= _WITH_NOTIFICATION
+        late = began - self._whole >= WITH_NOTIFICATION
         agents = None if everything or late or not touched else _agents_at(touched, self._snapshot or Snapshot())
         if agents is None:
             self._whole = self._looked = began
@@ -153,13 +153,13 @@ class Watch:
         if places != self._watched:
             self._watcher, self._watched = self._notifications(places), places
             self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
-        self._ended, self._pause = time.monotonic(), min(max(took * _SHARE, _SHORTEST), _LONGEST)
+        self._ended, self._pause = time.monotonic(), min(max(took * _SHARE, SHORTEST_PAUSE), _LONGEST)
 
     @property
     def _is_due(self) -> bool:
         """There is something to look at, and the last look is long enough ago."""
         now = time.monotonic()
-        late = now - self._whole >= _WITH_NOTIFICATION
+        late = now - self._whole >= WITH_NOTIFICATION
         return now - self._ended >= self._pause and (bool(self._touched) or self._unfinished or late)
 
     def _begin(self) -> None:
@@ -184,7 +184,7 @@ class Watch:
 
         def __init__(self, worker: Worker[bool]) -> None:
             self._worker = worker
-            self._end = time.monotonic() + _TURN
+            self._end = time.monotonic() + READING_TURN
             self._last = time.monotonic()
             self.stopped = False
             """Whether more is left to be read than there was time for."""
@@ -199,7 +199,7 @@ class Watch:
     def _take_notifications(self, watcher: Iterator[Collection[str]]) -> bool:
         """Note what was written, and look for processes now and then; False when the watcher can notify no more."""
         now = time.monotonic()
-        if now - self._looked >= _PROCESSES:
+        if now - self._looked >= PROCESSES_PAUSE:
             self._looked = now
             self._look_for_processes()
         self._in_notify = True
@@ -215,7 +215,7 @@ class Watch:
     def _clear_up(self) -> None:
         """Once after something was published, and not too often."""
         now = time.monotonic()
-        if self._rested != self._version and now - self._cleared >= _PROCESSES:
+        if self._rested != self._version and now - self._cleared >= PROCESSES_PAUSE:
             self._rested, self._cleared = self._version, now
             self._rest()
 

@@ -193,7 +193,7 @@ def test_who_is_waited_for_is_said(home: Home, monkeypatch: pytest.MonkeyPatch) 
             told.append(words)
             other.communicate()  # it is through
 
-        monkeypatch.setattr(audit, "_SOON", 0.05)
+        monkeypatch.setattr(audit, "SAID_AFTER", 0.05)
         done = Operations(home.environment, audit=Audit(home.audit), waiting=waiting).apply(plan)
     assert done.state == "done"
     name = Path(sys.executable).name[:15]

@@ -82,7 +82,7 @@ async def test_an_answer_of_the_beginning_of_the_list_is_none_of_all(
 
     monkeypatch.setattr(Catalogue, "refresh", late)
     monkeypatch.setattr(Hunt, "run", later)
-    monkeypatch.setattr(catalogue, "_GLANCE", 1)
+    monkeypatch.setattr(catalogue, "READ_FIRST", 1)
     async with program(claude_home.home, size=(140, 30), wait=False) as pilot:
         main = main_of(pilot)
         await until(pilot, lambda: "1 session" in top(pilot))

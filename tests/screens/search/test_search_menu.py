@@ -122,7 +122,7 @@ async def test_those_of_the_settings_are_not_changed(program: Program, claude_ho
 async def test_what_cannot_be_written_is_said(
     program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.saved_searches._PATIENCE", 0.0)
+    monkeypatch.setattr("hermes_tui.tui.saved_searches.PATIENCE", 0.0)
     async with program(claude_home.home, size=(120, 30)) as pilot:
         await pilot.press("slash", *"heron")
         await opened(pilot)

@@ -478,7 +478,7 @@ def test_a_crashed_database_of_titles_is_copied_once(home: Path, monkeypatch: py
         assert listed(adapter_for(home))[SPOKEN].title == "late"
     assert made == [str(path), f"{path}-wal"]
     assert tree(home) == before
-    monkeypatch.setattr(tracking, "_COPIED", path.stat().st_size)
+    monkeypatch.setattr(tracking, "COPY_LIMIT", path.stat().st_size)
     path.touch()
     found, problems = survey(adapter_for(home))
     assert len({summary.session_id for _, summary in found}) == SESSIONS

@@ -190,7 +190,7 @@ def test_bubbles_that_are_written_again_are_followed(editor: Editor) -> None:
 
 
 def test_an_old_bubble_that_grew_is_read_again(editor: Editor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(composers, "_NEWEST", 2)
+    monkeypatch.setattr(composers, "NEWEST", 2)
     for number in range(10):
         editor.bubble("c1", 1 + number % 2, f"text {number}")
     opened = CursorTranscript("cursor", EditorShelf(str(editor.path), str(editor.user)), "c1", page=4)

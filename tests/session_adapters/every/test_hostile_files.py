@@ -191,7 +191,7 @@ def test_where_a_line_begins_is_found_through_a_hole(tmp_path: Path) -> None:
 def test_a_line_of_gigabytes_ends_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a system does not tell holes, they are read: not without end."""
     monkeypatch.setattr("session_adapters.reading.files.data_from", lambda fd, at, stop: at)
-    monkeypatch.setattr("session_adapters.reading.files._PASSED_OVER", 64 << 20)
+    monkeypatch.setattr("session_adapters.reading.files.PASSED_OVER_LIMIT", 64 << 20)
     path = tmp_path / "f"
     path.write_bytes(b"{}\n")
     with_hole(path, HOLE, b"\n{}\n")
@@ -226,7 +226,7 @@ def test_values_are_counted_and_what_texts_hold_is_not(data: bytes, crowded: boo
 
 def test_values_are_counted_as_in_the_text_without_its_strings(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("session_adapters.reading.bounds.VALUES_LIMIT", 12)
-    monkeypatch.setattr("session_adapters.reading.bounds._BLOCK", 7)
+    monkeypatch.setattr("session_adapters.reading.bounds.BLOCK", 7)
     random = Random(20)
     texts = ['a"b\\', ",:[{", "\\", '\\"', "\\\\x", "plain"]
 
@@ -353,7 +353,7 @@ def test_whole_messages_among_beginnings_do_not_renew_the_effort(monkeypatch: py
         return decode(text, at)
 
     monkeypatch.setattr(fragments, "_DECODE", counted)
-    monkeypatch.setattr("session_adapters.gemini.document._EFFORT", 20_000)
+    monkeypatch.setattr("session_adapters.gemini.document.EFFORT_LIMIT", 20_000)
     message = b'{"id":"m","type":"user","timestamp":"2026-11-20T10:00:00Z","content":"hi"}'
     builder = GeminiBuilder()
     feed_document(b'{"sessionId":"s","messages":[' + (message + b',{"id":"x",?' * 20) * 200, builder)

@@ -43,7 +43,7 @@ def conversations(adapter: HermesAdapter, source: Source) -> list[Text]:
 def test_texts_are_those_of_the_sessions(
     home: Sequence[str], page: int, store: Stored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_SPAN", page)
+    monkeypatch.setattr(module, "PAGE_ROWS", page)
     adapter = adapter_for(store("hermes", *home))
     sources = list(adapter.sources(ignore))
     assert sources

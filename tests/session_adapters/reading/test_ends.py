@@ -58,7 +58,7 @@ def test_ends_are_the_whole_lines_that_the_ends_touch(
     else:
         assert (got, rest) == (rows[:first], rows[last:])
         assert found.gap == (starts[first], starts[last])
-    assert METER.bytes <= head + tail + 2 * (61 + module._STEP)
+    assert METER.bytes <= head + tail + 2 * (61 + module.STEP)
 
 
 @given(ROWS, SPAN, SPAN, st.integers(1, 2000))

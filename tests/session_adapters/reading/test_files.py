@@ -31,7 +31,7 @@ ROWS = Decoder(Row)
 LINE = (
     st.binary(max_size=60)
     .map(lambda data: data.replace(b"\n", b""))
-    .filter(lambda data: bool(data.strip(files._JUNK)))
+    .filter(lambda data: bool(data.strip(files.JUNK)))
 )
 
 
@@ -220,7 +220,7 @@ def test_one_refuses_what_is_not_one_record(data: bytes) -> None:
 @given(st.binary(max_size=200))
 def test_no_bytes_raise(data: bytes) -> None:
     records, lost = ROWS.all(data)
-    assert records or lost or not data.strip(files._JUNK)
+    assert records or lost or not data.strip(files.JUNK)
     assert is_whole(data) in (True, False)
 
 

@@ -128,7 +128,7 @@ def test_who_asks_meanwhile_waits_for_the_same_process(spender: Spender, monkeyp
 
 
 def test_the_cost_refresh_adds_up_once_for_many_changes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._FIRST", 0.0)
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.FIRST_AFTER", 0.0)
     booked = threading.Event()
     calls: list[str] = []
     keeper = CostRefresh(lambda: calls.append("book"), booked.set)
@@ -144,7 +144,7 @@ def test_the_cost_refresh_adds_up_once_for_many_changes(monkeypatch: pytest.Monk
 def test_the_cost_refresh_rests_by_the_processors_time(work: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What a busy machine makes longer by the clock must not make costs later still; what a process of its own took
     of the processor is rested for."""
-    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._PAUSE", 0.0)
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.PAUSE", 0.0)
     pauses: list[float] = []
     rested = threading.Event()
 
@@ -170,7 +170,7 @@ def test_the_cost_refresh_rests_by_the_processors_time(work: str, monkeypatch: p
 
 
 def test_the_cost_refresh_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._FIRST", 0.0)
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.FIRST_AFTER", 0.0)
     asked = threading.Event()
 
     def wrong() -> None:
@@ -184,7 +184,7 @@ def test_the_cost_refresh_gives_up_on_wrong_settings(monkeypatch: pytest.MonkeyP
 
 
 def test_an_addition_that_is_under_way_can_be_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh._FIRST", 0.0)
+    monkeypatch.setattr("hermes_tui.tui.workers.cost_refresh.FIRST_AFTER", 0.0)
     under_way, go_on = threading.Event(), threading.Event()
     written: list[str] = []
 

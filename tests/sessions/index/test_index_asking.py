@@ -64,7 +64,7 @@ def test_a_search_is_a_few_questions(tmp_path: Path) -> None:
 
 
 def test_an_answer_that_nobody_waits_for_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pool, "_OFTEN", 100)  # so that it is looked several times in the first page already
+    monkeypatch.setattr(pool, "STEPS_A_LOOK", 100)  # so that it is looked several times in the first page already
     made = ClaudeHome(tmp_path)
     made.session("session", turns=300)
     environment = Environment(home=tmp_path)

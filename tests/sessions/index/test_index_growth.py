@@ -99,8 +99,8 @@ def test_however_it_came_about_it_is_the_same(data: st.DataObject, tmp_path_fact
 @pytest.mark.parametrize("commits", range(1, 12))
 def test_half_built(commits: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is covered is complete; and going on from there gives what a run in one go gives."""
-    monkeypatch.setattr(writer, "_FIRST_BATCH", 200)
-    monkeypatch.setattr(writer, "_BATCH", 200)
+    monkeypatch.setattr(writer, "FIRST_BATCH", 200)
+    monkeypatch.setattr(writer, "BATCH", 200)
     made = ClaudeHome(tmp_path)
     for number in range(5):
         made.session(f"session number{number}", turns=2)
@@ -222,7 +222,7 @@ def test_of_a_session_that_grows_nothing_but_the_ids_are_kept(agent: str, tmp_pa
 
 def test_of_a_database_only_what_is_new_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also by an indexer that was just started; and the index equals one that is made anew."""
-    monkeypatch.setattr(indexing, "_SHARE", 0)
+    monkeypatch.setattr(indexing, "REST_SHARE", 0)
     store = Store(tmp_path)
     for session in ("a", "b"):
         store.session(session)
@@ -281,7 +281,7 @@ def test_an_adapter_that_fails_costs_its_own_sessions(tmp_path: Path, monkeypatc
     assert figures is not None
     assert (figures.sources, figures.everything, figures.failed) == (2, 1, 1)
     index.close()
-    assert indexing._WARM >= 8
+    assert indexing.WARM_SOURCES >= 8
 
 
 def test_what_takes_long_to_read_again_is_left_alone_for_a_while(
@@ -357,12 +357,12 @@ def test_what_is_left_alone_for_a_while_is_not_covered(tmp_path: Path, monkeypat
         finally:
             index.close()
 
-    monkeypatch.setattr(indexing, "_SHARE", 1_000_000)
+    monkeypatch.setattr(indexing, "REST_SHARE", 1_000_000)
     for number in range(2):
         store.say("a", "user", f"said later {number}")
         assert build(environment, path)
         assert covered() == (number == 0)
-    monkeypatch.setattr(indexing, "_TOO_LONG", 0)
+    monkeypatch.setattr(indexing, "LONGEST_REST", 0)
     assert build(environment, path)
     assert covered()
     store.connection.close()

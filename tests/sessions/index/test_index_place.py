@@ -50,8 +50,8 @@ def test_a_full_disk_costs_nothing_of_what_was_written(
     tmp_path: Path, small_disk: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """SQLite itself ends the transaction for which there is no room: that is not damage, and what is there stays."""
-    monkeypatch.setattr("hermes_tui.sessions.index.writing.writer._FIRST_BATCH", 20_000)
-    monkeypatch.setattr("hermes_tui.sessions.index.writing.writer._BATCH", 20_000)
+    monkeypatch.setattr("hermes_tui.sessions.index.writing.writer.FIRST_BATCH", 20_000)
+    monkeypatch.setattr("hermes_tui.sessions.index.writing.writer.BATCH", 20_000)
     whole, path = tmp_path / "whole" / "i.db", tmp_path / "small" / "i.db"
     build(ENVIRONMENT, whole)
     pages = apsw.Connection(os.fspath(whole)).execute("PRAGMA page_count").get
@@ -145,7 +145,7 @@ def test_reasons(error: OSError | apsw.Error, words: str) -> None:
 
 def test_a_disk_that_is_full_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not trouble_at(tmp_path / "i.db", tmp_path / "i.lock")
-    monkeypatch.setattr(diagnostics, "_LEAST", 1 << 70)
+    monkeypatch.setattr(diagnostics, "LEAST_ROOM", 1 << 70)
     assert "the disk is full" in trouble_at(tmp_path / "a" / "b" / "i.db", tmp_path / "a" / "b" / "i.lock")
 
 

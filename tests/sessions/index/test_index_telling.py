@@ -144,7 +144,7 @@ def test_only_what_is_told_is_looked_at(tmp_path: Path, monkeypatch: pytest.Monk
     figures = index.figures()
     assert figures is not None
     assert (figures.sources, figures.everything) == (3, 3)
-    monkeypatch.setattr(indexing, "_SELDOM", 0.0)
+    monkeypatch.setattr(indexing, "FULL_LOOK_AFTER", 0.0)
     made.say(grown, "user", "oncemore")
     told = [one for one in homes_sources(environment) if one.path == str(grown)]
     assert indexer.run(told)

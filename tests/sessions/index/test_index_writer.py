@@ -49,8 +49,8 @@ def _asked(path: Path, sql: str) -> list[tuple[object, ...]]:
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every few words are committed."""
-    monkeypatch.setattr(writer, "_FIRST_BATCH", 40)
-    monkeypatch.setattr(writer, "_BATCH", 40)
+    monkeypatch.setattr(writer, "FIRST_BATCH", 40)
+    monkeypatch.setattr(writer, "BATCH", 40)
 
 
 @pytest.fixture

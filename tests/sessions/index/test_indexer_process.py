@@ -419,7 +419,7 @@ def ended(service: IndexService) -> bool:
 def test_it_leaves_when_it_is_through_and_comes_back(
     service: IndexService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.sessions.index.service._REST", 0.0)
+    monkeypatch.setattr("hermes_tui.sessions.index.service.REST", 0.0)
     made = next((tmp_path / "home" / ".claude" / "projects").rglob("*.jsonl"))
     assert service.poke() is not None
     first = service._process
@@ -434,7 +434,7 @@ def test_it_leaves_when_it_is_through_and_comes_back(
 
 def test_it_stays_where_lines_are_added_and_is_told_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same process takes in what is written later; it is given what was written to, and looks at nothing else."""
-    monkeypatch.setattr("hermes_tui.sessions.index.service._PAUSE", 0.0)
+    monkeypatch.setattr("hermes_tui.sessions.index.service.PAUSE", 0.0)
     made = ClaudeHome(tmp_path / "home")
     path = made.session("findable")
     environment = Environment(home=tmp_path / "home")
@@ -582,7 +582,7 @@ def test_making_it_anew_while_another_makes_it(several: Path, tmp_path: Path) ->
 def test_no_other_process_is_taken_for_an_indexer(service: IndexService, monkeypatch: pytest.MonkeyPatch) -> None:
     service.poke(follow=False)
     assert service.wait(60)
-    monkeypatch.setattr(service_module, "_TAKE_OVER", 0.2)
+    monkeypatch.setattr(service_module, "TAKE_OVER", 0.2)
     connection = open_writer(service.path)
     connection.execute("UPDATE meta SET value = json_set(value, '$.pid', ?) WHERE key = 'report'", (os.getpid(),))
     connection.close()
@@ -593,7 +593,7 @@ def test_no_other_process_is_taken_for_an_indexer(service: IndexService, monkeyp
 
 
 def test_clearing(service: IndexService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(service_module, "_TAKE_OVER", 0.2)
+    monkeypatch.setattr(service_module, "TAKE_OVER", 0.2)
     service.poke(follow=False)
     assert service.wait(60)
     held = locks.take(service.path.with_suffix(".lock"))

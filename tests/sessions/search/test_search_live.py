@@ -294,7 +294,7 @@ def test_what_is_seen_is_of_the_session_that_is_named(
         assert go_on.wait(_LONG)
         yield from found
 
-    monkeypatch.setattr("hermes_tui.sessions.search.incremental.answer._EVERY", 0.0)
+    monkeypatch.setattr("hermes_tui.sessions.search.incremental.answer.SNAPSHOT_PAUSE", 0.0)
     monkeypatch.setattr(Hunt, "run", held)
     manager.catalogue.refresh()
     live = manager.searches.live()

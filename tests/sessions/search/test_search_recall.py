@@ -70,7 +70,7 @@ def stopped(environment: Environment, path: Path, level: Level, share: float) ->
         return bool(done >= share * len(sources))
 
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("_FIRST_BATCH", "_BATCH"):
+        for name in ("FIRST_BATCH", "BATCH"):
             patch.setattr(writer, name, max(200, sum(source.size for source in sources) // 500))
         connection = open_writer(path)
         assert Indexer(connection, Adapters(lambda: environment), stop=stop).run() == (share > 1)

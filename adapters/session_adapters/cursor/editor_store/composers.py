@@ -19,10 +19,10 @@ from session_adapters.cursor.records import Bubble, Composer, dig, items, number
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message
 
-__all__ = ["ComposerReader", "composer_directory", "count_composer"]
+__all__ = ["NEWEST", "ComposerReader", "composer_directory", "count_composer"]
 
 _BUBBLES = "bubbleId:"
-_NEWEST = 40
+NEWEST = 40
 """Bubbles that are looked into whenever the database has changed; of those before them a change is seen by size."""
 _PAGE = 200
 _LAST = 3
@@ -56,7 +56,7 @@ class ComposerReader(CursorReader):
         """See `CursorReader.units`."""
         found = self.listed()
         sizes = self._state.sizes([unit.place for unit in found])
-        newest = self._state.disk([unit.place for unit in found[-_NEWEST:]], lambda place, reason: None)
+        newest = self._state.disk([unit.place for unit in found[-NEWEST:]], lambda place, reason: None)
         sums = {key: crc32(row.data) for key, row in newest.items() if row.data}
         return [
             unit._replace(stamp=(sizes.get(unit.place), sums.get(unit.place), self._inline_stamp(unit)))

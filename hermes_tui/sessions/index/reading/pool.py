@@ -13,7 +13,7 @@ import apsw
 
 from hermes_tui.sessions.index.schema import Damaged, IndexUnusable, broken, note_damage, open_reader, read_seal
 
-__all__ = ["Pool", "Stop"]
+__all__ = ["STEPS_A_LOOK", "Pool", "Stop"]
 
 T = TypeVar("T")
 Stop = Callable[[], bool]
@@ -21,7 +21,7 @@ Stop = Callable[[], bool]
 _MOST = 4
 """Connections; more questions at once than this wait for each other. As long as one is open, SQLite keeps the files
 of those that were closed open, too: they must not come and go."""
-_OFTEN = 20_000
+STEPS_A_LOOK = 20_000
 """Steps of SQLite's machine between two looks at whether to stop: a millisecond or so. For each, this thread has to
 wait for the others."""
 
@@ -78,7 +78,7 @@ class Pool:
             return self.ask(question)
 
         def stoppable(connection: apsw.Connection) -> T | None:
-            connection.set_progress_handler(stop, _OFTEN)
+            connection.set_progress_handler(stop, STEPS_A_LOOK)
             try:
                 return question(connection)
             except apsw.InterruptError:

@@ -23,16 +23,16 @@ from session_adapters.presence import may_have_sessions
 from session_adapters.reading.searchable import SessionTexts, Text, TextReader
 from session_adapters.text import scrub
 
-__all__ = ["Indexer"]
+__all__ = ["FULL_LOOK_AFTER", "LONGEST_REST", "REST_SHARE", "WARM_SOURCES", "Indexer"]
 
 T = TypeVar("T")
 
-_SHARE = 20
+REST_SHARE = 20
 """A source that took a second to be looked through again is left alone for so many: a large database that is written
 to all the time must not keep a processor busy. Until then it is not covered."""
-_SELDOM = 300.0
+FULL_LOOK_AFTER = 300.0
 """Seconds between two looks at every store at least, whatever is told: nobody tells of what is deleted."""
-_TOO_LONG = 86_400
+LONGEST_REST = 86_400
 """Seconds; to be left alone for longer than this is a mistake of the clock."""
 _KEPT = 20
 """An indexer that would need a second to know again what it knows is kept for so many, doing nothing."""
@@ -40,7 +40,7 @@ _LEAST = 60.0
 """Seconds for which it is kept at least where sources are written to: starting another one is half a second of work,
 taking in a line no more than a thousandth."""
 _LONGEST = 120.0
-_WARM = 16
+WARM_SOURCES = 16
 """Sources that were written to lately, whose readers are kept."""
 
 
@@ -111,7 +111,7 @@ class Indexer:
             raise _Stopped
 
     def _run(self, told: Sequence[Source]) -> None:
-        if not told or monotonic() - self._looked >= _SELDOM:
+        if not told or monotonic() - self._looked >= FULL_LOOK_AFTER:
             listed: Iterable[Source] = self._look()
         else:
             listed = [one for one in told if one.agent in self._adapters.names and has_text_key(one)]
@@ -244,19 +244,19 @@ class Indexer:
         warm.sink.keep(warm.reader.unsettled)
         warm.sink.finish(Level.ALL, source)
         self._warm[key] = warm
-        if len(self._warm) > _WARM:
+        if len(self._warm) > WARM_SOURCES:
             self._warm.popitem(last=False)
 
     def _again(self, adapter: Adapter, source: Source) -> None:
         """A source for which there is no better way, now and then."""
         began = time()
         known = self._writer.sources().get(key_of(source))
-        if known is not None and began < known.again <= began + _TOO_LONG:
+        if known is not None and began < known.again <= began + LONGEST_REST:
             return
         worked = process_time()
         self._all(adapter, source)
         worked = process_time() - worked
-        self._writer.rest(source, int(time() + _SHARE * worked))
+        self._writer.rest(source, int(time() + REST_SHARE * worked))
 
     def _guarded(self, source: Source, step: Callable[[Adapter, Source], None]) -> None:
         """Do it; whatever an adapter does wrong costs this source alone, until it is written to again."""

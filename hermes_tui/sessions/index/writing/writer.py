@@ -12,10 +12,11 @@ from hermes_tui.sessions.index.schema import TABLES
 from hermes_tui.sessions.index.source_state import IndexedMessage, Key, Level, Standing, key_of
 from session_adapters.base import Source
 
-__all__ = ["IndexWriter", "tidy"]
+__all__ = ["BATCH", "FIRST_BATCH", "IndexWriter", "tidy"]
 
-_FIRST_BATCH = 1 << 20
-_BATCH = 4 << 20
+FIRST_BATCH = 1 << 20
+"""Bytes of the first batch: something is found sooner."""
+BATCH = 4 << 20
 """Bytes that are collected before they are written: sorted, they make one segment of each FTS5 table."""
 _NAMES = 20_000
 """Numbers of names that are kept in mind."""
@@ -51,7 +52,7 @@ class IndexWriter:
         self._connection = connection
         self._told = committed
         self._numbers = Numbers(connection)
-        self._limit = _FIRST_BATCH
+        self._limit = FIRST_BATCH
         self._forget()
         self._empty()
 
@@ -104,7 +105,7 @@ class IndexWriter:
         """`commit` when enough was collected."""
         if self._size >= self._limit:
             self.commit()
-            self._limit = _BATCH
+            self._limit = BATCH
 
     def abandon(self) -> None:
         """Forget what was not committed."""

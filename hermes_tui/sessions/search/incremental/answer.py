@@ -19,9 +19,9 @@ from hermes_tui.sessions.search.model import SearchCoverage
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.model import Problem
 
-__all__ = ["Known", "LiveAnswer", "broken_off"]
+__all__ = ["SNAPSHOT_PAUSE", "Known", "LiveAnswer", "broken_off"]
 
-_EVERY = 0.05
+SNAPSHOT_PAUSE = 0.05
 """Seconds between two snapshots at least, while more is found. The first comes after as many, or before anything is
 read, or when all is known."""
 _REST = 4
@@ -67,7 +67,7 @@ class LiveAnswer:
         self._hunt = Hunt(stores, query, index, keep=keep, stop=superseded, most=_SHOWN, before_reading=self._show)
         self._found: set[str] = set()
         self._version = 0
-        self._due = time.monotonic() + _EVERY
+        self._due = time.monotonic() + SNAPSHOT_PAUSE
 
     def run(self) -> None:
         """Search."""
@@ -103,7 +103,7 @@ class LiveAnswer:
         began = time.monotonic()
         self._publish(self._picture(done=False))
         ended = time.monotonic()
-        self._due = ended + max(_EVERY, _REST * (ended - began))
+        self._due = ended + max(SNAPSHOT_PAUSE, _REST * (ended - began))
 
     def _picture(self, *, done: bool) -> SnapshotView:
         self._version += 1

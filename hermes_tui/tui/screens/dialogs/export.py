@@ -26,10 +26,10 @@ from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.line import Line
 from session_adapters.model import SessionSummary
 
-__all__ = ["ExportChoice", "ExportScreen"]
+__all__ = ["ARMED_AFTER", "ExportChoice", "ExportScreen"]
 
 _FORMS = ("markdown", "html", "json", "jsonl")
-_ARMED_AFTER = 0.4
+ARMED_AFTER = 0.4
 """Seconds in which Enter writes nothing: it may have been typed before the dialog was there."""
 _LABEL = 11
 
@@ -208,7 +208,7 @@ class ExportScreen(Dialog[ExportChoice]):
 
     def action_write(self) -> None:
         """Take it as it stands."""
-        if time.monotonic() - self._shown_at < _ARMED_AFTER:
+        if time.monotonic() - self._shown_at < ARMED_AFTER:
             return
         wish = self.wish
         if not wish.path.name:

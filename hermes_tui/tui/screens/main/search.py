@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query
     from hermes_tui.sessions.search.incremental.search import LiveSearch, LiveSnapshot
 
-__all__ = ["SearchController"]
+__all__ = ["GATHERING", "PATIENCE", "TYPING_PAUSE", "SearchController"]
 
-_TYPING = 0.02
+TYPING_PAUSE = 0.02
 """Seconds to wait for more keys, so that a burst of them costs as much as one."""
-_GATHER = 0.04
+GATHERING = 0.04
 """Seconds in which an answer may become complete before a part of it is shown."""
-_PATIENCE = 0.1
+PATIENCE = 0.1
 """Seconds without any answer after which what fits by name is shown."""
 _LOOK_AGAIN = 3.0
 """Seconds after a change of the sessions at which the same question is asked again."""
@@ -60,8 +60,8 @@ class SearchController:
         """A text in the box that stands for these very sessions."""
         self._way_back: Callable[[], None] = lambda: None
         """To where that was chosen."""
-        self._typing = Delay(parts.screen, self.filter, _TYPING)
-        self._late = Delay(parts.screen, self._show_late, _PATIENCE)
+        self._typing = Delay(parts.screen, self.filter, TYPING_PAUSE)
+        self._late = Delay(parts.screen, self._show_late, PATIENCE)
         self._again = Delay(parts.screen, self._ask_again, _LOOK_AGAIN)
 
     # What is known -----------------------------------------------------------------------------------------
@@ -115,7 +115,7 @@ class SearchController:
     def typed_on(self) -> None:
         """The text in the box has changed: filter the list, though not at every key of a burst."""
         if not self._typing.is_waiting:
-            left = self._asked_at + _TYPING - time.monotonic()
+            left = self._asked_at + TYPING_PAUSE - time.monotonic()
             if left <= 0:
                 self.filter()
             else:
@@ -218,7 +218,7 @@ class SearchController:
         if self._question is None or snapshot.query.tree != self._question.tree:
             return
         if not snapshot.done:
-            left = self._asked_at + _GATHER - time.monotonic()
+            left = self._asked_at + GATHERING - time.monotonic()
             if left > 0:
                 self._late.start(left)
                 return

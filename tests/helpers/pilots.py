@@ -11,6 +11,7 @@ from textual.pilot import Pilot
 from textual.strip import Strip
 
 from hermes_tui.tui.app import HermesApp
+from hermes_tui.tui.screens.main.first_frame import frame_of
 from hermes_tui.tui.screens.main.screen import MainScreen
 from support import PATIENCE
 
@@ -32,8 +33,8 @@ def screen_text(pilot: Pilot[Any]) -> str:
 
 
 def drawn(app: App[Any]) -> list[Strip]:
-    """The lines of the screen as they were drawn. Uses `Screen._compositor`, which Textual has had since 0.1."""
-    return app.screen._compositor.render_strips()
+    """The lines of the terminal: the screen, and around a dialog what lies behind it."""
+    return [Strip.join(line) for line in frame_of(app.screen)]
 
 
 def main_of(pilot: Pilot[None]) -> MainScreen:
@@ -42,5 +43,5 @@ def main_of(pilot: Pilot[None]) -> MainScreen:
 
 
 def toasts(pilot: Pilot[None]) -> list[str]:
-    """What is said now. Uses `App._notifications`, which Textual has had since 0.30."""
-    return [notification.message for notification in pilot.app._notifications]
+    """What the toasts on the screen say."""
+    return [str(toast.render()) for toast in pilot.app.screen.query("Toast")]

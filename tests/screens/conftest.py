@@ -8,6 +8,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
+from textual.drivers.headless_driver import HeadlessDriver
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
@@ -39,6 +40,15 @@ def demo(tmp_path: Path) -> HermesDemo:
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Yes counts as soon as the plan is on the screen."""
     monkeypatch.setattr(ConfirmScreen, "QUIET", 0.0)
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the program writes to the terminal, which without one it does not."""
+    texts: list[str] = []
+    monkeypatch.setattr(HeadlessDriver, "is_headless", False)
+    monkeypatch.setattr(HeadlessDriver, "write", lambda driver, text: texts.append(text))
+    return texts
 
 
 @pytest.fixture

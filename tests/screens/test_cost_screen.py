@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import subprocess
@@ -28,6 +27,7 @@ from hermes_tui.tui.widgets.cost_list import CostList, bar
 from pilots import drawn, screen_text, until
 from session_adapters.base import Environment
 from spending import Spender
+from support import PATIENCE
 
 NOW = datetime(2026, 11, 21, 10, 0, tzinfo=UTC)
 MILLION = 1_000_000
@@ -46,9 +46,17 @@ def spender(tmp_path: Path) -> Spender:
     return spender
 
 
-def program(spender: Spender, **config: Any) -> HermesApp:
+class Passing(Clock):
+    """Shows one moment, and lets screens look again as with a clock that goes on."""
+
+    @property
+    def is_fixed(self) -> bool:
+        return False
+
+
+def program(spender: Spender, clock: Clock | None = None, **config: Any) -> HermesApp:
     manager = SessionManager(Environment(home=spender.home), cache_dir=spender.home.parent / "cache", prices={})
-    return HermesApp(manager, Config(**config), clock=Clock(NOW))
+    return HermesApp(manager, Config(**config), clock=clock or Clock(NOW))
 
 
 async def open_costs(pilot: Pilot[None]) -> CostScreen:
@@ -161,21 +169,24 @@ async def test_what_is_added_up_while_its_screen_is_left_ends_nothing(
         screen = await open_costs(pilot)
         found = screen.overview
         assert found is not None
-        go_on = asyncio.Event()
+        await pilot.press("escape")
+        began, go_on = threading.Event(), threading.Event()
 
-        async def late() -> None:
-            await go_on.wait()
-            screen._take(found)
+        def compute(today: date) -> Overview:
+            began.set()
+            assert go_on.wait(PATIENCE)
+            return found
 
-        worker = screen.run_worker(late(), exit_on_error=True)
-        await pilot.pause()
+        screen = CostScreen(app.clock, compute, lambda today: (found, False), {}, lambda: 1)
+        await app.push_screen(screen)
+        await until(pilot, began.is_set)
+        [worker] = [one for one in app.workers if one.node is screen]
         async with screen.lock:  # what removes a screen's widgets holds it
             screen.dismiss(None)
             await screen.query("*").remove()
             go_on.set()
-            await pilot.pause()
-        assert worker.is_cancelled or worker.is_finished
-        assert app._exception is None
+            await until(pilot, lambda: worker.is_finished)
+        assert app.return_code is None
 
 
 async def test_typing_after_it_filters_by_words(spender: Spender) -> None:
@@ -217,29 +228,38 @@ async def test_every_line_can_be_reached_at_every_size(spender: Spender, size: t
 
 
 async def test_nothing_is_drawn_when_nothing_is_new(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.screens.cost.LOOK_AGAIN", 0.05)
     app = program(spender)
+    versions = [1]
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await open_costs(pilot)
-        assert screen.overview is not None
+        await open_costs(pilot)
+        await pilot.press("escape")
+
+        def so_far(today: date) -> tuple[Overview, bool]:
+            return app.manager.costs.overview(today), True
+
+        screen = CostScreen(Passing(NOW), app.manager.costs.overview, so_far, {}, lambda: versions[-1])
+        await app.push_screen(screen)
+        await until(pilot, lambda: screen.overview)
+        await pilot.pause()
         drawn: list[object] = []
         monkeypatch.setattr(CostList, "refresh", lambda *_, **__: drawn.append("list"))
         monkeypatch.setattr(CostChart, "refresh", lambda *_, **__: drawn.append("chart"))
-        screen._computed = -1
         before = screen.overview
-        screen._begin()
+        versions.append(2)
         await until(pilot, lambda: screen.overview is not before)
         assert screen.overview == before and drawn == []
 
 
-async def test_what_is_new_is_shown(spender: Spender) -> None:
-    app = program(spender)
+async def test_what_is_new_is_shown(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hermes_tui.tui.screens.cost.LOOK_AGAIN", 0.05)
+    app = program(spender, clock=Passing(NOW))
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await open_costs(pilot)
+        await open_costs(pilot)
         spender.session("later", {"input": 30 * MILLION}, at=NOW - timedelta(minutes=1), cwd="/srv/new")
         before = app.main.snapshot.version
         app.action_refresh()
         await until(pilot, lambda: app.main.snapshot.version > before)
-        screen._begin()
         await until(pilot, lambda: "~35.00+" in screen_text(pilot))
 
 

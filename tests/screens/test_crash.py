@@ -66,6 +66,6 @@ async def test_what_a_worker_failed_of_is_noted(claude_home: ClaudeHome, tmp_pat
     with suppress(WorkerFailed, ZeroDivisionError):
         async with app.run_test() as pilot:
             app.main.run_worker(work(), exit_on_error=True)
-            await until(pilot, lambda: app._exception)
+            await until(pilot, lambda: app.return_code == 1)
     noted = paths.log_file().read_text()
     assert "builtins.ZeroDivisionError" in noted and "test_crash.py" in noted and "hunter2" not in noted

@@ -6,19 +6,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from textual._compositor import LayoutUpdate
 from textual.pilot import Pilot
 
 from claude_lines import ClaudeHome
-from pilots import until
+from pilots import drawn, until
 
 
 def _rows(pilot: Pilot[Any]) -> list[str]:
     """What the terminal shows: the screen, and those that can be seen behind it."""
-    app = pilot.app
-    frame = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
-    assert isinstance(frame, LayoutUpdate)
-    return ["".join(strip.text for strip in line) for line in frame.strips]
+    return [strip.text for strip in drawn(pilot.app)]
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 48)], ids=["80x24", "160x48"])

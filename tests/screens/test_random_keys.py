@@ -115,7 +115,7 @@ async def test_a_screen_may_be_left_at_any_moment(demo_app: HermesApp, opening: 
                 opened += 1
                 demo_app.screen.dismiss(None)
             await pilot.pause()
-            assert demo_app._exception is None, turns
+            assert demo_app.return_code is None, turns
     assert opened > 20
 
 
@@ -141,7 +141,7 @@ async def test_no_keys_end_the_program(demo_app: HermesApp, tmp_path: Path, run:
             if dice.random() < 0.03:
                 await pilot.resize_terminal(*dice.choice(SIZES))
             await pilot.pause()
-            assert demo_app._exception is None, pressed
+            assert demo_app.return_code is None, pressed
         writer.stop()
         assert writer.failure is None
         assert demo_app.is_running

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 import pytest
+from textual.notifications import Notification
 from textual.pilot import Pilot
 from textual.widgets._toast import Toast, ToastHolder, ToastRack
 
@@ -16,13 +17,23 @@ Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
 
 @pytest.mark.timeout(60)
-async def test_a_toast_whose_time_is_over_before_it_is_shown_goes(program: Program, claude_home: ClaudeHome) -> None:
+async def test_a_toast_whose_time_is_over_before_it_is_shown_goes(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claude_home.session("First things first")
+    made: list[Notification] = []
+    make = Toast.__init__
+
+    def noted(toast: Toast, notification: Notification) -> None:
+        made.append(notification)
+        make(toast, notification)
+
+    monkeypatch.setattr(Toast, "__init__", noted)
     async with program(claude_home.home) as pilot:
         app = main_of(pilot).app
         app.notify("Said long ago", markup=False, timeout=5)
         await until(pilot, lambda: toasts(pilot) == ["Said long ago"])
-        [notice] = app._notifications
+        [notice] = made
         notice.raised_at -= 10  # the process was stopped just before the toast was made
         assert notice.has_expired
         rack = app.screen.query_one(ToastRack)

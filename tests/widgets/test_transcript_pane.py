@@ -10,6 +10,7 @@ from textual import events
 from textual.widget import Widget
 
 from hermes_tui.sessions.context import context_view
+from pilots import drawn
 from session_adapters.base import Environment
 from session_adapters.claude.adapter import ClaudeAdapter
 from session_adapters.model import Attachment, Message, Problem, ToolCall, ToolResult
@@ -414,25 +415,25 @@ async def test_moving_the_cursor_draws_two_lines(monkeypatch: pytest.MonkeyPatch
         base = app.pane.rich_style.bgcolor
 
         def marked() -> list[int]:
-            strips = app.screen._compositor.render_strips()[1:-1]
+            strips = drawn(app)[1:-1]
             styles = [next(iter(strip.crop(20, 21))).style for strip in strips]
             return [y for y, style in enumerate(styles) if style is not None and style.bgcolor != base]
 
-        drawn: list[tuple[object, ...]] = []
-        monkeypatch.setattr(app.pane, "refresh", _counted(app.pane.refresh, drawn))
+        refreshed: list[tuple[object, ...]] = []
+        monkeypatch.setattr(app.pane, "refresh", _counted(app.pane.refresh, refreshed))
         await pilot.press("k")
         await pilot.pause()
         above = marked()
-        assert [len(regions) for regions in drawn] == [2]
+        assert [len(regions) for regions in refreshed] == [2]
         await pilot.press("k", "k")
         await pilot.pause()
         assert above == [app.pane.view.screen_row(app.pane.view.cursor) + 2]
         assert marked() == [above[0] - 2]
 
 
-def _counted(refresh: Callable[..., object], drawn: list[tuple[object, ...]]) -> Callable[..., object]:
+def _counted(refresh: Callable[..., object], calls: list[tuple[object, ...]]) -> Callable[..., object]:
     def counting(*regions: object, **more: object) -> object:
-        drawn.append(regions)
+        calls.append(regions)
         return refresh(*regions, **more)
 
     return counting

@@ -19,12 +19,12 @@ from hermes_tui.tui.widgets.cost_list import CostList, CostRow
 from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line, Part
 
-__all__ = ["CostScreen", "cost_rows", "filter_text", "title_parts"]
+__all__ = ["LOOK_AGAIN", "CostScreen", "cost_rows", "filter_text", "title_parts"]
 
 _ADDING: Part = (" · adding up …", "faint")
 _SHOWN = 10
 """Lines of a ranking."""
-_LATER = 2.0
+LOOK_AGAIN = 2.0
 """Seconds between two looks at whether there is anything new."""
 _HEADINGS: Mapping[Kind, str] = {
     "agent": "By agent, all time",
@@ -78,7 +78,7 @@ class CostScreen(DismissOnce[Rank | None]):
         self.call_after_refresh(self.query_one(Hints).show_keys)
         self._begin()
         if not self._clock.is_fixed:
-            self.set_interval(_LATER, self._begin)
+            self.set_interval(LOOK_AGAIN, self._begin)
 
     # Data --------------------------------------------------------------------------------------------------
 

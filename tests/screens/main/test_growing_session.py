@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from rich.cells import cached_cell_len
+import rich.cells
 from rich.segment import Segment
 from textual.pilot import Pilot
 
@@ -36,8 +36,9 @@ def kept(pilot: Pilot[None]) -> int:
 
 
 def remembered() -> int:
-    """Texts whose width, or whose two halves, Rich knows."""
-    return cached_cell_len.cache_info().currsize + Segment._split_cells.cache_info().currsize
+    """Entries in all caches of what Rich does with texts: their widths, their two halves."""
+    caches = (*vars(rich.cells).values(), *(getattr(one, "__func__", one) for one in vars(Segment).values()))
+    return sum(one.cache_info().currsize for one in {*filter(callable, caches)} if hasattr(one, "cache_info"))
 
 
 async def write(pilot: Pilot[None], home: ClaudeHome, path: Path, number: int) -> None:

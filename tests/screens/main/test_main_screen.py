@@ -17,6 +17,7 @@ from textual.pilot import Pilot
 from textual.screen import ModalScreen
 
 from claude_lines import ClaudeHome
+from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.help import HelpScreen
@@ -155,7 +156,7 @@ async def test_a_burst_of_keys_asks_a_few_times_and_a_paste_is_cut(
         given.append(main.box.value)
         ask(search)
 
-    monkeypatch.setattr("hermes_tui.tui.screens.main.search._TYPING", 0.2)
+    monkeypatch.setattr("hermes_tui.tui.screens.main.search.TYPING_PAUSE", 0.2)
     monkeypatch.setattr(SearchController, "filter", count)
     async with program(claude_home.home) as pilot:
         main = main_of(pilot)
@@ -288,40 +289,35 @@ async def test_a_session_that_cannot_be_opened_says_why(program: Program, claude
         assert here(pilot) == "Away soon"
 
 
-async def test_the_list_is_there_before_any_store_is_read(program: Program, claude_home: ClaudeHome) -> None:
+async def test_the_list_is_there_before_any_store_is_read(
+    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+) -> None:
     claude_home.session("Known from last time")
     async with program(claude_home.home) as pilot:
         cast(HermesApp, pilot.app).manager.catalogue.close()
     gate = threading.Event()
+    refresh = Catalogue.refresh
+
+    def late(catalogue: Catalogue, agents: Iterable[str] | None = None) -> Snapshot:
+        gate.wait(60)
+        return refresh(catalogue, agents)
+
+    monkeypatch.setattr(Catalogue, "refresh", late)
     async with program(claude_home.home, wait=False) as pilot:
-        app = cast(HermesApp, pilot.app)
-        refresh = app.manager.catalogue.refresh
-
-        def late(agents: Iterable[str] | None = None) -> Snapshot:
-            gate.wait(60)
-            return refresh(agents)
-
-        app.watch_thread._catalogue.refresh = late  # type: ignore[method-assign]
         await until(pilot, lambda: "Known from last time" in screen_text(pilot))
         gate.set()
 
 
 async def test_repeating_what_is_shown_asks_for_no_repaint(
-    program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
+    program: Program, claude_home: ClaudeHome, written: list[str]
 ) -> None:
     claude_home.session("Any")
     async with program(claude_home.home, size=(160, 48)) as pilot:
         main = main_of(pilot)
-        app = cast(HermesApp, pilot.app)
         await until(pilot, lambda: "Answer 0 to Any" in screen_text(pilot))
-        asked: list[object] = []
-        original: Callable[..., object] = app._display
-
-        def display(*arguments: object) -> object:
-            asked.append(arguments[1])
-            return original(*arguments)
-
-        monkeypatch.setattr(app, "_display", display)
+        await pilot.pause()
+        assert "Answer 0 to Any" in "".join(written)
+        written.clear()
         main.apply(main.snapshot, Forest(main.snapshot.sessions))
         main.sessions.tick()
         main.status.show_detail()
@@ -330,7 +326,7 @@ async def test_repeating_what_is_shown_asks_for_no_repaint(
         detail.show(*detail.parts)
         await pilot.pause()
         await pilot.pause()
-        assert asked == []
+        assert written == []
 
 
 async def test_transcripts_belong_to_one_thread(program: Program, claude_home: ClaudeHome) -> None:

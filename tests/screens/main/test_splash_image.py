@@ -7,7 +7,7 @@ from typing import Any
 
 import pyte
 import pytest
-from textual._compositor import LayoutUpdate
+from textual.strip import Strip
 
 from claude_lines import ClaudeHome
 from hermes_tui.config import Config
@@ -37,11 +37,12 @@ async def test_it_is_the_first_frame_but_for_what_is_counted(
         )
     async with program(claude_home.home, size=size, now=datetime(2026, 3, 1, tzinfo=UTC), theme=theme) as pilot:
         app = pilot.app
-        frame = app.main._compositor.render_update(full=True)
-        assert isinstance(frame, LayoutUpdate)
-        made = splash_image_of(app.main, [list(line) for line in frame.strips], "key")()
-        written = _screen(picture(made, app.main.sessions.rows, app._badges, app.clock), size)
-        painted = _screen(frame.render_segments(app.console), size)
+        frame = app.main.frame()
+        made = splash_image_of(app.main, frame, "key")()
+        badges = {name: label.badge for name, label in app.manager.labels.items()}
+        written = _screen(picture(made, app.main.sessions.rows, badges, app.clock), size)
+        lines = "\r\n".join(Strip.join(line).render(app.console) for line in frame)
+        painted = _screen(lines, size)
         counted = [app.main.query_one(name).content_region for name in ("#counts", "#detail")]
         compared = 0
         for y in range(size[1]):

@@ -33,11 +33,7 @@ class Counts:
         self.layouts = 0
         self.lines: list[int] = []
         self.strips = 0
-        layout, line, strip = Screen._refresh_layout, SessionLines.render_line, Painter.strip
-
-        def counted(screen: Screen[Any], *args: Any, **options: Any) -> None:
-            self.layouts += 1
-            layout(screen, *args, **options)
+        line, strip = SessionLines.render_line, Painter.strip
 
         def drawn(sessions: SessionLines, y: int) -> Any:
             self.lines.append(y)
@@ -48,8 +44,16 @@ class Counts:
             return strip(painter, parts, cursor)
 
         monkeypatch.setattr(Painter, "strip", made)
-        monkeypatch.setattr(Screen, "_refresh_layout", counted)
         monkeypatch.setattr(SessionLines, "render_line", drawn)
+
+    def watch(self, screen: Screen[Any]) -> None:
+        """Forget what was counted, and count layouts of this screen."""
+
+        def laid_out(_: Screen[Any]) -> None:
+            self.layouts += 1
+
+        self.forget()
+        screen.screen_layout_refresh_signal.subscribe(screen, laid_out, immediate=True)
 
     def forget(self) -> None:
         """From here on."""
@@ -71,8 +75,8 @@ async def press(pilot: Pilot[None], key: str, text: str) -> None:
 
 def only_complete_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever else there is to do on the machine, no part of an answer is shown before all of it."""
-    monkeypatch.setattr(searching, "_GATHER", 600.0)
-    monkeypatch.setattr(searching, "_PATIENCE", 600.0)
+    monkeypatch.setattr(searching, "GATHERING", 600.0)
+    monkeypatch.setattr(searching, "PATIENCE", 600.0)
 
 
 def herons(home: ClaudeHome) -> None:
@@ -93,7 +97,7 @@ async def test_a_longer_or_shorter_answer_is_no_new_layout(
         await pilot.press("slash", "h", "e", "r", "o")
         await press(pilot, "n", "heron")
         assert main.sessions.virtual_size.height == len(main.sessions.rows) > 100
-        counts.forget()
+        counts.watch(main)
         await press(pilot, "r", "heronr")
         assert main.search.total == 30
         assert main.sessions.virtual_size.height == len(main.sessions.rows) < 70
@@ -114,7 +118,7 @@ async def test_the_first_answer_is_no_new_layout(
         box = main.box.region
         await pilot.press("slash")
         await until(pilot, lambda: main.box.region.width < box.width)
-        counts.forget()
+        counts.watch(main)
         await press(pilot, "h", "h")
         assert main.search.total == 60
         assert "60 of 60" in screen_text(pilot)

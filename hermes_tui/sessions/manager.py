@@ -213,11 +213,10 @@ class SessionManager:
         catalogue = self.catalogue
 
         def make() -> CostDesk:
-            from hermes_tui.sessions.cost.service import CostDesk, cost_file
+            from hermes_tui.sessions.cost.service import CostDesk
 
             prices = config.load().prices if self._prices is None else self._prices
-            file = cost_file(self._cache_dir or paths.cache_dir(), self.environment)
-            return CostDesk(catalogue, self._adapters, file, prices)
+            return CostDesk(catalogue, self._adapters, prices)
 
         return self._costs.get(catalogue, make)
 

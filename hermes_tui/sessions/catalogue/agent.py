@@ -127,7 +127,7 @@ class AgentSessions:
         """Put `new` in the place of `old`, unless something newer is there by now."""
         if self.entries.get(key) is old:
             self.entries[key] = new
-            self._stale = True
+            self._stale = self._stale or new.summaries is not old.summaries
 
     def broken(self, reason: str) -> None:
         """The adapter cannot be used: say so, and list nothing of this agent."""
@@ -187,7 +187,7 @@ class AgentSessions:
         for key, source, exact in todo:
             if done and until is not None and time.thread_time() > until:
                 break
-            looked.found[key] = read(adapter, source, exact=exact)
+            looked.found[key] = read(adapter, source, exact=exact).with_calls_of(self.entries.get(key))
             done += 1
         self.unread = len(todo) - done
         changed = looked.gone or bool(done)

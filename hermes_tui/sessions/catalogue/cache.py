@@ -1,8 +1,8 @@
-"""The cache file of the session list.
+"""The cache file of the session list and of what sessions cost.
 
 A cache, never a truth: delete it at any time. A damaged file, or one of another version of this program, counts as
-absent. Two parts of MessagePack (`sealed`): a list of `CachedSource`, and a `FirstPicture`, which alone is read for
-the first picture.
+absent. Three parts of MessagePack: a list of `CachedSource`, what is added up of their calls (`cost.summary`), and a
+`FirstPicture`, which alone is read for the first picture.
 """
 
 from __future__ import annotations
@@ -12,16 +12,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from hermes_tui.sessions.checksummed_file import forget_others, read_part, write_parts
 from session_adapters.base import Environment, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.bounds import is_cut
 from session_adapters.registry import BUILT_IN
+from session_adapters.usage import Usage
 
-__all__ = ["CachedSource", "FirstPicture", "cache_name", "load", "load_labels", "load_picture", "save"]
+__all__ = ["CachedSource", "FirstPicture", "cache_name", "load", "load_labels", "load_picture", "load_sums", "save"]
 
-_MAGIC = b"hermes-tui catalogue 4\n"
+_MAGIC = b"hermes-tui catalogue 5\n"
 
 
 class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -37,11 +39,45 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """It was being written to: looked at again for half a line at its end when nobody has done so for a while."""
     failed: bool = False
     """The adapter itself failed: not written to the file, so that the next process tries again."""
+    calls: bytes | tuple[Usage, ...] | None = None
+    """What its model calls used, packed if it can be (`cost.calls`); None where that was not asked for."""
+    uncounted: tuple[str, ...] = ()
+    """Native ids of the sessions of which `calls` says nothing, or what has changed since."""
+    call_problems: tuple[Problem, ...] = ()
+    """Why `calls` lacks some: not written to the file either."""
 
     @property
     def unread(self) -> Sequence[Problem]:
         """Why sessions are missing, or all of them."""
         return [one for one in self.problems if is_cut((one,))] if self.summaries else self.problems
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether `calls` has those of all its sessions."""
+        return not self.summaries or (self.calls is not None and not self.uncounted and not self.call_problems)
+
+    def counts(self, session_id: str) -> bool:
+        """Whether `calls` has those of a session, as they are now."""
+        return self.calls is not None and session_id not in self.uncounted
+
+    def with_calls_of(self, before: CachedSource | None) -> CachedSource:
+        """The same, with the calls that were read before: of a source of many sessions those of the ones that did not
+        change."""
+        if before is None or before.calls is None:
+            return self
+        changed = before.uncounted
+        if before.source.stamp != self.source.stamp:
+            if self.source.session_id or len(self.summaries) < 2 or before.call_problems:
+                return self
+            old, new = ({one.session_id: _used(one) for one in entry.summaries} for entry in (before, self))
+            differ = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+            changed = tuple(differ.union(changed))
+        return replace(self, calls=before.calls, uncounted=changed, call_problems=before.call_problems)
+
+
+def _used(summary: SessionSummary) -> tuple[object, ...]:
+    """Changes with what a session in a database of many used."""
+    return summary.updated_at, summary.message_count, summary.tokens, summary.cost, summary.models
 
 
 class FirstPicture(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -110,7 +146,7 @@ def _entry(raw: msgspec.Raw, shown: Mapping[str, SessionSummary]) -> CachedSourc
 def load_picture(path: Path) -> FirstPicture | None:
     """The picture in the file, without reading the entries; None when it is missing, damaged or of another
     version."""
-    part = read_part(path, _MAGIC, 1)
+    part = read_part(path, _MAGIC, 2)
     try:
         return None if part is None else _PICTURE.decode(part)
     except (msgspec.MsgspecError, ValueError, RecursionError):
@@ -119,22 +155,30 @@ def load_picture(path: Path) -> FirstPicture | None:
 
 def load_labels(path: Path) -> FirstPicture:
     """The picture in the file without its sessions, of which there may be very many; empty as `load_picture`."""
-    part = read_part(path, _MAGIC, 1)
+    part = read_part(path, _MAGIC, 2)
     try:
         return _NOTHING if part is None else FirstPicture(labels=_LABELS.decode(part).labels)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return _NOTHING
 
 
-def save(path: Path, entries: Iterable[CachedSource], picture: FirstPicture = _NOTHING) -> None:
+def load_sums(path: Path) -> bytes:
+    """What is added up of the calls, as it was given to `save`; nothing when it is missing, damaged or of another
+    version."""
+    return read_part(path, _MAGIC, 1) or b""
+
+
+def save(path: Path, entries: Iterable[CachedSource], picture: FirstPicture = _NOTHING, sums: bytes = b"") -> None:
     """Replace the file. Raises `OSError`."""
-    write_parts(path, _MAGIC, _parts(entries, picture))
+    write_parts(path, _MAGIC, _parts(entries, picture, sums))
     forget_others(path, "catalogue-*.msgpack")
+    forget_others(path, "costs-*.msgpack")  # of earlier versions of this program
 
 
-def _parts(entries: Iterable[CachedSource], picture: FirstPicture) -> Iterator[bytes | bytearray]:
+def _parts(entries: Iterable[CachedSource], picture: FirstPicture, sums: bytes) -> Iterator[bytes | bytearray]:
     """One after the other: of many sessions each is large."""
     yield _encoded(entries)
+    yield sums
     yield _encoded_picture(picture)
 
 
@@ -162,6 +206,8 @@ def _encoded(entries: Iterable[CachedSource]) -> bytearray:
     for entry in entries:
         end = len(found)
         try:
+            if entry.call_problems:
+                entry = replace(entry, calls=None, uncounted=(), call_problems=())
             if not entry.failed:
                 _ENCODER.encode_into(entry, found, -1)
                 count += 1

@@ -47,6 +47,7 @@ class Catalogue:
         self._picture: cache.FirstPicture | None = None
         self._loaded = False
         self._unsaved = False
+        self._sums: bytes | None = None
         self.seconds: float | None = None
         """Of the processor's time that each `refresh` may take to read files; None: as long as it takes."""
         self._saved_at: float | None = None
@@ -162,6 +163,30 @@ class Catalogue:
         with self._work:
             return [entry for state in self._agents.values() for entry in state.entries.values()]
 
+    def update(self, counted: Iterable[tuple[cache.CachedSource, cache.CachedSource]]) -> None:
+        """Put the second of each pair, of which the calls were read, in the place of the first, if that is still what
+        is known of its source."""
+        with self._work:
+            for old, new in counted:
+                self._agents[old.source.agent].update((old.source.path, old.source.session_id), old, new)
+
+    @property
+    def sums(self) -> bytes:
+        """What was last added up of the calls, by this process or an earlier one; see `keep`."""
+        with self._work:
+            if self._sums is None and self._file is not None:
+                return cache.load_sums(self._file)
+            return self._sums or b""
+
+    def keep(self, sums: bytes) -> Problem | None:
+        """Have this written beside the calls that were read: at once the first time. What is wrong with the place."""
+        with self._work:
+            if self._sums is None:
+                self._saved_at = None
+            self._sums, self._unsaved = sums, True
+            self._save_if_due()
+            return self._own_problem
+
     def close(self) -> None:
         """Write what is not yet in the cache file."""
         with self._work:
@@ -222,7 +247,7 @@ class Catalogue:
             adapter = self._adapters.get(agent)
         except AdapterBroken:
             return  # `_relate` says so
-        exact = read(adapter, entry.source, exact=True)
+        exact = read(adapter, entry.source, exact=True).with_calls_of(entry)
         with self._work:
             self._agents[agent].update(key, entry, exact)
             self._unsaved = True
@@ -237,7 +262,7 @@ class Catalogue:
         self._unsaved = False
         kept = [entry for state in self._agents.values() for entry in state.entries.values()]
         try:
-            cache.save(self._file, [*kept, *self._foreign], self._new_picture())
+            cache.save(self._file, [*kept, *self._foreign], self._new_picture(), self.sums)
             self._own_problem = None
         except OSError as error:
             reason = f"the list of sessions cannot be kept for the next start: {error.strerror or error}"

@@ -9,106 +9,112 @@ import hashlib
 import marshal
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from hermes_tui.config import Price
-from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
-from hermes_tui.sessions.catalogue.snapshot import newest_first
-from hermes_tui.sessions.cost import store
+from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.cost.aggregate import Accounts
+from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, calls_of, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
-from hermes_tui.sessions.cost.store import SourceCalls
-from hermes_tui.sessions.cost.summary import Own, SpendSummary
-from session_adapters.base import Adapter, Environment, Source
-from session_adapters.model import Cost, Problem, SessionSummary, unified_id
-from session_adapters.reading.bounds import Stint, is_cut
+from hermes_tui.sessions.cost.summary import SpendSummary
+from hermes_tui.sessions.index.source_state import key_of
+from session_adapters.base import Environment, Source
+from session_adapters.model import Cost, SessionSummary, unified_id
 from session_adapters.text import scrub
 from session_adapters.usage import Usage
 
 __all__ = ["CostCache"]
 
-Key = tuple[str, str, str]
-"""Agent, path and native id of a source."""
+_QUICK = 32 << 20
+"""Bytes, at most, that a face reads itself; a process of its own takes half a second before it reads any."""
+_ENCODER = msgspec.msgpack.Encoder()
+_SUMMARY = msgspec.msgpack.Decoder(SpendSummary)
 
 
 class CostCache:
-    """Reads what sessions used, prices it, and remembers both."""
+    """Has what sessions used read, prices it, and remembers what that comes to."""
 
-    def __init__(self, adapters: Adapters, file: Path | None, own_prices: Mapping[str, Price]) -> None:
-        """`file` None: nothing is kept between runs."""
+    def __init__(self, catalogue: Catalogue, adapters: Adapters, own_prices: Mapping[str, Price]) -> None:
+        self._catalogue = catalogue
         self._adapters = adapters
-        self._file = file
         self._own_prices = own_prices
         self._work = threading.RLock()
         self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
         self._index: tuple[Mapping[str, tuple[int, ...]], RunIndex] = ({}, RunIndex())
 
-    def refresh(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> SpendSummary:
-        """The sheet of `sessions`, whose sources are `entries`; reads only what changed since the last time."""
+    def refresh(self) -> SpendSummary:
+        """The sheet of the sessions as last listed; reads only what changed since the last time."""
         with self._work:
-            sheet = self._known()
-            index = self._read_index(sessions)
-            key = self._key(entries, sessions)
-            if sheet.key == key:
-                return sheet
-            calls, problems = self._read(entries)
-            sheet = self._add_up(key, calls, sessions, index, problems)
-            self._sheet = sheet
-            if self._file is not None:
-                try:
-                    # What failed is tried again by the next process, not by this one at every look.
-                    whole = all(one.stamp for one in calls)
-                    kept = sheet if whole else replace(sheet, key=b"")
-                    store.save(self._file, kept, [one for one in calls if one.stamp])
-                except OSError as error:
-                    reason = f"costs cannot be kept for the next start: {error.strerror or error}"
-                    problem = Problem(agent="hermes-tui", path=str(self._file), reason=reason)
-                    self._sheet = sheet = replace(sheet, problems=(*sheet.problems, problem))
+            sheet = self.current()
+            if sheet is None:
+                entries, sessions = self._listed()
+                counted = read_calls(entries, self._adapters)
+                self._catalogue.update(zip(entries, counted, strict=True))
+                sheet = self._sheet = self._kept(self._add_up(counted, sessions))
             return sheet
 
-    def current(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> SpendSummary | None:
+    def current(self) -> SpendSummary | None:
         """The sheet, if nothing has changed since it was made."""
         with self._work:
-            sheet = self._known()
+            sheet = self.last()
+            entries, sessions = self._listed()
             self._read_index(sessions)
             return sheet if sheet.key == self._key(entries, sessions) else None
 
     def last(self) -> SpendSummary:
         """The sheet as it was last made, by this process or an earlier one."""
         with self._work:
-            return self._known()
+            if self._sheet is None:
+                try:
+                    self._sheet = _SUMMARY.decode(self._catalogue.sums)
+                except (msgspec.MsgspecError, ValueError, RecursionError):
+                    self._sheet = SpendSummary()
+            return self._sheet
 
-    def reload(self) -> SpendSummary:
-        """The sheet that another process has made, and the prices that it looked up: to import their list takes 15 MB
-        that a face would keep for weeks."""
-        with self._work:
-            self._sheet = self._prices = None
-            return self._known()
+    def look_ahead(self) -> None:
+        """Have another process read what `refresh` would, and look up the prices, where that takes long: to import
+        their list takes 15 MB that a face would keep for weeks."""
+        entries, prices = self._catalogue.entries(), self.prices
+        if self.last().edition == prices.edition:
+            entries = [one for one in entries if not one.is_counted]
+            if sum(map(_unread_size, entries)) <= _QUICK:
+                return
+        answer = ask_helper(CallsQuestion(self._adapters.environment, entries, self._own_prices))
+        if answer is not None:
+            prices.found.update(answer.tariffs)
+            told = (
+                replace(old, calls=new.calls, uncounted=(), call_problems=new.call_problems)
+                for old, new in zip(entries, answer.entries, strict=True)
+            )
+            self._catalogue.update(zip(entries, told, strict=True))
 
-    def kept(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
+    def known(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
         """What each of `sessions` cost, by unified id, where that was added up before and nothing has changed since;
         the others are missing. Reads no session: a list must not wait for that."""
         with self._work:
-            known = self._known().own
+            sheet = self.last()
+            if sheet.edition != self.prices.edition:
+                return {}
             runs = _by_session(self._read_index(sessions))
-            listed = _Listed(one for one in sessions if one.unified_id in known)
+            listed = _Listed(one for one in sessions if one.unified_id in sheet.own)
             found: dict[str, Cost | None] = {}
-            for entry in entries if listed else ():
+            changed: set[str] = set()
+            for entry in self._catalogue.entries() if listed else ():
                 for summary in entry.summaries:
                     session = listed.find(entry.source, summary.session_id)
-                    if session is None:
-                        continue
-                    own = known[session.unified_id]
-                    if own.mark == _mark(entry, summary, runs.get(session.unified_id, ()), self.prices):
-                        found[session.unified_id] = own.cost
-            return found
+                    if session is not None:
+                        name = session.unified_id
+                        found[name] = sheet.own[name]
+                        if not entry.counts(summary.session_id) or len(runs.get(name, ())) != sheet.runs.get(name, 0):
+                            changed.add(name)
+            return {name: cost for name, cost in found.items() if name not in changed}
 
     def tags(self, sessions: Sequence[SessionSummary]) -> Mapping[tuple[str, str], tuple[str, ...]]:
         """(agent, session id) → tags that agent-mux's run index has for it."""
@@ -126,7 +132,7 @@ class CostCache:
         with self._work:
             if self._prices is None:
                 prices = Prices(self._own_prices)
-                sheet = self._known()
+                sheet = self.last()
                 if sheet.edition == prices.edition:
                     prices.found.update(sheet.tariffs)
                 self._prices = prices
@@ -134,10 +140,9 @@ class CostCache:
 
     # Inside ------------------------------------------------------------------------------------------------
 
-    def _known(self) -> SpendSummary:
-        if self._sheet is None:
-            self._sheet = (store.load_sheet(self._file) if self._file is not None else None) or SpendSummary()
-        return self._sheet
+    def _listed(self) -> tuple[list[CachedSource], list[SessionSummary]]:
+        entries = self._catalogue.entries()
+        return entries, [one for one in self._catalogue.snapshot.sessions if not one.gone]
 
     def _read_index(self, sessions: Iterable[SessionSummary]) -> RunIndex:
         directories = dict.fromkeys(one.cwd for one in sessions if one.cwd)
@@ -151,86 +156,44 @@ class CostCache:
         return self._adapters.environment
 
     def _key(self, entries: Iterable[CachedSource], sessions: Sequence[SessionSummary]) -> bytes:
-        """Changes with every source, with the prices, with the zone that days are counted in, and with what the
-        sessions are to each other."""
+        """Changes with every source and whether its calls are there, with the prices, with the zone that days are
+        counted in, and with what the sessions are to each other."""
         digest = hashlib.blake2b(digest_size=16)
         digest.update(repr((self.prices.edition, time.tzname, time.timezone, time.altzone)).encode())
         digest.update(repr(sorted(self._index[0].items())).encode())
         stamps = [
-            (one.source.agent, one.source.path, one.source.session_id, one.source.stamp, one.exact) for one in entries
+            (*key_of(one.source), one.source.stamp, one.exact, one.calls is None or bool(one.uncounted))
+            for one in entries
         ]
         digest.update(marshal.dumps((len(sessions), stamps), 2))  # faster than `repr`; 2 knows no references
         return digest.digest()
 
-    def _read(self, entries: Sequence[CachedSource]) -> tuple[list[SourceCalls], list[Problem]]:
-        """The calls of every source; those that changed are read."""
-        known_before = [] if self._file is None else store.load_calls(self._file)
-        before = {(one.agent, one.path, one.session_id): one for one in known_before}
-        problems: list[Problem] = []
-        calls = []
-        adapter = cache(self._adapters.get)  # which looks at the whole environment each time
-        for entry in entries:
-            problems += entry.unread
-            source = entry.source
-            known = before.get((source.agent, source.path, source.session_id))
-            if known is None or tuple(known.stamp) != source.stamp:
-                known = self._read_source(entry, known, adapter, problems)
-            elif known.marks != (marks := _marks(entry)):  # the list knows more of the same rows by now
-                known = replace(known, marks=marks)
-            calls.append(known)
-        return calls, problems
+    def _kept(self, sheet: SpendSummary) -> SpendSummary:
+        """Written down, unless a sum is too large for MessagePack. With what was wrong with that."""
+        try:
+            problem = self._catalogue.keep(_ENCODER.encode(sheet))
+        except OverflowError:
+            problem = self._catalogue.keep(b"")
+        return sheet if problem is None else replace(sheet, problems=(*sheet.problems, problem))
 
-    def _read_source(
-        self,
-        entry: CachedSource,
-        known: SourceCalls | None,
-        adapter: Callable[[str], Adapter],
-        problems: list[Problem],
-    ) -> SourceCalls:
-        source = entry.source
-        marks = _marks(entry)
-        kept: list[Usage] = []
-        changed: list[str] | None = None
-        if known is not None and len(marks) > 1:
-            changed = [name for name, mark in marks.items() if known.marks.get(name) != mark]
-            same = marks.keys() - set(changed)
-            kept = [call for call in known.calls if call.session_id in same]
-        troubles: list[Problem] = []
-        found = _ask(adapter, entry, changed, troubles.append)
-        problems += troubles
-        stamp = source.stamp if not troubles else ()
-        return SourceCalls(source.agent, source.path, source.session_id, stamp, [*kept, *(found or ())], marks)
-
-    def _add_up(
-        self,
-        key: bytes,
-        calls: Sequence[SourceCalls],
-        sessions: Sequence[SessionSummary],
-        index: RunIndex,
-        problems: list[Problem],
-    ) -> SpendSummary:
+    def _add_up(self, entries: Sequence[CachedSource], sessions: Sequence[SessionSummary]) -> SpendSummary:
+        index = self._index[1]
         runs = _by_session(index)
         by_id = {one.unified_id: one for one in sessions}
-        chosen, copies = _chosen(calls, sessions)
+        chosen, copies = _chosen(entries, sessions)
         accounts = Accounts(self.prices, runs)
-        own: dict[str, Own] = {}
-        for unified in sorted(chosen, key=lambda name: _owner(by_id[name])):
-            source, mine = chosen[unified]
-            session = by_id[unified]
-            cost = accounts.add(session, mine)
-            mark = _source_mark(
-                source.stamp, source.marks.get(session.session_id), runs.get(unified, ()), self.prices
-            )
-            own[unified] = Own(mark, cost)
-        looked = {one.agent for one in sessions}
-        own.update(item for item in self._known().own.items() if item[0].partition(":")[0] not in looked)
-        rows = accounts.rows()
+        owners = sorted((by_id[name] for name in chosen), key=_owner)
+        own = {one.unified_id: accounts.add(one, chosen[one.unified_id]) for one in owners}
+        if self.last().edition == self.prices.edition:
+            looked = {one.agent for one in sessions}
+            own.update(item for item in self.last().own.items() if item[0].partition(":")[0] not in looked)
+        problems = [one for entry in entries for one in (*entry.unread, *entry.call_problems)]
         return SpendSummary(
-            key=key,
-            rows=rows,
+            key=self._key(entries, sessions),
+            rows=accounts.rows(),
             own=own,
             copies=frozenset(copies),
-            runs={name: len(some) for name, some in runs.items() if name in by_id and name not in copies},
+            runs={name: len(some) for name, some in runs.items() if name not in copies},
             tags={unified_id(*name): tags for name, tags in index.tags().items()},
             strangers=tuple(run for run in index.runs if unified_id(run.agent, run.session_id) not in by_id),
             problems=(*problems, *index.problems),
@@ -239,44 +202,9 @@ class CostCache:
         )
 
 
-def _ask(
-    adapter: Callable[[str], Adapter],
-    entry: CachedSource,
-    ids: Sequence[str] | None,
-    report: Callable[[Problem], None],
-) -> Sequence[Usage] | None:
-    """What the adapter finds in a source. Trouble of any kind is reported; None where it failed altogether."""
-    source = entry.source
-    if not entry.summaries or (ids is not None and not ids):
-        return ()
-    try:
-        reader = adapter(source.agent)
-        if is_cut(entry.problems) and not reader.sums_at_once:
-            return _some(reader, entry, ids, report)
-        return list(reader.usage(source, report, ids))
-    except AdapterBroken as error:
-        reason = str(error)
-    except Exception as error:
-        reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
-    report(Problem(agent=source.agent, path=source.path, reason=reason))
-    return None
-
-
-def _some(
-    adapter: Adapter, entry: CachedSource, ids: Sequence[str] | None, report: Callable[[Problem], None]
-) -> Sequence[Usage]:
-    """The same of a source with more sessions than can be listed, the newest first, as far as that comes."""
-    if ids is None:
-        ids = [one.session_id for one in sorted(entry.summaries, key=newest_first)]
-    found: list[Usage] = []
-    stint = Stint()
-    for number, session_id in enumerate(ids):
-        if stint.over:
-            reason = f"there are too many sessions to add up: {number:,} of the {len(ids):,} in the list are, no more"
-            report(Problem(agent=adapter.name, path=entry.source.path, reason=reason))
-            break
-        found += adapter.usage(entry.source, report, (session_id,))
-    return found
+def _unread_size(entry: CachedSource) -> int:
+    """Bytes of the sessions whose calls were not read."""
+    return sum(one.size for one in entry.summaries if not entry.counts(one.session_id))
 
 
 def _by_session(index: RunIndex) -> Mapping[str, Sequence[Run]]:
@@ -305,7 +233,7 @@ class _Listed:
     def __bool__(self) -> bool:
         return bool(self._by_id)
 
-    def find(self, source: Source | SourceCalls, session_id: str) -> SessionSummary | None:
+    def find(self, source: Source, session_id: str) -> SessionSummary | None:
         """The session that the source has under that id."""
         named = self._by_id.get(unified_id(source.agent, session_id))
         there = self._by_path.get((source.agent, source.path), ())
@@ -313,22 +241,22 @@ class _Listed:
 
 
 def _chosen(
-    calls: Iterable[SourceCalls], sessions: Iterable[SessionSummary]
-) -> tuple[dict[str, tuple[SourceCalls, list[Usage]]], set[str]]:
+    entries: Iterable[CachedSource], sessions: Iterable[SessionSummary]
+) -> tuple[dict[str, list[Usage]], set[str]]:
     """For each session its calls, from the one source that stands for it in the list; and the sessions that are
     another agent's reading of a file that was read already (checklist C-7)."""
     listed = _Listed(sessions)
-    chosen: dict[str, tuple[SourceCalls, list[Usage]]] = {}
+    chosen: dict[str, list[Usage]] = {}
     copies: set[str] = set()
     first: dict[tuple[str, tuple[int, ...]], str] = {}
-    for source in calls:
-        owner = first.setdefault((source.path, tuple(source.stamp)), source.agent) if source.stamp else source.agent
+    for entry in entries:
+        source = entry.source
+        is_whole = not entry.call_problems
+        owner = first.setdefault((source.path, source.stamp), source.agent) if is_whole else source.agent
         mine: dict[str, list[Usage]] = {}
-        for call in source.calls:
+        for call in calls_of(entry):
             mine.setdefault(call.session_id, []).append(call)
-        if source.session_id:
-            mine.setdefault(source.session_id, [])
-        for name in source.marks:
+        for name in [source.session_id] if source.session_id else [one.session_id for one in entry.summaries]:
             mine.setdefault(name, [])
         for name, some in mine.items():
             session = listed.find(source, name)
@@ -338,35 +266,5 @@ def _chosen(
             if owner != source.agent:
                 copies.add(unified)
             elif unified not in chosen or session.path == scrub(source.path):
-                chosen[unified] = (source, some)
+                chosen[unified] = some
     return chosen, copies
-
-
-def _marks(entry: CachedSource) -> dict[str, bytes]:
-    """The sessions of a source that is not named by one, also where they called no model; see `_own_mark`."""
-    found = ((one.session_id, _own_mark(entry, one)) for one in entry.summaries)
-    return {name: mark for name, mark in found if mark is not None}
-
-
-def _own_mark(entry: CachedSource, summary: SessionSummary) -> bytes | None:
-    """What tells besides the source's stamp whether a session changed: nothing where it is alone there, and no mark
-    at all where the source has its name."""
-    if entry.source.session_id:
-        return None
-    return _row_mark(summary) if len(entry.summaries) > 1 else b""
-
-
-def _row_mark(summary: SessionSummary) -> bytes:
-    """Changes with what a session in a database of many used."""
-    facts = (summary.updated_at, summary.message_count, summary.tokens, summary.cost, summary.models)
-    return hashlib.blake2b(repr(facts).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-
-
-def _mark(entry: CachedSource, summary: SessionSummary, runs: Sequence[Run], prices: Prices) -> bytes:
-    return _source_mark(entry.source.stamp, _own_mark(entry, summary), runs, prices)
-
-
-def _source_mark(stamp: Sequence[int], row: bytes | None, runs: Sequence[Run], prices: Prices) -> bytes:
-    """Of one session: of its row where the source has many, else of the source."""
-    facts = repr((row if row is not None else tuple(stamp), runs, prices.edition))
-    return hashlib.blake2b(facts.encode("utf-8", "surrogatepass"), digest_size=8).digest()

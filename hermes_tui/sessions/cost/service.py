@@ -5,47 +5,30 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date
-from pathlib import Path
 
 from msgspec.structs import replace
 
 from hermes_tui.config import Price
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.cost.cache import CostCache
 from hermes_tui.sessions.cost.messages import with_costs
 from hermes_tui.sessions.cost.overview import Overview, overview
-from hermes_tui.sessions.cost.refresh import Task, send
 from hermes_tui.sessions.cost.report import CostOptions, CostSummary, total_cost
 from hermes_tui.sessions.cost.summary import SpendSummary
-from session_adapters.base import Environment
 from session_adapters.model import Cost, Problem, Session, SessionSummary
 from session_adapters.usage import Usage
 
-__all__ = ["CostDesk", "cost_file"]
-
-_QUICK = 32 << 20
-"""Bytes, at most, that a face reads itself; a process of its own takes half a second before it reads any."""
-
-
-def cost_file(directory: Path, environment: Environment) -> Path:
-    """Where the costs of a home are kept: beside the list of its sessions."""
-    return directory / cache_name(environment).replace("catalogue-", "costs-", 1)
+__all__ = ["CostDesk"]
 
 
 class CostDesk:
     """Answers every question about money. Any thread may call any method."""
 
-    def __init__(
-        self, catalogue: Catalogue, adapters: Adapters, file: Path | None, prices: Mapping[str, Price]
-    ) -> None:
-        """`file`: where the costs are kept between runs, None for nowhere. `prices`: the user's own."""
+    def __init__(self, catalogue: Catalogue, adapters: Adapters, prices: Mapping[str, Price]) -> None:
+        """`prices`: the user's own."""
         self._catalogue = catalogue
-        self._adapters = adapters
-        self._file = file
-        self._prices = prices
-        self._ledger = CostCache(adapters, file, prices)
+        self._ledger = CostCache(catalogue, adapters, prices)
         self._booking = threading.Lock()
 
     def total(self, options: CostOptions) -> CostSummary:
@@ -64,40 +47,28 @@ class CostDesk:
     def overview_so_far(self, today: date) -> tuple[Overview, bool]:
         """The same as it was last added up, and whether nothing has changed since; no session is read for it."""
         sessions = self._sessions()
-        current = self._ledger.current(self._catalogue.entries(), sessions)
+        current = self._ledger.current()
         sheet = self._ledger.last() if current is None else current
         return overview(sheet, sessions, today), current is not None
 
     def book(self) -> SpendSummary:
-        """The same as `sheet`, but added up by a process of its own where that takes long; for faces. Who asks while
+        """The same as `sheet`, but read by a process of its own where that takes long; for faces. Who asks while
         there is one waits for it."""
         with self._booking:
-            known = self._ledger.current(self._catalogue.entries(), self._sessions())
-            if known is not None:
-                return known
-            if self._file is not None and not self._is_quick():
-                task = Task(self._adapters.environment, self._file.parent, self._adapters.names, self._prices)
-                if send(task):
-                    return self._ledger.reload()
+            if self._ledger.current() is None:
+                self._ledger.look_ahead()
             return self.sheet()
-
-    def _is_quick(self) -> bool:
-        """Costs were added up before, and what has changed since is read in less time than a process takes to start:
-        as when the sessions that are open grow."""
-        sessions = self._sessions()
-        same = self._ledger.kept(self._catalogue.entries(), sessions)
-        return bool(same) and sum(one.size for one in sessions if one.unified_id not in same) <= _QUICK
 
     def shown(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost as it was last added up; nothing is read for it."""
         own = self._ledger.last().own
         if not own:
             return list(sessions)
-        return _priced(sessions, lambda one: found.cost if (found := own.get(one.unified_id)) else None)
+        return _priced(sessions, lambda one: own.get(one.unified_id))
 
     def sheet(self) -> SpendSummary:
         """What every session spent, by model and day."""
-        return self._ledger.refresh(self._catalogue.entries(), self._sessions())
+        return self._ledger.refresh()
 
     @property
     def problems(self) -> tuple[Problem, ...]:
@@ -114,7 +85,7 @@ class CostDesk:
     def all_priced(self, sessions: Iterable[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with its cost, for a list in the order of costs."""
         own = self.sheet().own
-        return _priced(sessions, lambda one: found.cost if (found := own.get(one.unified_id)) else None)
+        return _priced(sessions, lambda one: own.get(one.unified_id))
 
     def known(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with what it cost where its agent recorded that or it was added up before; the cost of
@@ -133,7 +104,7 @@ class CostDesk:
 
     def _kept(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
         wanted = [one for one in sessions if one.cost is None or one.partial]
-        return self._ledger.kept(self._catalogue.entries(), wanted) if wanted else {}
+        return self._ledger.known(wanted) if wanted else {}
 
     def session(self, session: Session, calls: Callable[[], Iterable[Usage]]) -> Session:
         """A session that was read, with its cost and that of each message; `calls` gives the calls in its record."""

@@ -13,7 +13,7 @@ from hermes_tui.sessions.cost.rates import Rate
 from hermes_tui.sessions.cost.runs import Run
 from session_adapters.model import Cost, Problem
 
-__all__ = ["Own", "SpendRow", "SpendSummary"]
+__all__ = ["SpendRow", "SpendSummary"]
 
 
 class SpendRow(Struct, frozen=True, array_like=True):
@@ -43,22 +43,14 @@ class SpendRow(Struct, frozen=True, array_like=True):
     has a copy of its calls; empty where it spent it itself."""
 
 
-class Own(Struct, frozen=True, array_like=True):
-    """What the calls in a session's own record cost, those that another session has too among them."""
-
-    mark: bytes
-    """Of the state of the source that it was worked out from."""
-    cost: Cost | None = None
-
-
 class SpendSummary(Struct, frozen=True, kw_only=True):
     """The whole of it, at one moment."""
 
     key: bytes = b""
     """Changes with anything that the sheet is made of."""
     rows: tuple[SpendRow, ...] = ()
-    own: Mapping[str, Own] = {}
-    """By unified id."""
+    own: Mapping[str, Cost | None] = {}
+    """Unified id → what the calls in a session's own record cost, those that another session has too among them."""
     copies: frozenset[str] = frozenset()
     """Unified ids of sessions that an earlier agent reads from the same file: not counted again."""
     runs: Mapping[str, int] = {}

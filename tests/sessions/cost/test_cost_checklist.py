@@ -318,7 +318,7 @@ def test_only_what_changed_is_read_again(spender: Spender, tmp_path: Path) -> No
 def test_a_damaged_cache_counts_as_absent(spender: Spender) -> None:
     spender.session("one", {"input": 10})
     spender.manager().total_cost()
-    (kept,) = (spender.home.parent / "cache").glob("costs-*.msgpack")
+    (kept,) = (spender.home.parent / "cache").glob("catalogue-*.msgpack")
     whole = kept.read_bytes()
     for damaged in (b"", whole[:40], whole[:-1], whole[:60] + b"\xff" + whole[61:], b"x" * 100):
         kept.write_bytes(damaged)

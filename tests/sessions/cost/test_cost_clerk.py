@@ -1,4 +1,4 @@
-"""Adding up in a process of its own, and costs in a face's list."""
+"""Reading calls in a process of its own, and costs in a face's list."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import threading
 import time
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform.background import Worker
-from hermes_tui.sessions.cost import refresh
+from hermes_tui.sessions.cost import call_reader
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
 from spending import Spender
 
@@ -27,7 +28,7 @@ def spender(tmp_path: Path) -> Spender:
     return spender
 
 
-def test_another_process_adds_up(spender: Spender) -> None:
+def test_another_process_reads(spender: Spender) -> None:
     """This one neither imports the price list nor reads what sessions used."""
     code = (
         "import sys; from pathlib import Path; from datetime import date\n"
@@ -77,8 +78,10 @@ def test_nothing_in_the_directory_we_were_started_in_is_run(
     monkeypatch.chdir(checkout)
     manager = spender.manager()
     manager.catalogue.refresh()
-    task = refresh.Task(manager.environment, tmp_path / "cache", ("claude",), {})
-    assert refresh.send(task)
+    question = call_reader.CallsQuestion(manager.environment, manager.catalogue.entries(), {})
+    answer = call_reader.ask_helper(question)
+    assert answer is not None
+    assert [call.input_tokens for call in call_reader.calls_of(answer.entries[0])] == [MILLION]
     assert not (checkout / "run").exists()
 
 
@@ -93,7 +96,7 @@ def test_nothing_is_added_up_again_while_nothing_changed(spender: Spender, monke
     manager = spender.manager()
     manager.catalogue.refresh()
     first = manager.costs.book()
-    monkeypatch.setattr(refresh, "send", None)
+    monkeypatch.setattr(subprocess, "run", None)
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     assert manager.costs.book() is first
 
@@ -101,16 +104,16 @@ def test_nothing_is_added_up_again_while_nothing_changed(spender: Spender, monke
 def test_who_asks_meanwhile_waits_for_the_same_process(spender: Spender, monkeypatch: pytest.MonkeyPatch) -> None:
     manager = spender.manager()
     manager.catalogue.refresh()
-    costs, send = manager.costs, refresh.send
-    sent: list[refresh.Task] = []
+    costs, run = manager.costs, subprocess.run
+    sent: list[Any] = []
     asked = threading.Event()
 
-    def slow(task: refresh.Task) -> bool:
-        sent.append(task)
+    def slow(*command: Any, **options: Any) -> Any:
+        sent.append(command)
         asked.wait()
-        return send(task)
+        return run(*command, **options)
 
-    monkeypatch.setattr("hermes_tui.sessions.cost.service.send", slow)
+    monkeypatch.setattr(subprocess, "run", slow)
     found: list[float] = []
 
     def ask() -> None:

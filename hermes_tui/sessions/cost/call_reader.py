@@ -1,0 +1,163 @@
+"""Reads what the model calls in sources used, also in a process of its own.
+
+`python -m hermes_tui.sessions.cost.call_reader` is told on standard input what to read, and answers on standard
+output: a face neither stutters nor grows by it.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from hermes_tui.config import Price
+from hermes_tui.platform.parent import helper_command
+from hermes_tui.sessions.adapters import AdapterBroken, Adapters
+from hermes_tui.sessions.catalogue.cache import CachedSource
+from hermes_tui.sessions.catalogue.snapshot import newest_first
+from hermes_tui.sessions.cost.prices import Prices
+from hermes_tui.sessions.cost.rates import Rate
+from session_adapters.base import Adapter, Environment
+from session_adapters.model import Problem
+from session_adapters.reading.bounds import Stint, is_cut
+from session_adapters.usage import Usage
+
+__all__ = ["CallsAnswer", "CallsQuestion", "ask_helper", "calls_of", "read_calls"]
+
+_PATIENCE = 600.0
+"""Seconds after which a process is given up."""
+_ENCODER = msgspec.msgpack.Encoder(enc_hook=str)  # paths
+_CALLS = msgspec.msgpack.Decoder(list[Usage])
+
+
+class CallsQuestion(msgspec.Struct, frozen=True):
+    """What is to be read."""
+
+    environment: Environment
+    entries: Sequence[CachedSource]
+    prices: Mapping[str, Price]
+
+
+class CallsAnswer(msgspec.Struct, frozen=True):
+    """What was read, in the order of the question, each without its sessions."""
+
+    entries: Sequence[CachedSource]
+    tariffs: Mapping[str, tuple[Rate, ...] | None]
+    """What was found out about the prices of the models that were called (`Prices.found`)."""
+
+
+def calls_of(entry: CachedSource) -> Sequence[Usage]:
+    """The calls that were read."""
+    packed = entry.calls
+    return _CALLS.decode(zlib.decompress(packed)) if isinstance(packed, bytes) else packed or ()
+
+
+def read_calls(entries: Iterable[CachedSource], adapters: Adapters) -> list[CachedSource]:
+    """The same with the calls of all their sessions; of those that did not change nothing is read."""
+    adapter = cache(adapters.get)  # which looks at the whole environment each time
+    return [entry if entry.is_counted else _counted(entry, adapter) for entry in entries]
+
+
+def ask_helper(question: CallsQuestion) -> CallsAnswer | None:
+    """What another process reads; waits. None when it could not be done that way."""
+    try:
+        done = subprocess.run(  # noqa: S603 - our own module
+            helper_command(__name__),
+            input=_ENCODER.encode(question),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is meant for the screen
+            timeout=_PATIENCE,
+            check=True,
+        )
+        return msgspec.msgpack.decode(done.stdout, type=CallsAnswer)
+    except (OSError, subprocess.SubprocessError, ValueError, OverflowError):
+        return None
+
+
+def _counted(entry: CachedSource, adapter: Callable[[str], Adapter]) -> CachedSource:
+    kept: Sequence[Usage] = ()
+    ids: Collection[str] | None = None
+    if entry.calls is not None and not entry.call_problems:
+        old = set(entry.uncounted)
+        kept = [call for call in calls_of(entry) if call.session_id not in old]
+        ids = old.intersection(one.session_id for one in entry.summaries)
+    problems: list[Problem] = []
+    calls = (*kept, *_ask(adapter, entry, ids, problems.append))
+    try:
+        packed: bytes | tuple[Usage, ...] = zlib.compress(_ENCODER.encode(calls), 1)
+    except (OverflowError, ValueError):  # a number too large for MessagePack
+        packed = calls
+    return replace(entry, calls=packed, uncounted=(), call_problems=tuple(problems))
+
+
+def _ask(
+    adapter: Callable[[str], Adapter],
+    entry: CachedSource,
+    ids: Collection[str] | None,
+    report: Callable[[Problem], None],
+) -> Sequence[Usage]:
+    """What the adapter finds in a source, of all sessions if `ids` is None. Trouble of any kind is reported."""
+    source = entry.source
+    if not entry.summaries or (ids is not None and not ids):
+        return ()
+    try:
+        reader = adapter(source.agent)
+        if is_cut(entry.problems) and not reader.sums_at_once:
+            return _some(reader, entry, ids, report)
+        return list(reader.usage(source, report, ids))
+    except AdapterBroken as error:
+        reason = str(error)
+    except Exception as error:
+        reason = f"the adapter failed while reading what it cost ({type(error).__name__}: {error})"
+    report(Problem(agent=source.agent, path=source.path, reason=reason))
+    return ()
+
+
+def _some(
+    adapter: Adapter, entry: CachedSource, ids: Collection[str] | None, report: Callable[[Problem], None]
+) -> Sequence[Usage]:
+    """The same of a source with more sessions than can be listed, the newest first, as far as that comes."""
+    wanted = [
+        one.session_id for one in sorted(entry.summaries, key=newest_first) if ids is None or one.session_id in ids
+    ]
+    found: list[Usage] = []
+    stint = Stint()
+    for number, session_id in enumerate(wanted):
+        if stint.over:
+            reason = (
+                f"there are too many sessions to add up: {number:,} of the {len(wanted):,} in the list are, no more"
+            )
+            report(Problem(agent=adapter.name, path=entry.source.path, reason=reason))
+            break
+        found += adapter.usage(entry.source, report, (session_id,))
+    return found
+
+
+def main() -> int:
+    """Answer a question from standard input."""
+    os.nice(10)
+    data = sys.stdin.buffer.read()
+    question = msgspec.msgpack.decode(data, type=CallsQuestion, dec_hook=_path)
+    entries = read_calls(question.entries, Adapters(lambda: question.environment))
+    prices = Prices(question.prices)
+    for model, provider in {(call.model, call.provider) for entry in entries for call in calls_of(entry)}:
+        prices.of(model, provider)
+    answer = CallsAnswer([replace(entry, summaries=(), problems=()) for entry in entries], prices.found)
+    sys.stdout.buffer.write(_ENCODER.encode(answer))
+    return 0
+
+
+def _path(kind: Any, text: str) -> Any:
+    return kind(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

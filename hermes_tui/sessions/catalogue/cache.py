@@ -41,6 +41,8 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     """The adapter itself failed: not written to the file, so that the next process tries again."""
     calls: bytes | tuple[Usage, ...] | None = None
     """What its model calls used, packed if it can be (`cost.calls`); None where that was not asked for."""
+    callers: tuple[str, ...] = ()
+    """Sessions that `calls` names and `names` does not."""
     uncounted: tuple[str, ...] = ()
     """Native ids of the sessions of which `calls` says nothing, or what has changed since."""
     call_problems: tuple[Problem, ...] = ()
@@ -50,6 +52,11 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     def unread(self) -> Sequence[Problem]:
         """Why sessions are missing, or all of them."""
         return [one for one in self.problems if is_cut((one,))] if self.summaries else self.problems
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Native ids of its sessions: the one that its path tells, else those that were read."""
+        return [self.source.session_id] if self.source.session_id else [one.session_id for one in self.summaries]
 
     @property
     def is_counted(self) -> bool:
@@ -72,7 +79,12 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
             old, new = ({one.session_id: _used(one) for one in entry.summaries} for entry in (before, self))
             differ = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
             changed = tuple(differ.union(changed))
-        return replace(self, calls=before.calls, uncounted=changed, call_problems=before.call_problems)
+        return self.counted_as(before, changed)
+
+    def counted_as(self, other: CachedSource, uncounted: tuple[str, ...] = ()) -> CachedSource:
+        """The same, with the calls that another has."""
+        calls, callers, problems = other.calls, other.callers, other.call_problems
+        return replace(self, calls=calls, callers=callers, uncounted=uncounted, call_problems=problems)
 
 
 def _used(summary: SessionSummary) -> tuple[object, ...]:
@@ -207,7 +219,7 @@ def _encoded(entries: Iterable[CachedSource]) -> bytearray:
         end = len(found)
         try:
             if entry.call_problems:
-                entry = replace(entry, calls=None, uncounted=(), call_problems=())
+                entry = replace(entry, calls=None, callers=(), uncounted=(), call_problems=())
             if not entry.failed:
                 _ENCODER.encode_into(entry, found, -1)
                 count += 1

@@ -29,6 +29,8 @@ def days_of(seconds: float) -> tuple[str, str]:
     return datetime.fromtimestamp(seconds, UTC).date().isoformat(), date.fromtimestamp(seconds).isoformat()
 
 
+_SPENT = SpendRow.__struct_fields__[4:-1]
+"""The figures of a row."""
 _PLACES = 12
 """Far below what a token costs: a session's cost is the same in whatever order its calls are added up."""
 
@@ -49,35 +51,14 @@ class _Sum(Charged):
 
     def merge(self, other: _Sum) -> None:
         """What a row tells of another sum."""
-        self.calls += other.calls
-        self.input_tokens += other.input_tokens
-        self.output_tokens += other.output_tokens
-        self.cached_tokens += other.cached_tokens
-        self.cache_write_tokens += other.cache_write_tokens
-        self.thinking_tokens += other.thinking_tokens
-        self.usd += other.usd
-        self.estimated_usd += other.estimated_usd
-        self.unpriced_tokens += other.unpriced_tokens
+        for name in _SPENT:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
         self.known = self.known or other.known
 
     def row(self, unified_id: str, model: str, day: str, local_day: str, origin: str) -> SpendRow:
         """As it is kept."""
-        return SpendRow(
-            unified_id,
-            model,
-            day,
-            local_day,
-            self.calls,
-            self.input_tokens,
-            self.output_tokens,
-            self.cached_tokens,
-            self.cache_write_tokens,
-            self.thinking_tokens,
-            self.usd,
-            self.estimated_usd,
-            self.unpriced_tokens,
-            origin,
-        )
+        spent = {name: getattr(self, name) for name in _SPENT}
+        return SpendRow(unified_id, model, day, local_day, **spent, origin=origin)
 
 
 _Place = tuple[str | None, str | None, int | None]

@@ -9,7 +9,10 @@ import hashlib
 import marshal
 import threading
 import time
+from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -22,9 +25,9 @@ from hermes_tui.sessions.cost.aggregate import Accounts
 from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, calls_of, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
-from hermes_tui.sessions.cost.summary import SpendSummary
+from hermes_tui.sessions.cost.summary import SpendRow, SpendSummary
 from hermes_tui.sessions.index.source_state import key_of
-from session_adapters.base import Environment, Source
+from session_adapters.base import Source
 from session_adapters.model import Cost, SessionSummary, unified_id
 from session_adapters.text import scrub
 from session_adapters.usage import Usage
@@ -47,6 +50,9 @@ class CostCache:
         self._work = threading.RLock()
         self._sheet: SpendSummary | None = None
         self._prices: Prices | None = None
+        self._books: dict[str, _Book] = {}
+        self._split: tuple[object, Mapping[str, Sequence[Usage]]] = (None, {})
+        """Calls as an entry has them, and by session."""
         self._index: tuple[Mapping[str, tuple[int, ...]], RunIndex] = ({}, RunIndex())
 
     def refresh(self) -> SpendSummary:
@@ -89,11 +95,8 @@ class CostCache:
         answer = ask_helper(CallsQuestion(self._adapters.environment, entries, self._own_prices))
         if answer is not None:
             prices.found.update(answer.tariffs)
-            told = (
-                replace(old, calls=new.calls, uncounted=(), call_problems=new.call_problems)
-                for old, new in zip(entries, answer.entries, strict=True)
-            )
-            self._catalogue.update(zip(entries, told, strict=True))
+            told = zip(entries, answer.entries, strict=True)
+            self._catalogue.update([(old, old.counted_as(new)) for old, new in told])
 
     def known(self, sessions: Sequence[SessionSummary]) -> Mapping[str, Cost | None]:
         """What each of `sessions` cost, by unified id, where that was added up before and nothing has changed since;
@@ -146,14 +149,10 @@ class CostCache:
 
     def _read_index(self, sessions: Iterable[SessionSummary]) -> RunIndex:
         directories = dict.fromkeys(one.cwd for one in sessions if one.cwd)
-        files = index_files(self._environment, directories)
+        files = index_files(self._adapters.environment, directories)
         if files != self._index[0]:
             self._index = (files, read_index(files) if files else RunIndex())
         return self._index[1]
-
-    @property
-    def _environment(self) -> Environment:
-        return self._adapters.environment
 
     def _key(self, entries: Iterable[CachedSource], sessions: Sequence[SessionSummary]) -> bytes:
         """Changes with every source and whether its calls are there, with the prices, with the zone that days are
@@ -181,16 +180,15 @@ class CostCache:
         runs = _by_session(index)
         by_id = {one.unified_id: one for one in sessions}
         chosen, copies = _chosen(entries, sessions)
-        accounts = Accounts(self.prices, runs)
-        owners = sorted((by_id[name] for name in chosen), key=_owner)
-        own = {one.unified_id: accounts.add(one, chosen[one.unified_id]) for one in owners}
+        self._books = {name: self._book(by_id[name], *one, runs.get(name, ())) for name, one in chosen.items()}
+        own = {name: book.cost for name, book in self._books.items()}
         if self.last().edition == self.prices.edition:
             looked = {one.agent for one in sessions}
             own.update(item for item in self.last().own.items() if item[0].partition(":")[0] not in looked)
         problems = [one for entry in entries for one in (*entry.unread, *entry.call_problems)]
         return SpendSummary(
             key=self._key(entries, sessions),
-            rows=accounts.rows(),
+            rows=self._rows(sorted((by_id[name] for name in chosen), key=_owner), chosen, runs),
             own=own,
             copies=frozenset(copies),
             runs={name: len(some) for name, some in runs.items() if name not in copies},
@@ -200,6 +198,48 @@ class CostCache:
             edition=self.prices.edition,
             tariffs=dict(self.prices.found),
         )
+
+    def _book(self, session: SessionSummary, entry: CachedSource, name: str, runs: Sequence[Run]) -> _Book:
+        """What the calls that the entry has under a name come to, worked out again if any of that has changed."""
+        told = (session.created_at, session.forked_from, session.parent_id, session.model, runs)
+        facts = (entry.calls, name, told, self.prices.edition, time.tzname)
+        book = self._books.get(session.unified_id)
+        if book is None or book.facts != facts:
+            calls = self._calls(entry, name)
+            accounts = Accounts(self.prices, {session.unified_id: runs})
+            cost = accounts.add(session, calls)
+            marks = {hash((session.agent, call.identity)) for call in calls if call.key}
+            book = _Book(facts, cost, accounts.rows(), array("q", marks))
+        return book
+
+    def _calls(self, entry: CachedSource, name: str) -> Sequence[Usage]:
+        if self._split[0] is not entry.calls:
+            by_name: dict[str, list[Usage]] = defaultdict(list)
+            for call in calls_of(entry):
+                by_name[call.session_id].append(call)
+            self._split = (entry.calls, by_name)
+        return self._split[1].get(name, ())
+
+    def _rows(
+        self, sessions: Sequence[SessionSummary], chosen: Mapping[str, _Place], runs: Mapping[str, Sequence[Run]]
+    ) -> tuple[SpendRow, ...]:
+        """What each of `sessions` spent; they are in the order in which they own a call that several have."""
+        seen: set[int] = set()
+        twice: set[int] = set()
+        for book in self._books.values():
+            twice |= seen.intersection(book.marks)
+            seen.update(book.marks)
+        shared = {name for name, book in self._books.items() if not twice.isdisjoint(book.marks)}
+        calls = {name: self._calls(*chosen[name]) for name in chosen if name in shared}
+        accounts = Accounts(self.prices, runs)
+        for session in sessions:
+            if session.unified_id in shared:
+                accounts.add(session, calls[session.unified_id])
+        rows: dict[str, Sequence[SpendRow]] = defaultdict(tuple)
+        rows.update((name, book.rows) for name, book in self._books.items() if name not in shared)
+        for row in accounts.rows():
+            rows[row.unified_id] = (*rows[row.unified_id], row)
+        return tuple(row for session in sessions for row in rows[session.unified_id])
 
 
 def _unread_size(entry: CachedSource) -> int:
@@ -218,6 +258,21 @@ def _by_session(index: RunIndex) -> Mapping[str, Sequence[Run]]:
 def _owner(session: SessionSummary) -> tuple[bool, float, str]:
     """A call that several sessions have belongs to the one that began first, and never to a fork of it."""
     return (session.forked_from is not None, session.created_at.timestamp(), session.unified_id)
+
+
+_Place = tuple[CachedSource, str]
+"""A source, and the name that a session has there."""
+
+
+class _Book(NamedTuple):
+    """What the calls of a session come to by themselves."""
+
+    facts: tuple[object, ...]
+    """What it was worked out of."""
+    cost: Cost | None
+    rows: Sequence[SpendRow]
+    marks: array[int]
+    """One for each call that another session may have, too."""
 
 
 class _Listed:
@@ -242,23 +297,18 @@ class _Listed:
 
 def _chosen(
     entries: Iterable[CachedSource], sessions: Iterable[SessionSummary]
-) -> tuple[dict[str, list[Usage]], set[str]]:
-    """For each session its calls, from the one source that stands for it in the list; and the sessions that are
-    another agent's reading of a file that was read already (checklist C-7)."""
+) -> tuple[dict[str, _Place], set[str]]:
+    """For each session the one source that stands for it in the list; and the sessions that are another agent's
+    reading of a file that was read already (checklist C-7)."""
     listed = _Listed(sessions)
-    chosen: dict[str, list[Usage]] = {}
+    chosen: dict[str, _Place] = {}
     copies: set[str] = set()
     first: dict[tuple[str, tuple[int, ...]], str] = {}
     for entry in entries:
         source = entry.source
         is_whole = not entry.call_problems
         owner = first.setdefault((source.path, source.stamp), source.agent) if is_whole else source.agent
-        mine: dict[str, list[Usage]] = {}
-        for call in calls_of(entry):
-            mine.setdefault(call.session_id, []).append(call)
-        for name in [source.session_id] if source.session_id else [one.session_id for one in entry.summaries]:
-            mine.setdefault(name, [])
-        for name, some in mine.items():
+        for name in dict.fromkeys((*entry.callers, *entry.names)):
             session = listed.find(source, name)
             if session is None:
                 continue
@@ -266,5 +316,5 @@ def _chosen(
             if owner != source.agent:
                 copies.add(unified)
             elif unified not in chosen or session.path == scrub(source.path):
-                chosen[unified] = some
+                chosen[unified] = entry, name
     return chosen, copies

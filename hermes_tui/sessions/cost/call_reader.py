@@ -95,7 +95,8 @@ def _counted(entry: CachedSource, adapter: Callable[[str], Adapter]) -> CachedSo
         packed: bytes | tuple[Usage, ...] = zlib.compress(_ENCODER.encode(calls), 1)
     except (OverflowError, ValueError):  # a number too large for MessagePack
         packed = calls
-    return replace(entry, calls=packed, uncounted=(), call_problems=tuple(problems))
+    callers = dict.fromkeys(call.session_id for call in calls).keys() - entry.names
+    return replace(entry, calls=packed, callers=tuple(callers), uncounted=(), call_problems=tuple(problems))
 
 
 def _ask(

@@ -31,6 +31,8 @@ class Limit(NamedTuple):
 
 LIMIT = Limit(seconds=5.0, megabytes=300.0)
 
+_LOOK = 0.02
+"""Seconds between two looks at a run."""
 _PARTING = 1.0
 """Seconds within which a helper ends after the program that started it."""
 _MARK = "HERMES_TUI_TEST_RUN"
@@ -52,19 +54,22 @@ no more memory than the machine can spare."""
 
 
 class Stopwatch:
-    """Seconds without those for which the machine let these processes, or us, wait for a processor. Says how long
-    they take, whatever else runs; `look` now and then while they are there."""
+    """Seconds without those for which the machine let these processes wait for a processor. Says how long they take,
+    whatever else runs; `look` now and then while they are there. With our own among them, the time in which we were
+    late to see that they ended does not count either."""
 
     def __init__(self, pids: Iterable[int]) -> None:
         self._began = time.monotonic()
-        self._pids = (*pids, os.getpid())
-        self._before = {pid: _waited(pid) for pid in self._pids}
-        self._latest = dict(self._before)
+        self._pids = tuple(pids)
+        self._before: dict[str, float] = {}
+        self._latest: dict[str, float] = {}
+        self.look()
+        self._before |= self._latest
 
-    def look(self) -> None:
-        """Note how long those that are still there have waited."""
-        for pid in self._pids:
-            self._latest[pid] = max(self._latest[pid], _waited(pid))
+    def look(self, *started: int) -> None:
+        """Note how long those that are still there have waited, and others that were started since."""
+        for pid in (*self._pids, *started):
+            self._latest.update(_waited(pid))
 
     def seconds(self) -> float:
         """So far."""
@@ -73,13 +78,23 @@ class Stopwatch:
         return time.monotonic() - self._began - waited
 
 
-def _waited(pid: int) -> float:
+def _waited(pid: int) -> Mapping[str, float]:
     """Seconds for which the threads of a process could run and had no processor."""
-    total = 0
-    with contextlib.suppress(OSError, IndexError):
+    found: dict[str, float] = {}
+    with contextlib.suppress(OSError):
         for task in Path(f"/proc/{pid}/task").iterdir():
-            total += int((task / "schedstat").read_text().split()[1])
-    return total / 1e9
+            with contextlib.suppress(OSError, IndexError):  # it may have ended
+                found[task.name] = int((task / "schedstat").read_text().split()[1]) / 1e9
+    return found
+
+
+def _below(pid: int) -> Iterator[int]:
+    """The processes that this one started, and those that they did."""
+    with contextlib.suppress(OSError):
+        for task in Path(f"/proc/{pid}/task").iterdir():
+            for child in (task / "children").read_text().split():
+                yield int(child)
+                yield from _below(int(child))
 
 
 class Bounded(NamedTuple):
@@ -87,7 +102,10 @@ class Bounded(NamedTuple):
 
     code: int
     """Exit code, or minus the signal that ended it."""
+    wall: float
+    """Seconds by the clock on the wall."""
     seconds: float
+    """The same without those in which it waited for a processor; not less than the processor worked for it."""
     processor: float
     """Seconds that the processor worked for it."""
     megabytes: float
@@ -114,7 +132,7 @@ def run_interrupted(
     """The same, with Ctrl-C pressed `after` seconds; how long it took to end from then on (`Stopwatch`)."""
     with _started(home, arguments, variables) as run:
         time.sleep(after)
-        watch = Stopwatch(run.running())
+        watch = Stopwatch([*run.running(), os.getpid()])
         with contextlib.suppress(ProcessLookupError):
             os.killpg(run.process.pid, signal.SIGINT)
         while run.process.poll() is None and watch.seconds() < timeout:
@@ -163,20 +181,23 @@ class _Run:
                 cwd=home,
                 start_new_session=True,
             )
+        self._watch = Stopwatch([self.process.pid])
 
     def finish(self, timeout: float) -> Bounded:
-        try:
-            self.process.wait(timeout)
-            peak = 0
-        except subprocess.TimeoutExpired:
+        peak = 0
+        while (wall := time.monotonic() - self._started) < timeout and self.process.poll() is None:
+            self._watch.look(*_below(self.process.pid))
+            time.sleep(_LOOK)
+        seconds = self._watch.seconds()
+        if self.process.poll() is None:
             peak = max(map(_peak, self.running()), default=0)
             self.end()
-        seconds = time.monotonic() - self._started
         said = self._report.read_text().split() if self._report.exists() else []
         code, kilobytes, processor = said or ("-9", str(peak), "0")
         return Bounded(
             int(code),
-            seconds,
+            wall,
+            max(seconds, float(processor)),
             float(processor),
             int(kilobytes) / 1024,
             self._out.read_text(errors="replace"),
@@ -191,7 +212,7 @@ class _Run:
             os.kill(int(child), signal.SIGKILL)
 
     def _left(self) -> tuple[int, ...]:
-        watch = Stopwatch(self.running())
+        watch = Stopwatch([*self.running(), os.getpid()])
         while (found := self.running()) and watch.seconds() < _PARTING:
             time.sleep(0.02)
         return found

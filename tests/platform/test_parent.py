@@ -120,7 +120,7 @@ def test_helpers_end_with_a_program_that_is_killed(corpus: Path, tmp_path: Path,
         pid = int(parent.stdout.readline())
         time.sleep(0.3)
         assert _runs(pid), "it is at work"
-        watch = Stopwatch([pid])
+        watch = Stopwatch([pid, os.getpid()])
         parent.kill()
         while _runs(pid) and watch.seconds() < 30:
             time.sleep(0.02)

@@ -194,6 +194,10 @@ class Adapter(ABC):
         tokens may lack something. With it the whole file is read once, in bounded memory, and all is true.
         """
 
+    def session_ids(self, source: Source, report: Report) -> Sequence[str]:
+        """The native ids of the sessions in `source`. For a database without counting what is in them."""
+        return [summary.session_id for summary in self.summaries(source, report)]
+
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """Fill in what only the comparison of sessions shows: forks by shared history, parents, lineage.
         Gets all of this agent's summaries; reads no file. Drops copies that are the same session."""
@@ -283,7 +287,7 @@ class Adapter(ABC):
     def searched(self, source: Source, report: Report) -> Iterator[str]:
         """The sessions of a source that are searched: all, or where the list was cut as many as there is time for."""
         problems: list[Problem] = []
-        found = [summary.session_id for summary in self.summaries(source, problems.append)]
+        found = self.session_ids(source, problems.append)
         for problem in problems:
             report(problem)
         stint = Stint() if is_cut(problems) else None
@@ -302,7 +306,7 @@ class Adapter(ABC):
         from session_adapters.fold import messages_usage
 
         if session_ids is None:
-            session_ids = [summary.session_id for summary in self.summaries(source, lambda problem: None)]
+            session_ids = self.session_ids(source, lambda problem: None)
         for session_id in session_ids:
             try:
                 session = self.session(source, session_id)

@@ -24,6 +24,7 @@ from session_adapters.cursor.facts import (
 from session_adapters.cursor.records import decoded, dig, items, word
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.model import Message, Role, SessionSummary, TokenUsage, ToolCall, ToolResult
+from session_adapters.reading.bounds import TOO_MANY, Stint
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_limits import SESSION_ROWS, Ration
@@ -98,7 +99,9 @@ class _Tables:
     def backwards(self) -> str:
         return "created_at DESC, rowid DESC" if "created_at" in self.messages else "rowid DESC"
 
-    def facts(self, note: Note, session_id: str | None = None) -> list[tuple[int, CursorFacts]]:
+    def facts(
+        self, note: Note, session_id: str | None = None, stint: Stint | None = None
+    ) -> list[tuple[int, CursorFacts]]:
         """(row, facts) of every session, or the one asked for."""
         where = ""
         values: tuple[Any, ...] = ()
@@ -107,7 +110,7 @@ class _Tables:
             where, values = " WHERE id = ?1 OR id = ?2", (session_id, number)
         chosen = SESSION.select(self.sessions | {"rowid"})
         query = f"SELECT {chosen} FROM sessions{where} ORDER BY rowid DESC"  # noqa: S608
-        rows = SESSION.listed(self.connection.execute(query, values), "sessions", note)
+        rows = SESSION.listed(self.connection.execute(query, values), "sessions", note, stint)
         found = [(row.rowid, _facts(row)) for row in rows]
         return [(key, facts) for key, facts in found if facts.id and session_id in (None, facts.id)]
 
@@ -255,9 +258,14 @@ def document_summaries(path: str, size: int, damaged: Damage, *, exact: bool) ->
         tables = _Tables(connection)
         found: list[SessionSummary] = []
         lost = Damage()
-        for key, facts in tables.facts(lost.add):
+        stint, late = Stint(), False
+        for key, facts in tables.facts(lost.add, stint=stint):
             reader = DocumentReader(tables, key, facts)
             fold = CursorFold()
+            if stint.over and not exact:
+                late = fold.partial = True
+                found.append(fold.summary(facts, path))
+                continue
             units = reader.units()
             seen = units if full else [*units[:2], *units[2:][-4:]]
             for page in reader.pages(seen):
@@ -268,6 +276,8 @@ def document_summaries(path: str, size: int, damaged: Damage, *, exact: bool) ->
             fold.warnings = len(reader.damage)
             lost.extend(reader.damage)
             found.append(fold.summary(facts, path))
+        if late:
+            lost.add("table sessions", f"sessions could not be counted: {TOO_MANY}")
         return found, lost
 
     found, lost = read_database(path, read)

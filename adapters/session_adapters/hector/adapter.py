@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import tzinfo
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from session_adapters.base import (
@@ -28,16 +29,18 @@ from session_adapters.hector.messages import HectorConversation
 from session_adapters.hector.places import Trouble, is_there, places
 from session_adapters.hector.reader import Database, File, HectorReader
 from session_adapters.hector.server import Server
-from session_adapters.hector.summary import HectorFold, database_summaries, shown
+from session_adapters.hector.summary import HectorFold, database_facts, database_summaries, shown
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source
+from session_adapters.reading.sqlite_rows import Note
 from session_adapters.text import scrub
 from session_adapters.transcript import Transcript
 
 __all__ = ["HectorAdapter"]
 
+T = TypeVar("T")
 _SERVER = "PostgreSQL"
 
 
@@ -134,6 +137,20 @@ class HectorAdapter(Adapter):
 
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
+        return self._listed(source, report, partial(database_summaries, size=source.size, exact=exact))
+
+    def session_ids(self, source: Source, report: Report) -> Sequence[str]:
+        """See `Adapter.session_ids`."""
+
+        def read(database: Database, named: Callable[[str], str], note: Note) -> list[str]:
+            return [named(one.id) for one in database_facts(database, note)[0]]
+
+        return self._listed(source, report, read)
+
+    def _listed(
+        self, source: Source, report: Report, read: Callable[[Database, Callable[[str], str], Note], list[T]]
+    ) -> list[T]:
+        """What of a database `read` lists; what it cannot read is reported."""
 
         def note(place: str, reason: str) -> None:
             report(Problem(agent=self.name, path=source.path, reason=reason, place=place))
@@ -146,7 +163,7 @@ class HectorAdapter(Adapter):
                 own.add(session_id)
                 return ids.of_store(session_id, source.path) if session_id in taken else session_id
 
-            found = database_summaries(self._database(source), source.size, named, note, exact=exact)
+            found = read(self._database(source), named, note)
             self._own_ids[source.path] = source.stamp, own
             return found
         except DatabaseMissing:

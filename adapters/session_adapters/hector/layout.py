@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from session_adapters.hector import ids
 from session_adapters.hector.reader import HectorReader, keys_json
 from session_adapters.model import Message
-from session_adapters.reading.bounds import excess
+from session_adapters.reading.bounds import Stint, excess
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite_limits import MOST_ROWS, SESSION_LIMIT, SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_int, as_text
@@ -94,6 +94,8 @@ class HectorLayout(ABC):
         """What could not be read so far."""
         self.left = 0
         """Rows for which there was no room."""
+        self.stint: Stint | None = None
+        """What all of it may take; else each session may take one."""
 
     @abstractmethod
     def sessions(self) -> Iterator[HectorFacts]:
@@ -130,11 +132,11 @@ class HectorLayout(ABC):
 
     def marks(self, owners: Sequence[Owner]) -> dict[Owner, list[HectorMark]]:
         """The rows of these sessions, in conversation order."""
-        ration = Ration()
+        ration = Ration(stint=self.stint)
         try:
             found = self._last(owners, ration)
             if ration.spent and len(owners) > 1:
-                shares = {owner: Ration(SESSION_LIMIT // len(owners)) for owner in owners}
+                shares = {owner: Ration(SESSION_LIMIT // len(owners), stint=self.stint) for owner in owners}
                 found = {owner: self._last([owner], ration)[owner] for owner, ration in shares.items()}
             elif ration.spent:
                 shares = {owners[0]: ration}
@@ -218,7 +220,7 @@ class HectorLayout(ABC):
 
     def read(self, owner: Owner, marks: Sequence[HectorMark]) -> Iterator[HectorRow]:
         """What these rows of a session say, in their order."""
-        ration = Ration()
+        ration = Ration(stint=self.stint)
         for at in range(0, len(marks), _PART):
             part = marks[at : at + _PART]
             small = [mark for mark in part if mark.size <= CONTENT_LIMIT]
@@ -275,7 +277,7 @@ class HectorLayout(ABC):
         """The sessions that a list may hold, those that came last first."""
         chosen = self.reader.select(have, record.names, LISTED_LIMIT)
         query = f"SELECT {chosen} FROM sessions ORDER BY {self.reader.insertion} DESC LIMIT {MOST_ROWS}"  # noqa: S608
-        return record.listed(self.reader.run(query), "sessions", self.lost.add)
+        return record.listed(self.reader.run(query), "sessions", self.lost.add, self.stint)
 
     def _noted(self, run: Callable[[], Iterator[Any]], table: str, missing: str) -> Iterator[Any]:
         """Rows of a table, up to where it is damaged."""

@@ -15,13 +15,13 @@ from session_adapters.hector.layout import HectorFacts, HectorLayout, HectorMark
 from session_adapters.hector.messages import role_of
 from session_adapters.hector.reader import Database, HectorReader, moment
 from session_adapters.model import EPOCH, Message, SessionSummary
-from session_adapters.reading.bounds import Stint
+from session_adapters.reading.bounds import TOO_MANY, Stint
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import Note
 from session_adapters.text import one_line
 
-__all__ = ["FULL_SIZE", "HectorFold", "database_summaries", "shown"]
+__all__ = ["FULL_SIZE", "HectorFold", "database_facts", "database_summaries", "shown"]
 
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once, of a larger one only what is no text, and the first prompts."""
@@ -134,29 +134,37 @@ def _working_directory(path: str) -> str | None:
 # A whole database --------------------------------------------------------------------------------------------
 
 
+def database_facts(database: Database, note: Note, stint: Stint | None = None) -> tuple[list[HectorFacts], bool]:
+    """The sessions of a database, uncounted, and whether its rows say who speaks. Raises `DatabaseUnreadable`."""
+
+    def read(reader: HectorReader) -> tuple[list[HectorFacts], Damage, bool]:
+        layout = layout_of(reader)
+        layout.stint = stint
+        return list(layout.sessions()), layout.lost, layout.has_roles
+
+    sessions, lost, has_roles = database.read(read)
+    for place, reason in lost.places():
+        note(place, reason)
+    return sessions, has_roles
+
+
 def database_summaries(
-    database: Database, size: int, named: Callable[[str], str], note: Note, *, exact: bool
+    database: Database, named: Callable[[str], str], note: Note, *, size: int, exact: bool
 ) -> list[SessionSummary]:
     """All sessions of a database. `named` gives the id that is shown for one within the database. Raises
     `DatabaseUnreadable` where it cannot be read at all."""
 
-    def listed(reader: HectorReader) -> tuple[list[HectorFacts], Damage, bool]:
-        layout = layout_of(reader)
-        return list(layout.sessions()), layout.lost, layout.has_roles
-
-    sessions, lost, has_roles = database.read(listed)
-    for place, reason in lost.places():
-        note(place, reason)
+    stint = Stint()
+    sessions, has_roles = database_facts(database, note, stint)
     full = exact or size <= FULL_SIZE or not has_roles
     said = Damage()
     summaries: list[SessionSummary] = []
-    stint = Stint()
     for batch in _batches(sessions):
         complete = full
         try:
             if stint.over and not exact:
-                raise DatabaseUnreadable("there are too many for a list")
-            found, lost = database.read(_work(batch, full=full))
+                raise DatabaseUnreadable(TOO_MANY)
+            found, lost = database.read(_work(batch, None if exact else stint, full=full))
         except DatabaseUnreadable as error:
             found, lost = {facts.id: HectorFold() for facts in batch}, Damage()
             lost.add("", f"sessions could not be counted: {error}")
@@ -176,10 +184,11 @@ def _batches(sessions: Sequence[HectorFacts]) -> Iterator[Sequence[HectorFacts]]
 
 
 def _work(
-    batch: Sequence[HectorFacts], *, full: bool
+    batch: Sequence[HectorFacts], stint: Stint | None, *, full: bool
 ) -> Callable[[HectorReader], tuple[dict[str, HectorFold], Damage]]:
     def read(reader: HectorReader) -> tuple[dict[str, HectorFold], Damage]:
         layout = layout_of(reader)
+        layout.stint = stint
         marks = layout.marks(list(dict.fromkeys(facts.owner for facts in batch)))
         found = {facts.id: HectorFold() for facts in batch}
         for facts in batch:

@@ -78,7 +78,7 @@ class Census(NamedTuple):
 def take_census(connection: apsw.Connection, note: Note, session_id: str | None = None) -> Census:
     """The sessions of a database with what their messages add up to; with `session_id` only that one, and the
     bare rows of those it continues and that continue it."""
-    schema = HermesSchema.of(connection)
+    schema, stint = HermesSchema.of(connection), Stint()
     ids = None if session_id is None else _family(connection, schema, session_id)
     unlisted: list[str] = []
 
@@ -86,7 +86,7 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
         note(place, reason)
         unlisted.extend([reason] if place == "table sessions" else [])
 
-    sessions = _sessions(connection, schema, ids, of_sessions)
+    sessions = _sessions(connection, schema, ids, of_sessions, stint)
     by_session = {key: RowCounts() for key in sessions}
     strays: list[int] = []
     complete = schema.has_messages
@@ -94,8 +94,8 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
         note("table messages", "it is missing or has no columns for session, role and order")
     else:
         steps: tuple[Callable[[], bool], ...] = (
-            lambda: _count(connection, schema, by_session, ids, strays),
-            lambda: _scan(connection, schema, by_session, session_id),
+            lambda: _count(connection, schema, by_session, ids, strays, stint),
+            lambda: _scan(connection, schema, by_session, session_id, stint),
             lambda: _pictured(connection, by_session),
         )
         for step in steps:
@@ -108,7 +108,7 @@ def take_census(connection: apsw.Connection, note: Note, session_id: str | None 
                 complete = False
     if ids is None and strays and complete and not unlisted:  # else they may belong to sessions that were left out
         note("table messages", f"{sum(strays)} messages belong to no session that there is")
-    return Census(sessions, by_session, _usage(connection, schema, session_id, note), complete)
+    return Census(sessions, by_session, _usage(connection, schema, session_id, note, stint), complete)
 
 
 def _family(connection: apsw.Connection, schema: HermesSchema, session_id: str) -> str:
@@ -127,7 +127,7 @@ def _family(connection: apsw.Connection, schema: HermesSchema, session_id: str) 
 
 
 def _sessions(
-    connection: apsw.Connection, schema: HermesSchema, ids: str | None, note: Note
+    connection: apsw.Connection, schema: HermesSchema, ids: str | None, note: Note, stint: Stint
 ) -> dict[str, HermesSessionRow]:
     query = f"SELECT {SESSIONS.select(schema.sessions)} FROM sessions"  # noqa: S608 - names of our own
     if ids is not None:
@@ -137,7 +137,7 @@ def _sessions(
         rows = connection.execute(
             f"{query} ORDER BY {insertion(connection, 'sessions')} DESC", () if ids is None else (ids,)
         )
-        for row in SESSIONS.listed(rows, "sessions", note):
+        for row in SESSIONS.listed(rows, "sessions", note, stint):
             if "\ufffd" in row.id or not row.id:
                 note("table sessions", "a session has no readable id")
             else:
@@ -153,10 +153,10 @@ def _count(
     by_session: Mapping[str, RowCounts],
     ids: str | None,
     strays: list[int],
+    stint: Stint,
 ) -> bool:
     """Messages and times of every session: an index holds both, so that no message is read. Whether it was done; of
     other sessions than those in `by_session`, `strays` gets the numbers."""
-    stint = Stint()
     times = 'min("timestamp"), max("timestamp")' if "timestamp" in schema.messages else "NULL, NULL"
     query = f"SELECT CAST(session_id AS BLOB), count(*), {times} FROM messages"  # noqa: S608 - names of our own
     if ids is not None:
@@ -173,10 +173,13 @@ def _count(
 
 
 def _scan(
-    connection: apsw.Connection, schema: HermesSchema, by_session: Mapping[str, RowCounts], session_id: str | None
+    connection: apsw.Connection,
+    schema: HermesSchema,
+    by_session: Mapping[str, RowCounts],
+    session_id: str | None,
+    stint: Stint,
 ) -> bool:
     """Turns, tool calls and first prompts, from one pass over the table in the order of ids. Whether it was done."""
-    stint = Stint()
     names = ("role", "active", "compacted", "observed")
     content = "NULL"
     if "content" in schema.messages:  # a longer one is loaded whole for its beginning
@@ -233,7 +236,7 @@ def _pictured(connection: apsw.Connection, by_session: Mapping[str, RowCounts]) 
 
 
 def _usage(
-    connection: apsw.Connection, schema: HermesSchema, session_id: str | None, note: Note
+    connection: apsw.Connection, schema: HermesSchema, session_id: str | None, note: Note, stint: Stint
 ) -> dict[str, list[UsageRow]]:
     found: dict[str, list[UsageRow]] = {}
     if not {"session_id", "model"} <= schema.usage:
@@ -245,7 +248,7 @@ def _usage(
         query += " WHERE session_id = ?1"
     try:
         rows = connection.execute(query, () if session_id is None else (session_id,))
-        for row in USAGE.listed(rows, "session_model_usage", note):
+        for row in USAGE.listed(rows, "session_model_usage", note, stint):
             found.setdefault(row.session_id, []).append(row)
     except DAMAGE as error:
         note("table session_model_usage", f"a part of it is damaged, tokens may be too low ({error})")
@@ -260,7 +263,8 @@ def money_rows(
 
     def quiet(place: str, reason: str) -> None: ...
 
-    return _sessions(connection, schema, None, quiet), _usage(connection, schema, None, quiet)
+    stint = Stint()
+    return _sessions(connection, schema, None, quiet, stint), _usage(connection, schema, None, quiet, stint)
 
 
 # One conversation --------------------------------------------------------------------------------------------

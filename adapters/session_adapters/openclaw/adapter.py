@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 
@@ -23,7 +24,14 @@ from session_adapters.model import Problem, Session, SessionSummary
 from session_adapters.openclaw.database import events_in, running_keys
 from session_adapters.openclaw.events import ClawColumns
 from session_adapters.openclaw.index import file_keys, index_summaries, key_summaries, transcript_names
-from session_adapters.openclaw.listing import NoSession, database_sessions, database_summaries, file_session
+from session_adapters.openclaw.listing import (
+    NoSession,
+    Note,
+    database_facts,
+    database_sessions,
+    database_summaries,
+    file_session,
+)
 from session_adapters.openclaw.native import fork_command, gateway, locked, resume_command
 from session_adapters.openclaw.places import (
     AGENT,
@@ -51,6 +59,8 @@ from session_adapters.tree.transcript import TreeTranscript, branched_texts
 from session_adapters.usage import Usage
 
 __all__ = ["OpenClawAdapter"]
+
+T = TypeVar("T")
 
 
 class ClawTranscript(TreeTranscript):
@@ -102,16 +112,34 @@ class OpenClawAdapter(Adapter):
         """See `Adapter.summaries`. For an index of keys these have no messages; `relate` puts them and the
         transcripts together."""
 
-        def note(place: str, reason: str) -> None:
-            report(Problem(agent=AGENT, path=source.path, reason=reason, place=place))
-
         state = self._state_of(source)
-        try:
+
+        def read(note: Note) -> list[SessionSummary]:
             if source.layout == DATABASE:
                 return database_summaries(source, state, note, exact=exact)
             if source.layout == INDEX:
                 return index_summaries(source, state, note)
-            found, _ = file_session(source, state, note, exact=exact)
+            return [file_session(source, state, note, exact=exact)[0]]
+
+        return self._listed(source, report, read)
+
+    def session_ids(self, source: Source, report: Report) -> Sequence[str]:
+        """See `Adapter.session_ids`."""
+        if source.layout != DATABASE:
+            return super().session_ids(source, report)
+        state = self._state_of(source)
+        return self._listed(
+            source, report, lambda note: [state.tagged(one.id) for one in database_facts(source.path, note)]
+        )
+
+    def _listed(self, source: Source, report: Report, read: Callable[[Note], list[T]]) -> list[T]:
+        """What of a source `read` lists; what it cannot read is reported."""
+
+        def note(place: str, reason: str) -> None:
+            report(Problem(agent=AGENT, path=source.path, reason=reason, place=place))
+
+        try:
+            return read(note)
         except (DatabaseMissing, FileNotFoundError):
             return []
         except OSError as error:
@@ -120,7 +148,6 @@ class OpenClawAdapter(Adapter):
         except ValueError as error:
             note("", str(error) if isinstance(error, DatabaseUnreadable | NoSession) else "it is not valid JSON")
             return []
-        return [found]
 
     def relate(self, summaries: Sequence[SessionSummary]) -> Sequence[SessionSummary]:
         """See `Adapter.relate`."""

@@ -55,11 +55,15 @@ class ClawFacts(NamedTuple):
 
 
 def sessions_of(
-    connection: apsw.Connection, schema: ClawColumns, note: Note, wanted: str | None = None
+    connection: apsw.Connection,
+    schema: ClawColumns,
+    note: Note,
+    wanted: str | None = None,
+    stint: Stint | None = None,
 ) -> Iterator[ClawFacts]:
     """Every session once, or those of the key that `wanted` (a key, or the id of a window) belongs to."""
     given: set[str] = set()
-    for one in _sessions_of(connection, schema, note, wanted):
+    for one in _sessions_of(connection, schema, note, wanted, stint or Stint()):
         if one.id in given:  # a page that stands twice
             note(f"session {one.id}", "the database has it more than once, one of them is left out")
         else:
@@ -68,18 +72,17 @@ def sessions_of(
 
 
 def _sessions_of(
-    connection: apsw.Connection, schema: ClawColumns, note: Note, wanted: str | None
+    connection: apsw.Connection, schema: ClawColumns, note: Note, wanted: str | None, stint: Stint
 ) -> Iterator[ClawFacts]:
     owner = None if wanted is None else _owner(connection, schema, wanted)
-    nodes = _nodes(connection, schema, note, owner)
+    nodes = _nodes(connection, schema, note, owner, stint)
     windows: dict[str, list[TranscriptWindow]] = {}
-    for window in _windows(connection, schema, note, owner):
+    for window in _windows(connection, schema, note, owner, stint):
         windows.setdefault(window.session_key, []).append(window)
     known = {window.session_id for some in windows.values() for window in some}
     known |= {node.current_session_id for node in nodes.values()}
     asked = known if wanted is None else known | {wanted}
-    counts = _counts(connection, schema, note, asked, everything=wanted is None)
-    stint = Stint()
+    counts = _counts(connection, schema, note, asked, stint if wanted is None else None)
     for key in {**nodes, **windows}:
         if wanted is None and stint.over:
             note("table session_nodes", f"{TOO_LARGE}: not all of its sessions are read")
@@ -162,7 +165,9 @@ def _is_repeated(
     return not next(connection.execute(query, (session_id, json.dumps(later))))[0]
 
 
-def _nodes(connection: apsw.Connection, schema: ClawColumns, note: Note, owner: str | None) -> dict[str, KeyNode]:
+def _nodes(
+    connection: apsw.Connection, schema: ClawColumns, note: Note, owner: str | None, stint: Stint
+) -> dict[str, KeyNode]:
     if not {"session_key", "current_session_id"} <= schema.nodes:
         if schema.nodes:
             note("table session_nodes", "it has no columns for key and session")
@@ -170,20 +175,21 @@ def _nodes(connection: apsw.Connection, schema: ClawColumns, note: Note, owner: 
     query = f"SELECT {NODES.select(schema.nodes)} FROM session_nodes"  # noqa: S608 - names are ours
     try:
         rows = _of_owner(connection, "session_nodes", query, owner)
-        return {node.session_key: node for node in NODES.listed(rows, "session_nodes", note)}
+        return {node.session_key: node for node in NODES.listed(rows, "session_nodes", note, stint)}
     except apsw.Error as error:
         note("table session_nodes", f"it cannot be read ({error})")
         return {}
 
 
 def _windows(
-    connection: apsw.Connection, schema: ClawColumns, note: Note, owner: str | None
+    connection: apsw.Connection, schema: ClawColumns, note: Note, owner: str | None, stint: Stint
 ) -> list[TranscriptWindow]:
     if not {"session_id", "session_key"} <= schema.windows:
         return []
     query = f"SELECT {WINDOWS.select(schema.windows)} FROM session_windows"  # noqa: S608 - names are ours
     try:
-        return list(WINDOWS.listed(_of_owner(connection, "session_windows", query, owner), "session_windows", note))
+        rows = _of_owner(connection, "session_windows", query, owner)
+        return list(WINDOWS.listed(rows, "session_windows", note, stint))
     except apsw.Error as error:
         note("table session_windows", f"it cannot be read ({error})")
         return []
@@ -196,20 +202,21 @@ def _of_owner(connection: apsw.Connection, table: str, query: str, owner: str | 
 
 
 def _counts(
-    connection: apsw.Connection, schema: ClawColumns, note: Note, ids: set[str], *, everything: bool
+    connection: apsw.Connection, schema: ClawColumns, note: Note, ids: set[str], of_all: Stint | None
 ) -> dict[str, tuple[str | None, int]]:
-    """By window: OpenClaw's own leaf, where it is up to date, and how many events there are."""
+    """By window: OpenClaw's own leaf, where it is up to date, and how many events there are; of all windows, as far
+    as that time is enough, where one is given."""
     if not schema.has_events:
         note("table transcript_events", "it is missing or has no columns for session and event")
         return {}
     asked = "SELECT session_id, count(*), max(seq) FROM transcript_events"
     leaves = _leaves(connection, schema, ids)
-    if not everything:
+    if of_all is None:
         query = f"{asked} WHERE session_id IN (SELECT value FROM json_each(?)) GROUP BY session_id"  # noqa: S608
         rows = list(connection.execute(query, (json.dumps(sorted(ids)),)))
     else:
         try:
-            ration = Ration.of_list()
+            ration = Ration.of_list(of_all)
             rows = list(ration.take(connection.execute(f"{asked} GROUP BY session_id")))
             if ration.spent:
                 reason = f"{TOO_LARGE}: the events of {ration.taken} sessions are counted, no more"

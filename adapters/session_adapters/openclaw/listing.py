@@ -24,7 +24,7 @@ from session_adapters.openclaw.shelves import (
     unpacked_archive,
     unpacked_event,
 )
-from session_adapters.reading.bounds import TOO_LARGE, Stint, excess
+from session_adapters.reading.bounds import TOO_MANY, Stint, excess
 from session_adapters.reading.damage import REPORTED
 from session_adapters.reading.sqlite import read_database
 from session_adapters.reading.sqlite_limits import Ration
@@ -33,7 +33,7 @@ from session_adapters.times import from_millis, parse_time
 from session_adapters.tree.ends import gather
 from session_adapters.tree.records import ENTRIES
 
-__all__ = ["NoSession", "Note", "database_sessions", "database_summaries", "file_session"]
+__all__ = ["NoSession", "Note", "database_facts", "database_sessions", "database_summaries", "file_session"]
 
 FULL_SIZE = 4 << 20
 """Bytes. A smaller database is read in full at once."""
@@ -60,6 +60,20 @@ class _Counted(NamedTuple):
     archive: Archive | None
 
 
+def database_facts(path: str, note: Note, wanted: str | None = None, stint: Stint | None = None) -> list[ClawFacts]:
+    """The sessions of a database, without what their events say. Raises `DatabaseUnreadable`."""
+
+    def read(connection: apsw.Connection) -> tuple[list[ClawFacts], list[tuple[str, str]]]:
+        lost: list[tuple[str, str]] = []
+        schema = ClawColumns.of(connection)
+        return list(sessions_of(connection, schema, lambda *one: lost.append(one), wanted, stint)), lost
+
+    sessions, lost = read_database(path, read)
+    for place, reason in lost:
+        note(place, reason)
+    return sessions
+
+
 def database_summaries(
     source: Source, state: StateDir, note: Note, *, exact: bool, wanted: str | None = None
 ) -> list[SessionSummary]:
@@ -72,26 +86,24 @@ def database_sessions(
 ) -> Iterator[tuple[SessionSummary, ClawCounts]]:
     """The same, each with what was gathered of it."""
 
-    def facts(connection: apsw.Connection) -> tuple[list[ClawFacts], list[tuple[str, str]]]:
-        lost: list[tuple[str, str]] = []
-        schema = ClawColumns.of(connection)
-        return list(sessions_of(connection, schema, lambda *one: lost.append(one), wanted)), lost
-
-    sessions, lost = read_database(source.path, facts)
-    for place, reason in lost:
-        note(place, reason)
-    full = exact or source.size <= FULL_SIZE
     stint = Stint()
+    sessions = database_facts(source.path, note, wanted, stint)
+    full = exact or source.size <= FULL_SIZE
+    late = False
     for batch in _batches(sessions):
-        if stint.over and not exact:
-            note("table session_nodes", f"{TOO_LARGE}: not all of its sessions are read")
-            return
-        for one, counted in zip(batch, read_database(source.path, _counting(batch, full=full)), strict=True):
+        late = late or (stint.over and not exact)
+        if late:
+            found = [_Counted(_counts_of(one), True, None) for one in batch]
+        else:
+            found = read_database(source.path, _counting(batch, None if exact else stint, full=full))
+        for one, counted in zip(batch, found, strict=True):
             if counted.archive is not None and full:
                 counted = _unpack(one, counted, source.path, note)
             for place, reason in counted.counts.damaged.places(limit=REPORTED):
                 note(f"session {one.id}, {place}", reason)
             yield _of_database(one, counted, source, state), counted.counts
+    if late:
+        note("table session_nodes", f"sessions could not be counted: {TOO_MANY}")
 
 
 def _batches(sessions: Sequence[ClawFacts]) -> Iterator[list[ClawFacts]]:
@@ -107,15 +119,19 @@ def _batches(sessions: Sequence[ClawFacts]) -> Iterator[list[ClawFacts]]:
         yield batch
 
 
-def _counting(batch: Sequence[ClawFacts], *, full: bool) -> Callable[[apsw.Connection], list[_Counted]]:
+def _counting(
+    batch: Sequence[ClawFacts], stint: Stint | None, *, full: bool
+) -> Callable[[apsw.Connection], list[_Counted]]:
     def read(connection: apsw.Connection) -> list[_Counted]:
         schema = ClawColumns.of(connection)
-        return [_count(connection, schema, one, full=full) for one in batch]
+        return [_count(connection, schema, one, stint, full=full) for one in batch]
 
     return read
 
 
-def _count(connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, *, full: bool) -> _Counted:
+def _count(
+    connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, stint: Stint | None, *, full: bool
+) -> _Counted:
     counts = _counts_of(one)
     if not one.events:
         try:
@@ -127,7 +143,7 @@ def _count(connection: apsw.Connection, schema: ClawColumns, one: ClawFacts, *, 
     whole = full or one.events <= FIRST + LAST
     try:
         if whole:
-            at, ration = 0, Ration()
+            at, ration = 0, Ration(stint=stint)
             while not ration.spent and (rows := read_events(connection, schema, one.session_id, at, _CHUNK)):
                 _feed(counts, ration.take(unpacked_event(*row) for row in rows))
                 at = rows[-1][0] + 1

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import apsw
 from msgspec.structs import replace
@@ -22,13 +24,13 @@ from session_adapters.base import (
 )
 from session_adapters.model import Message, Problem, Session, SessionSummary
 from session_adapters.opencode.database import OpenCodeDatabase
-from session_adapters.opencode.listing import database_summaries, tree_summary
+from session_adapters.opencode.listing import Note, database_facts, database_summaries, tree_summary
 from session_adapters.opencode.native import fork_command, live_sessions, resume_command
 from session_adapters.opencode.schema import OpenCodeSchema, sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.transcript import OpenCodeTranscript
 from session_adapters.opencode.trees import TreeShelf, tree_sources
-from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
+from session_adapters.opencode.units import OpenCodeFacts, OpenCodeReader, OpenCodeStore, SessionGone
 from session_adapters.reading.damage import reason_of
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_source, read_database
@@ -37,6 +39,7 @@ from session_adapters.transcript import Transcript
 
 __all__ = ["OpenCodeAdapter"]
 
+T = TypeVar("T")
 _DATABASE = "database"
 _RANKS = {"2.x": 0, "1.x": 1, "json": 2, "project": 3, "document": 4}
 """Of several copies of a session the newest generation counts: migrations leave the old one behind."""
@@ -112,14 +115,24 @@ class OpenCodeAdapter(Adapter):
     def summaries(self, source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
         """See `Adapter.summaries`."""
 
-        def note(lost: Lost) -> None:
-            self._report(report, source.path, lost.reason, lost.place)
-
-        try:
+        def read(note: Note) -> list[SessionSummary]:
             if source.layout == _DATABASE:
                 return database_summaries(source.path, source.size, note, exact=exact)
             reader = TreeShelf(source.path).reader(source.session_id)
             return [tree_summary(reader, source.path, source.size, exact=exact)]
+
+        return self._listed(source, report, read)
+
+    def session_ids(self, source: Source, report: Report) -> Sequence[str]:
+        """See `Adapter.session_ids`."""
+        if source.layout != _DATABASE:
+            return super().session_ids(source, report)
+        return self._listed(source, report, lambda note: [one.id for one in database_facts(source.path, note)])
+
+    def _listed(self, source: Source, report: Report, read: Callable[[Note], list[T]]) -> list[T]:
+        """What of a source `read` lists; what it cannot read is reported."""
+        try:
+            return read(lambda lost: self._report(report, source.path, lost.reason, lost.place))
         except (DatabaseMissing, SessionGone):
             return []
         except OSError as error:
@@ -172,7 +185,7 @@ class OpenCodeAdapter(Adapter):
                 if source.layout != _DATABASE:
                     yield source
                     continue
-                for facts in _sessions(source.path):
+                for facts in self._listed(source, lambda problem: None, partial(database_facts, source.path)):
                     if facts.generation != "document":
                         directories[facts.id] = facts.directory
                         yield replace(source, session_id=facts.id, modified=(facts.updated or 0) / 1000)
@@ -246,15 +259,6 @@ def _find_in(path: str, session_id: str) -> tuple[int, float] | None:
     except (DatabaseUnreadable, OSError):
         return None  # `summaries` reports it
     return None if facts is None else (_RANKS[facts.generation], -(facts.updated or 0))
-
-
-def _sessions(path: str) -> list[OpenCodeFacts]:
-    try:
-        return read_database(
-            path, lambda connection: list(sessions_of(connection, OpenCodeSchema.of(connection), lambda lost: None))
-        )
-    except (DatabaseUnreadable, OSError):
-        return []  # `summaries` reports it
 
 
 def _tree_directory(source: Source) -> str | None:

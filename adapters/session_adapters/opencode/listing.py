@@ -12,16 +12,16 @@ from typing import Any, TypeVar
 import apsw
 
 from session_adapters.model import SessionSummary
-from session_adapters.opencode.schema import sessions_of
+from session_adapters.opencode.schema import OpenCodeSchema, sessions_of
 from session_adapters.opencode.summary import OpenCodeFold
 from session_adapters.opencode.tables import OpenCodeRows
 from session_adapters.opencode.trees import TreeReader
 from session_adapters.opencode.units import Lost, OpenCodeFacts, OpenCodeUnit, marked
-from session_adapters.reading.bounds import Stint
+from session_adapters.reading.bounds import TOO_MANY, Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable, read_database
 from session_adapters.reading.sqlite_limits import Ration
 
-__all__ = ["count_session", "database_summaries", "tree_summary"]
+__all__ = ["Note", "count_session", "database_facts", "database_summaries", "tree_summary"]
 
 T = TypeVar("T")
 FULL_SIZE = 4 << 20
@@ -39,19 +39,26 @@ _PAGE = 200
 Note = Callable[[Lost], None]
 
 
+def database_facts(path: str, note: Note, stint: Stint | None = None) -> list[OpenCodeFacts]:
+    """The sessions of a database, uncounted. Raises `DatabaseUnreadable`."""
+
+    def read(connection: apsw.Connection) -> tuple[list[OpenCodeFacts], list[Lost]]:
+        lost: list[Lost] = []
+        return list(sessions_of(connection, OpenCodeSchema.of(connection), lost.append, stint=stint)), lost
+
+    sessions, lost = read_database(path, read)
+    for one in lost:
+        note(one)
+    return sessions
+
+
 def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list[SessionSummary]:
     """All sessions of a database. Raises `DatabaseUnreadable` where it cannot be read at all."""
 
-    def facts(connection: apsw.Connection) -> tuple[list[OpenCodeFacts], list[Lost]]:
-        lost: list[Lost] = []
-        return list(sessions_of(connection, OpenCodeRows(connection).schema, lost.append)), lost
-
-    sessions, lost = read_database(path, facts)
-    for one in lost:
-        note(one)
+    stint = Stint()
+    sessions = database_facts(path, note, stint)
     full = exact or size <= FULL_SIZE
     deadline = time.monotonic() + FULL_SECONDS
-    stint = Stint()
     folds: dict[str, OpenCodeFold] = {}
     partial: set[str] = set()
     said: set[Lost] = set()
@@ -59,8 +66,8 @@ def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list
         whole = full and time.monotonic() < deadline
         try:
             if stint.over and not exact:
-                raise DatabaseUnreadable("there are too many for a list")
-            found, lost_of = read_database(path, _work(batch, whole))
+                raise DatabaseUnreadable(TOO_MANY)
+            found, lost_of = read_database(path, _work(batch, whole, None if exact else stint))
         except DatabaseUnreadable as error:
             found, lost_of, whole = {facts.id: OpenCodeFold() for facts in batch}, [], False
             lost_of = [
@@ -80,10 +87,10 @@ def database_summaries(path: str, size: int, note: Note, *, exact: bool) -> list
 
 
 def _work(
-    batch: Sequence[OpenCodeFacts], whole: bool
+    batch: Sequence[OpenCodeFacts], whole: bool, stint: Stint | None
 ) -> Callable[[apsw.Connection], tuple[dict[str, OpenCodeFold], list[Any]]]:
     def read(connection: apsw.Connection) -> tuple[dict[str, OpenCodeFold], list[Any]]:
-        rows = OpenCodeRows(connection)
+        rows = OpenCodeRows(connection, stint=stint)
         units = rows.units(batch, parts=False)
         found = {facts.id: OpenCodeFold() for facts in batch}
         if whole:
@@ -98,7 +105,7 @@ def _work(
 
 def count_session(fold: OpenCodeFold, rows: OpenCodeRows, units: Sequence[OpenCodeUnit], owner: str) -> None:
     """Count a whole session, a page at a time."""
-    rows.ration = Ration()
+    rows.ration = Ration(stint=rows.stint)
     for page in _batches(units, _PAGE):
         found = rows.contents(page, owner)
         for unit in page:
@@ -112,7 +119,7 @@ def _glance(rows: OpenCodeRows, units: dict[str, list[OpenCodeUnit]], found: dic
     light = rows.contents(flat, parts=False, limit=ROW_LIMIT)
     for key, some in units.items():  # those for which there is no room
         found[key].messages += sum(unit.id not in light for unit in some) if rows.ration.spent else 0
-    rows.ration = Ration()
+    rows.ration = Ration(stint=rows.stint)
     asked = {
         key: next((unit for unit in some if light.get(unit.id) and light[unit.id][0].is_prompt), None)
         for key, some in units.items()

@@ -22,6 +22,7 @@ from session_adapters.opencode.records import (
     OpenCodeSessionRow,
 )
 from session_adapters.opencode.units import Generation, Lost, OpenCodeFacts
+from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
 from session_adapters.reading.sqlite_rows import RowReader, columns, insertion
 from session_adapters.text import scrub
@@ -78,7 +79,11 @@ class OpenCodeSchema(NamedTuple):
 
 
 def sessions_of(
-    connection: apsw.Connection, schema: OpenCodeSchema, note: Callable[[Lost], None], session_id: str | None = None
+    connection: apsw.Connection,
+    schema: OpenCodeSchema,
+    note: Callable[[Lost], None],
+    session_id: str | None = None,
+    stint: Stint | None = None,
 ) -> Iterator[OpenCodeFacts]:
     """Every session once, or the one asked for, from the newest of the tables that have it."""
     seen: set[str] = set()
@@ -92,7 +97,7 @@ def sessions_of(
             order = f" ORDER BY {insertion(connection, table)} DESC"
             query += " WHERE id = ?1" if session_id is not None else order
             rows = connection.execute(query, () if session_id is None else (session_id,))
-            for row in kind.listed(rows, table, lambda place, reason: note(Lost(place, reason))):
+            for row in kind.listed(rows, table, lambda place, reason: note(Lost(place, reason)), stint):
                 if not row.id or "\ufffd" in row.id:
                     note(Lost(f"table {table}", "a session has no readable id"))
                 elif row.id not in seen:

@@ -35,7 +35,7 @@ from session_adapters.opencode.units import (
     OpenCodeUnit,
     revised,
 )
-from session_adapters.reading.bounds import excess
+from session_adapters.reading.bounds import Stint, excess
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite_limits import SESSION_LIMIT, SESSION_ROWS, Ration
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, select_list
@@ -52,12 +52,16 @@ MESSAGE_ROW, ENTRY_ROW, DOCUMENT_ROW = "message", "session_message", "messages"
 class OpenCodeRows:
     """The rows of an open database."""
 
-    def __init__(self, connection: apsw.Connection, schema: OpenCodeSchema | None = None) -> None:
+    def __init__(
+        self, connection: apsw.Connection, schema: OpenCodeSchema | None = None, stint: Stint | None = None
+    ) -> None:
+        """`stint` is what all of it may take; else each session may take one."""
         self.connection = connection
         self.schema = schema or OpenCodeSchema.of(connection)
         self.lost: dict[str, Damage] = {}
         """What could not be read, by session id or empty."""
-        self.ration = Ration()
+        self.stint = stint
+        self.ration = Ration(stint=stint)
         self.left: Counter[str] = Counter()
         """Messages for which it has no room, by the same."""
 
@@ -277,13 +281,13 @@ class OpenCodeRows:
     def _last(self, query: str, ids: Sequence[str], table: str) -> list[Any]:
         """The rows of these sessions, which the query gives backwards. Of too many the last: of each session as many
         as fall to its share."""
-        ration = Ration()
+        ration = Ration(stint=self.stint)
         rows = self._each(query, ids, f"table {table}", ration=ration)
         if not ration.spent:
             return rows[::-1]
         rows = []
         for id_ in ids:
-            ration = Ration(SESSION_LIMIT // len(ids))
+            ration = Ration(SESSION_LIMIT // len(ids), stint=self.stint)
             of_one = self._each(query, [id_], f"table {table}", ration=ration)
             rows += of_one[::-1]
             if ration.spent:

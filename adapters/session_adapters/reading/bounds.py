@@ -17,6 +17,7 @@ __all__ = [
     "CROWDED",
     "DOCUMENT_LIMIT",
     "TOO_LARGE",
+    "TOO_MANY",
     "VALUES_LIMIT",
     "Stint",
     "data_from",
@@ -33,11 +34,13 @@ VALUES_LIMIT = 2_000_000
 in memory, and what people and tools say is mostly text."""
 CROWDED = f"it holds more than {VALUES_LIMIT:,} values"
 
-LIST_SECONDS = 1.5
+LIST_SECONDS = 1.0
 """Seconds that the processor may work for a list of one source, or for a search or a sum of costs in one of which the
-list was cut: what is left out is said."""
+list was cut: what is left out is said. A command does all three."""
 TOO_LARGE = "it is too large for a list"
 """How every reason begins for which sessions are missing in a list."""
+TOO_MANY = "there are too many for a list"
+"""Why sessions in a list are not counted."""
 
 _MARKS = b",:[{"
 """Each stands before a value or a key."""

@@ -46,7 +46,8 @@ SESSION_LIMIT = 64 << 20
 READ_SECONDS = 3.0
 """Seconds that the processor may work for one read: a slow disk is nobody's fault."""
 
-_ROW = 512
+_ROW = 1024
+"""Bytes that a row takes besides its texts, once it is a session or a message."""
 MOST_ROWS = LIST_LIMIT // _ROW + 1
 """Rows of which a list shows one too few, and says so."""
 SESSION_ROWS = SESSION_LIMIT // _ROW + 1
@@ -162,9 +163,9 @@ class Ration:
         """There were more."""
 
     @classmethod
-    def of_list(cls) -> Ration:
-        """For a table of sessions."""
-        return cls(LIST_LIMIT)
+    def of_list(cls, stint: Stint | None = None) -> Ration:
+        """For a table of sessions; with what is left of the time for their list."""
+        return cls(LIST_LIMIT, stint=stint)
 
     def take(self, rows: Iterable[R]) -> Iterator[R]:
         """As many of the rows as there is room for, besides those taken before."""

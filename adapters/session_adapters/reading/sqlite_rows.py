@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, get_args
 import apsw
 import msgspec
 
-from session_adapters.reading.bounds import TOO_LARGE
+from session_adapters.reading.bounds import TOO_LARGE, Stint
 from session_adapters.reading.sqlite_limits import DatabaseUnreadable, Ration, tables_of
 
 __all__ = [
@@ -153,10 +153,12 @@ class RowReader(Generic[T]):
         """Each row as a record."""
         return (self.read(row, long) for row in rows)
 
-    def listed(self, rows: Iterable[Sequence[Any]], table: str, note: Note) -> Iterator[T]:
+    def listed(
+        self, rows: Iterable[Sequence[Any]], table: str, note: Note, stint: Stint | None = None
+    ) -> Iterator[T]:
         """The records of a table of sessions, as many as a list may hold. What is left out is told to `note`."""
         cut: list[tuple[str, str]] = []
-        ration = Ration.of_list()
+        ration = Ration.of_list(stint)
         for row in ration.take(rows):
             record = self.read(row, lambda name, size: cut.append((name, size)))
             for name, size in cut:

@@ -89,8 +89,9 @@ def recovered_lanes(rows: StoredLanes, lanes: Mapping[str, SessionEntry], profil
     out. `profile` as in `belongs_to`. Raises what `rows` raises."""
     if not lanes:
         return {}
+    peers = {key: Peer.of_entry(entry) for key, entry in lanes.items()}
     # Among the few sessions that were not ended on purpose: a lane that finds none would look through all.
-    with rows.copy(rows.not_over()) as connection:
+    with rows.copy(rows.not_over(peers)) as connection:
         copy = StoredLanes.of(connection)
-        found = {key: copy.recovered(key, Peer.of_entry(entry), profile) for key, entry in lanes.items()}
+        found = {key: copy.recovered(key, peer, profile) for key, peer in peers.items()}
     return {key: session_id for key, session_id in found.items() if session_id}

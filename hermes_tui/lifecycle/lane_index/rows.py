@@ -5,6 +5,7 @@ Everything here takes a connection and reads; what is not there in an older sche
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -191,9 +192,17 @@ class StoredLanes:
             [key, peer.source, peer.source, *values, key],
         )
 
-    def not_over(self) -> list[LaneSessionRow]:
-        """Every session that was not ended on purpose, of whatever lane."""
-        return self.sessions_where(NOT_OVER, ()) if {"ended_at", "end_reason"} <= self.columns else []
+    def not_over(self, lanes: Mapping[str, Peer]) -> list[LaneSessionRow]:
+        """Every session that was not ended on purpose, of these lanes or with what one of them has for a chat."""
+        if not {"ended_at", "end_reason", "session_key", "chat_id"} <= self.columns:
+            return []
+        chats = [peer.chat_id for peer in lanes.values() if peer.chat_id is not None]
+        # `+` keeps the order of the table, which decides between sessions that began at the same time.
+        return self.sessions_where(
+            f"{NOT_OVER} AND (+session_key IN (SELECT value FROM json_each(?))"  # noqa: S608 - ours
+            " OR COALESCE(chat_id, '') IN (SELECT value FROM json_each(?)))",
+            [json.dumps(list(lanes)), json.dumps(chats)],
+        )
 
     def recovered(self, key: str, peer: Peer, profile: str | None) -> str:
         """The one of them that Hermes takes up for a message of that peer, empty if none; `profile` as in

@@ -26,8 +26,8 @@ def exact(catalogue: Catalogue, costs: CostDesk | None, sessions: Sequence[Row])
     agents = tuple(dict.fromkeys(one.agent for one in sessions))
     catalogue.complete(lambda: False, agents, {one.unified_id for one in sessions if one.partial})
     known = [catalogue.summary(one.agent, one.session_id) or one for one in sessions]
-    if costs is not None:
-        known = costs.all_priced(costs.tagged(known))
+    if costs is not None and known:
+        known = costs.some_priced(costs.tagged(known))
     return [
         replace(one, **{name: getattr(now, name) for name in _LISTED})
         for one, now in zip(sessions, known, strict=True)

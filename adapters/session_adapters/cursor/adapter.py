@@ -222,10 +222,9 @@ def _stored_session(source: Source, shelf: CursorStore, session_id: str) -> Sess
     def read(reader: CursorReader) -> tuple[CursorFold, CursorFacts, list[Message], int]:
         fold = CursorFold()
         blocks: list[Message] = []
-        for page in reader.pages(reader.units()):
-            for block in page:
-                fold.add(block)
-                blocks += block
+        for block in reader.newest(reader.units()):
+            fold.add(block)
+            blocks += block
         fold.warnings = len(reader.damage)
         return fold, _seen(reader), linked(blocks), reader.left
 

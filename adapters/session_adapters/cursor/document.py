@@ -168,8 +168,8 @@ class DocumentReader(CursorReader):
         have = self._tables.messages
         size = " + ".join(f"ifnull(octet_length({name}), 0)" for name in _LONG if name in have) or "0"
         query = (
-            f"SELECT rowid, {MESSAGE.select(have)} FROM messages"  # noqa: S608
-            f" WHERE rowid IN (SELECT value FROM json_each(?1)) AND {size} <= {CONTENT_LIMIT}"
+            f"SELECT messages.rowid, {MESSAGE.select(have)} FROM (SELECT value AS wanted FROM json_each(?1))"  # noqa: S608
+            f" CROSS JOIN messages ON messages.rowid = wanted AND {size} <= {CONTENT_LIMIT}"
         )
         by_row = {unit.place: unit for unit in units}
         found: dict[str, list[Message]] = {}

@@ -230,7 +230,7 @@ class HectorAdapter(Adapter):
 
         def read(layout: HectorLayout, facts: HectorFacts) -> Session:
             fold, conversation = HectorFold(), HectorConversation()
-            for row in layout.read(facts.owner, layout.marks([facts.owner])[facts.owner]):
+            for row in layout.newest(facts.owner, layout.marks([facts.owner])[facts.owner]):
                 fold.warnings += bool(row.lost)
                 if not row.lost:
                     messages = shown(row.messages, facts)

@@ -16,7 +16,7 @@ from session_adapters.hector.reader import HectorReader, keys_json
 from session_adapters.model import Message
 from session_adapters.reading.bounds import Stint, excess
 from session_adapters.reading.damage import Damage
-from session_adapters.reading.sqlite_limits import MOST_ROWS, SESSION_LIMIT, SESSION_ROWS, Ration
+from session_adapters.reading.sqlite_limits import MOST_ROWS, SESSION_LIMIT, SESSION_ROWS, Ration, first_of_newest
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_int, as_text
 
 __all__ = ["CONTENT_LIMIT", "HectorFacts", "HectorLayout", "HectorMark", "HectorRow", "Owner"]
@@ -239,6 +239,13 @@ class HectorLayout(ABC):
             if ration.spent:
                 self._leave(owner, len(marks) - at - len(part))
                 return
+
+    def newest(self, owner: Owner, marks: Sequence[HectorMark]) -> list[HectorRow]:
+        """The same, read from the last on: what there is no room for are the first."""
+        at = first_of_newest([mark.size if mark.size <= CONTENT_LIMIT else 0 for mark in marks])
+        if at:
+            self._leave(owner, at)
+        return list(self.read(owner, marks[at:][::-1]))[::-1]
 
     def _values(self, owner: Owner, marks: Sequence[HectorMark], ration: Ration) -> dict[Any, Any]:
         if not marks:

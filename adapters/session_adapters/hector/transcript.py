@@ -71,7 +71,7 @@ class HectorTranscript(Transcript):
         self, layout: HectorLayout, facts: HectorFacts, marks: list[HectorMark], start: int, stop: int
     ) -> _Page:
         wanted = marks[start:stop]
-        rows = list(layout.read(facts.owner, wanted[::-1]))[::-1]  # what is left out are the first
+        rows = layout.newest(facts.owner, wanted)
         for row in rows:
             if row.lost:
                 layout.lost.add(f"message {row.mark.id}", row.lost)

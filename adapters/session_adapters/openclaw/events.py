@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import apsw
 
-from session_adapters.reading.sqlite_limits import SESSION_ROWS
+from session_adapters.reading.sqlite_limits import SESSION_ROWS, held
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, select_list
 
 __all__ = ["EVENT_LIMIT", "Archive", "ClawColumns", "Mark", "archive_of", "marks_of", "read_events"]
@@ -87,7 +87,7 @@ def archive_of(
 
 
 def marks_of(connection: apsw.Connection, schema: ClawColumns, session_id: str) -> tuple[Any, list[Mark]]:
-    """What tells whether the events of a window were written anew, and a mark for each (of too many the first); no
+    """What tells whether the events of a window were written anew, and a mark for each (of too many the last); no
     text is read."""
     generation = None
     if {"session_id", "generation"} <= schema.watermarks:
@@ -100,10 +100,10 @@ def marks_of(connection: apsw.Connection, schema: ClawColumns, session_id: str) 
     for wanted in (["seq", *sizes, *when], ["seq"]):  # numbers alone stand in the key's index, if a page is damaged
         query = (
             f"SELECT {', '.join(wanted)} FROM transcript_events WHERE session_id = ?"  # noqa: S608
-            f" ORDER BY seq LIMIT {SESSION_ROWS}"
+            f" ORDER BY seq DESC LIMIT {SESSION_ROWS}"
         )
         try:
-            return generation, list(connection.execute(query, (session_id,)))
+            return generation, list(connection.execute(query, (session_id,)))[::-1]
         except apsw.CorruptError:
             if wanted == ["seq"]:
                 raise
@@ -120,14 +120,15 @@ def read_events(
     backwards: bool = False,
 ) -> list[tuple[int, bytes | None, bytes | None, int | None]]:
     """(number, text, compressed text, size of it) of `count` events from number `start` on, or of the last ones
-    below it, in their order. Both texts are None for one over `EVENT_LIMIT`, or on a damaged page."""
+    below it, in their order; of fewer where much is in them. Both texts are None for one over `EVENT_LIMIT`, or on a
+    damaged page."""
     condition, order = ("seq < ?2", "DESC") if backwards else ("seq >= ?2", "ASC")
     where = f"WHERE session_id = ?1 AND {condition} ORDER BY seq {order} LIMIT ?3"
     columns_ = _event_columns(schema)
     query = f"SELECT seq, {columns_} FROM transcript_events {where}"  # noqa: S608 - names are ours
     bound = (session_id, start, count)
     try:
-        rows = list(connection.execute(query, bound))
+        rows = held(connection.execute(query, bound))
     except apsw.CorruptError:
         numbers = [row[0] for row in connection.execute(f"SELECT seq FROM transcript_events {where}", bound)]  # noqa: S608
         rows = [_salvaged(connection, columns_, session_id, number) for number in numbers]

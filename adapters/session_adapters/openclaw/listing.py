@@ -148,7 +148,7 @@ def _count(
                 _feed(counts, ration.take(unpacked_event(*row) for row in rows))
                 at = rows[-1][0] + 1
             if ration.spent:
-                counts.damaged.add("", excess(one.events - ration.taken), one.events - ration.taken)
+                counts.damaged.add("", excess(one.events - ration.taken, "last"), one.events - ration.taken)
                 whole = False
         else:
             first = read_events(connection, schema, one.session_id, 0, FIRST)

@@ -6,6 +6,7 @@ Each hands them out by number, as the JSON that Pi's records are.
 from __future__ import annotations
 
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,7 +32,7 @@ from session_adapters.openclaw.zstd import ZstdError, decompress
 from session_adapters.reading.bounds import DOCUMENT_LIMIT, excess
 from session_adapters.reading.files import file_stamp, read_small
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
-from session_adapters.reading.sqlite_limits import Ration
+from session_adapters.reading.sqlite_limits import Ration, first_of_newest
 from session_adapters.tree.file import Shown, Spot, TreeStore
 from session_adapters.tree.records import ENTRIES, SHAPES
 
@@ -76,6 +77,8 @@ class Look(NamedTuple):
     """The first part of each is its number."""
     leaf: str | None = None
     forked_at: float | None = None
+    earlier: int = 0
+    """Events before these."""
 
 
 class ClawStore(ABC):
@@ -109,7 +112,11 @@ class RowStore(ClawShape, TreeStore):
         self._look: Look | None = None
         self._settled = False
         self.left = 0
-        """Events behind those that were read, for which there was no room."""
+        """Events for which there was no room."""
+        self._first = 0
+        """Number of the first that is read."""
+        self._late = 0
+        """Of those so many come after the ones that were read."""
         self._cut: tuple[int, str] = (0, "")
 
     def read(self) -> bool:
@@ -117,6 +124,10 @@ class RowStore(ClawShape, TreeStore):
         if self._settled:
             return False
         stamp, look = self._shelf.stamp(), self._shelf.look()
+        if self._look is None and (at := first_of_newest([_size(mark) for mark in look.marks])) + look.earlier:
+            self.left, self._first = look.earlier + at, look.marks[at][0] if at < len(look.marks) else sys.maxsize
+            self.damaged[0].add(0, excess(self.left))
+        look = self._from_first(look)
         done = len(self._look.marks) if self._look is not None else 0
         wanted = [mark[0] for mark in look.marks[done:]]
         self.known_leaf, self.forked_at = None, look.forked_at
@@ -128,14 +139,19 @@ class RowStore(ClawShape, TreeStore):
             for row in ration.take(row for row in rows if row.number <= wanted[-1]):
                 self._feed(row)
         self.damaged[0].discard(*self._cut)
-        self.left = len(wanted) - ration.taken if ration.spent else 0
-        if self.left:  # they are read when something is written, as far as there is room then
+        late = len(wanted) - ration.taken if ration.spent else 0
+        if late:  # they are read when something is written, as far as there is room then
             look = look._replace(marks=look.marks[: done + ration.taken])
-            self._cut = wanted[ration.taken], excess(self.left)
+            self._cut = wanted[ration.taken], excess(late, "last")
             self.damaged[0].add(*self._cut)
+        self.left += late - self._late
+        self._late = late
         self._stamp, self._look = stamp, look
-        self.known_leaf = look.leaf if not self.left else None
+        self.known_leaf = look.leaf if not late else None
         return bool(wanted)
+
+    def _from_first(self, look: Look) -> Look:
+        return look._replace(marks=[mark for mark in look.marks if mark[0] >= self._first]) if self._first else look
 
     def _feed(self, row: ClawEvent) -> None:
         if row.reason:
@@ -155,7 +171,7 @@ class RowStore(ClawShape, TreeStore):
         if self._shelf.stamp() == self._stamp:
             self._settled = True
             return True
-        now = self._shelf.look()
+        now = self._from_first(self._shelf.look())
         return now.identity == self._look.identity and now.marks[: len(self._look.marks)] == self._look.marks
 
     @contextmanager
@@ -224,7 +240,8 @@ class ClawDatabaseStore(ClawStore):
             lines = unpacked_archive(archive, self.path)
             self._packed = archive, lines
             marks = _marks(lines)
-        return Look((facts.session_id, generation), marks, facts.leaf, facts.forked_at)
+        earlier = max(0, facts.events - len(marks)) if archive is None and marks else 0
+        return Look((facts.session_id, generation), marks, facts.leaf, facts.forked_at, earlier)
 
     def rows(self, start: int, count: int) -> list[ClawEvent]:
         """See `ClawStore.rows`."""
@@ -354,6 +371,11 @@ def _lines(data: bytes, stored: int) -> list[bytes]:
 
 def _marks(lines: list[bytes]) -> list[Mark]:
     return [(number, len(line), hash(line)) for number, line in enumerate(lines)]
+
+
+def _size(mark: Mark) -> int:
+    """Bytes of an event."""
+    return next((one for one in mark[1:] if isinstance(one, int)), 0)
 
 
 def _slice(lines: list[bytes], start: int, count: int) -> list[ClawEvent]:

@@ -211,10 +211,9 @@ class OpenCodeAdapter(Adapter):
         def read(reader: OpenCodeReader) -> Session:
             fold = OpenCodeFold()
             messages: list[Message] = []
-            for page in reader.pages(reader.units()):
-                for block in page:
-                    fold.add(block)
-                    messages += block
+            for block in reader.newest(reader.units()):
+                fold.add(block)
+                messages += block
             fold.warnings = len(reader.damage)
             return Session.of(fold.summary(reader.facts, source.path, size=size), messages, reader.left)
 

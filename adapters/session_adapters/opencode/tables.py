@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
+from operator import itemgetter
 from typing import Any, TypeVar
 
 import apsw
@@ -45,6 +46,8 @@ __all__ = ["OpenCodeRows"]
 T = TypeVar("T")
 _CHUNK = 200
 """Messages whose rows are held at a time."""
+_WANTED = "(SELECT value AS wanted FROM json_each(?1)) CROSS JOIN"
+"""Gives rows in the order of the ids that are asked for: those there is no room for are the last of these."""
 
 MESSAGE_ROW, ENTRY_ROW, DOCUMENT_ROW = "message", "session_message", "messages"
 
@@ -214,11 +217,15 @@ class OpenCodeRows:
     def _fill_messages(
         self, found: dict[str, list[Message]], units: Sequence[OpenCodeUnit], owner: str, parts: bool, limit: int
     ) -> None:
-        query = f"SELECT {_bounded('id', 'data', limit)} FROM message WHERE id IN (SELECT value FROM json_each(?1))"  # noqa: S608
+        query = f"SELECT {_bounded('id', 'data', limit)} FROM {_WANTED} message ON id = wanted"  # noqa: S608
         ids = [unit.id for unit in units]
         belonging = self._parts(ids, owner) if parts else {}
+        ration = self.ration
+        if ration.spent:  # in the midst of the parts of a message
+            ids = ids[: max((ids.index(of) for of in belonging if of in ids), default=0)]
+            ration = Ration(stint=self.stint)
         times = {unit.id: unit.created for unit in units}
-        for id_, data, size in self._each(query, ids, "message", owner):
+        for id_, data, size in self._each(query, ids, "message", owner, ration=ration):
             key = as_text(id_) or ""
             record = self._decoded(MESSAGE.one, data, size, f"message {key}", owner, limit)
             if record is None and (size or 0) > limit:
@@ -229,27 +236,27 @@ class OpenCodeRows:
                 found[key] = messages_of(key, record, belonging.get(key, ()), times.get(key))
 
     def _parts(self, ids: Sequence[str], owner: str) -> dict[str, list[PartRecord]]:
-        found: dict[str, list[PartRecord]] = {}
+        found: dict[str, list[tuple[str, PartRecord | None]]] = {}
         if not self.schema.has_parts:
-            return found
+            return {}
         query = (
-            f"SELECT CAST(message_id AS BLOB), {_bounded('id', 'data', CONTENT_LIMIT)} FROM part"  # noqa: S608
-            " WHERE message_id IN (SELECT value FROM json_each(?1)) ORDER BY message_id, id"
+            f"SELECT CAST(message_id AS BLOB), {_bounded('id', 'data', CONTENT_LIMIT)} FROM {_WANTED} part"  # noqa: S608
+            " ON message_id = wanted"
         )
         for message_id, id_, data, size in self._each(query, ids, "parts of message", owner):
             key = as_text(id_) or ""
             of = as_text(message_id) or ""
             part = self._decoded(PART.one, data, size, f"message {of}, part {key}", owner, CONTENT_LIMIT)
-            if part is not None:
-                found.setdefault(of, []).append(part)
-        return found
+            found.setdefault(of, []).append((key, part))
+        by_id = itemgetter(0)
+        return {of: [part for _, part in sorted(some, key=by_id) if part is not None] for of, some in found.items()}
 
     def _fill_entries(
         self, found: dict[str, list[Message]], units: Sequence[OpenCodeUnit], owner: str, limit: int
     ) -> None:
         query = (
-            f'SELECT CAST("type" AS BLOB), {_bounded("id", "data", limit)} FROM session_message'  # noqa: S608
-            " WHERE id IN (SELECT value FROM json_each(?1))"
+            f'SELECT CAST("type" AS BLOB), {_bounded("id", "data", limit)} FROM {_WANTED} session_message'  # noqa: S608
+            " ON id = wanted"
         )
         times = {unit.id: unit.created for unit in units}
         for kind, id_, data, size in self._each(query, list(times), "session_message", owner):
@@ -272,8 +279,8 @@ class OpenCodeRows:
             for call in DOCUMENT_CALLS.read_all(self._each(query, ids, "tool calls of message", owner)):
                 calls.setdefault(call.message_id, []).append(call)
         query = (
-            f"SELECT {DOCUMENT_MESSAGES.select(self.schema.messages)} FROM messages"  # noqa: S608
-            " WHERE id IN (SELECT value FROM json_each(?1))"
+            f"SELECT {DOCUMENT_MESSAGES.select(self.schema.messages)} FROM {_WANTED} messages"  # noqa: S608
+            " ON id = wanted"
         )
         for row in DOCUMENT_MESSAGES.read_all(self._each(query, ids, "message", owner)):
             found[row.id] = [message_of_row(row, calls.get(row.id, ()))]

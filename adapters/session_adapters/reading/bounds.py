@@ -80,9 +80,9 @@ class Stint:
         return time.thread_time() > self._end
 
 
-def excess(number: int) -> str:
-    """Why so many messages of a session are not there."""
-    return f"{number:,} of its messages are left out: there is more in it than is read at once"
+def excess(number: int, end: str = "first") -> str:
+    """Why so many messages of a session are not there: those that came last are, wherever that can be."""
+    return f"the {end} {number:,} of its messages are left out: there is more in it than is read at once"
 
 
 def unsearched(number: int, of: int) -> str:

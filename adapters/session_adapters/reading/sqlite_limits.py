@@ -26,7 +26,9 @@ __all__ = [
     "DatabaseUnreadable",
     "Ration",
     "Table",
+    "first_of_newest",
     "guard",
+    "held",
     "tables_of",
 ]
 
@@ -56,6 +58,8 @@ _SMALL = 16 << 20
 """Bytes. What is in a smaller database fits into memory."""
 _BETWEEN = 4 << 20
 """Bytes handed out between two looks at the memory."""
+_HELD = 16 << 20
+"""Bytes of rows that are held at a time, and one row more."""
 _LOOK = 256 << 10
 """Bytes taken between two looks at the clock."""
 _STEPS = 20_000
@@ -145,8 +149,30 @@ class _Memory:
         return row
 
 
+def held(rows: Iterable[R]) -> list[R]:
+    """As many of the rows as are held at a time, one at least."""
+    found: list[R] = []
+    left = _HELD
+    for row in rows:
+        found.append(row)
+        left -= sum([len(value) for value in row if value.__class__ is bytes])
+        if left < 0:
+            break
+    return found
+
+
 def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _UNIT
+
+
+def first_of_newest(sizes: Sequence[int]) -> int:
+    """Of the rows of a session, each with so many bytes, from which on there is room for all."""
+    left = SESSION_LIMIT
+    for at in range(len(sizes) - 1, -1, -1):
+        left -= _ROW + sizes[at]
+        if left < 0:
+            return at + 1
+    return 0
 
 
 class Ration:

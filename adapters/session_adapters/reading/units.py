@@ -72,8 +72,18 @@ class UnitReader(ABC, Generic[U]):
         found = self.contents(units)
         return [found.get(unit.id, []) for unit in units]
 
+    def newest(self, units: Sequence[U], size: int = 200) -> list[list[Message]]:
+        """The messages of each of these units, read from the last on: what there is no room for are the first."""
+        blocks: list[list[Message]] = []
+        for stop in range(len(units), 0, -size):
+            if self.ration.spent:
+                self.left += stop
+                break
+            blocks += self.read(units[max(0, stop - size) : stop][::-1])
+        return blocks[::-1]
+
     def pages(self, units: Sequence[U], size: int = 200) -> Iterator[list[list[Message]]]:
-        """The same, so many at a time, as far as there is room."""
+        """The same from the first on, so many at a time, as far as there is room."""
         for at in range(0, len(units), size):
             if self.ration.spent:
                 self.left += len(units) - at

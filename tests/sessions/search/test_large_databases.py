@@ -12,7 +12,7 @@ import pytest
 from hermes_tui.sessions.manager import SessionManager
 from hostile_databases import PLACES, lay
 from session_adapters.base import Environment, Report, Source
-from session_adapters.model import Problem, SessionSummary
+from session_adapters.model import Problem
 from session_adapters.reading import bounds, sqlite, sqlite_limits
 from session_adapters.registry import adapter_class
 
@@ -96,14 +96,14 @@ def test_of_a_list_that_was_cut_as_many_are_indexed_as_there_is_time_for(
     monkeypatch.setattr(sqlite_limits, "LIST_LIMIT", 150 << 10)
     adapter = adapter_class(place.partition("-")[0])(Environment(home=tmp_path / "home"))
     (source,) = [one for one in adapter.sources(lambda problem: None) if one.path == str(path)]
-    summaries = adapter.summaries
+    session_ids = adapter.session_ids
 
-    def slow(source: Source, report: Report, *, exact: bool = False) -> Sequence[SessionSummary]:
-        found = summaries(source, report, exact=exact)
+    def slow(source: Source, report: Report) -> Sequence[str]:
+        found = session_ids(source, report)
         monkeypatch.setattr(bounds, "LIST_SECONDS", 0.0)
         return found
 
-    monkeypatch.setattr(adapter, "summaries", slow)
+    monkeypatch.setattr(adapter, "session_ids", slow)
     problems: list[Problem] = []
     assert list(adapter.texts(source, problems.append)) == []
     assert any("too many sessions to search: 0 of the" in problem.reason for problem in problems)

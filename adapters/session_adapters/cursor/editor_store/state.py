@@ -16,7 +16,7 @@ import apsw
 
 from session_adapters.cursor.facts import CONTENT_LIMIT, DAMAGE
 from session_adapters.reading.sqlite import DatabaseUnreadable
-from session_adapters.reading.sqlite_limits import Ration
+from session_adapters.reading.sqlite_limits import Ration, held
 from session_adapters.reading.sqlite_rows import as_text, columns
 
 __all__ = ["COMPOSERS", "EditorState", "Note", "StoredValue"]
@@ -26,7 +26,8 @@ _PAGE = 50
 """Conversations asked for at once."""
 _CHUNK = 200
 """Bubbles asked for at once."""
-_VALUE = f"CASE WHEN octet_length(value) <= {CONTENT_LIMIT} THEN CAST(value AS BLOB) END"
+_SIZE = "octet_length(cursorDiskKV.value)"
+_VALUE = f"CASE WHEN {_SIZE} <= {CONTENT_LIMIT} THEN CAST(cursorDiskKV.value AS BLOB) END"
 
 Note = Callable[[str, str], None]
 
@@ -57,7 +58,7 @@ class EditorState:
     def composers(self, note: Note) -> Iterator[tuple[str, StoredValue]]:
         """(id, row) of every conversation, a page at a time."""
         query = (
-            f"SELECT CAST(key AS BLOB), {_VALUE}, octet_length(value) FROM cursorDiskKV"  # noqa: S608
+            f"SELECT CAST(key AS BLOB), {_VALUE}, {_SIZE} FROM cursorDiskKV"  # noqa: S608
             " WHERE key > ?1 AND key < 'composerData;' ORDER BY key LIMIT ?2"
         )
         if self._is_foreign:
@@ -65,18 +66,18 @@ class EditorState:
         after = COMPOSERS
         while self._disk:
             try:
-                rows = self._connection.execute(query, (after, _PAGE)).fetchall()
+                rows = held(self._connection.execute(query, (after, _PAGE)))
             except DAMAGE as error:
                 note("table cursorDiskKV", f"a part of it is damaged, conversations are missing ({error})")
                 return
             for key, data, size in rows:
                 yield (as_text(key) or "").removeprefix(COMPOSERS), _row(data, size)
-            if len(rows) < _PAGE:
+            if not rows:
                 return
             after = as_text(rows[-1][0]) or ""
 
     def disk(self, keys: Sequence[str], note: Note, ration: Ration | None = None) -> dict[str, StoredValue]:
-        """The values of these keys, as far as there is room."""
+        """The values of these keys, in their order, as far as there is room."""
         rows = (ration or Ration()).take(self._each(keys, _VALUE, note))
         return {key: _row(data, size) for key, data, size in rows}
 
@@ -86,29 +87,31 @@ class EditorState:
 
     def _each(self, keys: Sequence[str], value: str, note: Note) -> Iterator[tuple[str, Any, Any]]:
         query = (
-            f"SELECT CAST(key AS BLOB), {value}, octet_length(value) FROM cursorDiskKV"  # noqa: S608
-            " WHERE key IN (SELECT value FROM json_each(?1))"
+            f"SELECT CAST(cursorDiskKV.key AS BLOB), {value}, {_SIZE}"  # noqa: S608
+            " FROM json_each(?1) AS wanted CROSS JOIN cursorDiskKV ON cursorDiskKV.key = wanted.value"
         )
         for at in range(0, len(keys) if self._disk else 0, _CHUNK):
             chunk = keys[at : at + _CHUNK]
+            given: set[str] = set()
             try:
-                rows: list[Any] = self._connection.execute(query, (json.dumps(chunk),)).fetchall()
+                for key, data, size in self._connection.execute(query, (json.dumps(chunk),)):
+                    given.add(as_text(key) or "")
+                    yield as_text(key) or "", data, size
             except DAMAGE:
-                rows = []
-                for key in chunk:
+                for one in chunk:
                     try:
-                        rows += self._connection.execute(query, (json.dumps([key]),)).fetchall()
+                        if one not in given:
+                            for _, data, size in self._connection.execute(query, (json.dumps([one]),)):
+                                yield one, data, size
                     except DAMAGE as error:
-                        note(key, f"it is damaged ({error})")
-                        rows.append((key.encode("utf-8", "replace"), None, None))
-            for key, data, size in rows:
-                yield as_text(key) or "", data, size
+                        note(one, f"it is damaged ({error})")
+                        yield one, None, None
 
     def item(self, key: str, note: Note) -> bytes | None:
         """A value of the table of settings, by its exact name: tokens are beside it."""
         if not self._items:
             return None
-        query = f"SELECT {_VALUE} FROM ItemTable WHERE key = ?1"  # noqa: S608
+        query = f"SELECT {_VALUE.replace('cursorDiskKV', 'ItemTable')} FROM ItemTable WHERE key = ?1"  # noqa: S608
         try:
             row = self._connection.execute(query, (key,)).fetchone()
         except DAMAGE as error:

@@ -8,6 +8,7 @@ compares it with the real Hermes over policies, marks, ends and ages.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Literal
@@ -16,9 +17,10 @@ import msgspec
 
 from hermes_tui.lifecycle.gateway.configuration import GatewayConfig
 from hermes_tui.lifecycle.lane_index.entry import SessionEntry
-from hermes_tui.lifecycle.lane_index.rows import Peer, StoredLanes
+from hermes_tui.lifecycle.lane_index.rows import LaneSessionRow, Peer, StoredLanes
 from hermes_tui.lifecycle.local_times import wall
 from hermes_tui.lifecycle.policy import reset_reason
+from hermes_tui.lifecycle.state_db.recoverable import NOT_OVER
 
 __all__ = ["Route", "next_message", "recovered_lanes", "route"]
 
@@ -90,8 +92,21 @@ def recovered_lanes(rows: StoredLanes, lanes: Mapping[str, SessionEntry], profil
     if not lanes:
         return {}
     peers = {key: Peer.of_entry(entry) for key, entry in lanes.items()}
-    # Among the few sessions that were not ended on purpose: a lane that finds none would look through all.
-    with rows.copy(rows.not_over(peers)) as connection:
+    with rows.copy(_not_over(rows, peers)) as connection:
         copy = StoredLanes.of(connection)
         found = {key: copy.recovered(key, peer, profile) for key, peer in peers.items()}
     return {key: session_id for key, session_id in found.items() if session_id}
+
+
+def _not_over(rows: StoredLanes, lanes: Mapping[str, Peer]) -> list[LaneSessionRow]:
+    """The sessions of these lanes, or of a chat that one of them has, which were not ended on purpose: a lane that
+    finds none among them would look through all."""
+    if not {"ended_at", "end_reason", "session_key", "chat_id"} <= rows.columns:
+        return []
+    chats = [peer.chat_id for peer in lanes.values() if peer.chat_id is not None]
+    # `+` keeps the order of the table, which decides between sessions that began at the same time.
+    return rows.sessions_where(
+        f"{NOT_OVER} AND (+session_key IN (SELECT value FROM json_each(?))"  # noqa: S608 - ours
+        " OR COALESCE(chat_id, '') IN (SELECT value FROM json_each(?)))",
+        [json.dumps(list(lanes)), json.dumps(chats)],
+    )

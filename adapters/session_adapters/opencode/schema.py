@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 import apsw
@@ -24,10 +24,20 @@ from session_adapters.opencode.records import (
 from session_adapters.opencode.units import Generation, Lost, OpenCodeFacts
 from session_adapters.reading.bounds import Stint
 from session_adapters.reading.sqlite import DatabaseUnreadable
+from session_adapters.reading.sqlite_limits import SESSION_ROWS
 from session_adapters.reading.sqlite_rows import RowReader, columns, insertion
 from session_adapters.text import scrub
 
-__all__ = ["DAMAGE", "OpenCodeSchema", "facts_of_info", "facts_of_session", "own_title", "sessions_of"]
+__all__ = [
+    "DAMAGE",
+    "OpenCodeSchema",
+    "backwards",
+    "bounded",
+    "facts_of_info",
+    "facts_of_session",
+    "own_title",
+    "sessions_of",
+]
 
 DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.IOError)
 """Errors of a damaged page, beside which other pages may still be read."""
@@ -197,3 +207,17 @@ def _revert(value: Any) -> tuple[str | None, bool]:
     if not isinstance(value, dict) or not isinstance(value.get("messageID"), str):
         return None, False
     return scrub(value["messageID"]), isinstance(value.get("partID"), str)
+
+
+def backwards(have: Collection[str], *order: str) -> str:
+    """The last rows of each session first, as many as there is room for."""
+    names = ("session_id", *(name for name in order if name in have))
+    return f"ORDER BY {', '.join(f'{name} DESC' for name in names)} LIMIT {SESSION_ROWS}"
+
+
+def bounded(id_: str, data: str, limit: int) -> str:
+    """Id, content as bytes and its size; the content is not even loaded where it is too large."""
+    return (
+        f"CAST({id_} AS BLOB), CASE WHEN octet_length({data}) <= {limit} THEN CAST({data} AS BLOB) END,"
+        f" octet_length({data})"
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 from typing import Any, TypeVar
 
@@ -28,7 +28,7 @@ from session_adapters.opencode.records import (
     OpenCodeMessage,
     PartRecord,
 )
-from session_adapters.opencode.schema import DAMAGE, OpenCodeSchema
+from session_adapters.opencode.schema import DAMAGE, OpenCodeSchema, backwards, bounded
 from session_adapters.opencode.units import (
     CONTENT_LIMIT,
     Lost,
@@ -38,7 +38,7 @@ from session_adapters.opencode.units import (
 )
 from session_adapters.reading.bounds import Stint, excess
 from session_adapters.reading.damage import Damage
-from session_adapters.reading.sqlite_limits import SESSION_LIMIT, SESSION_ROWS, Ration
+from session_adapters.reading.sqlite_limits import SESSION_LIMIT, Ration
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, select_list
 
 __all__ = ["OpenCodeRows"]
@@ -107,7 +107,7 @@ class OpenCodeRows:
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {times} FROM message"  # noqa: S608
             f" WHERE session_id IN (SELECT value FROM json_each(?1))"
-            f" {_backwards(have, 'time_created', 'id')}"
+            f" {backwards(have, 'time_created', 'id')}"
         )
         for session_id, id_, size, created, updated in self._last(query, ids, "message"):
             key = as_text(id_) or ""
@@ -139,7 +139,7 @@ class OpenCodeRows:
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), octet_length(data), {values}"  # noqa: S608
             " FROM session_message WHERE session_id IN (SELECT value FROM json_each(?1))"
-            f" {_backwards(have, *order)}"
+            f" {backwards(have, *order)}"
         )
         found: dict[str, list[OpenCodeUnit]] = {}
         for session_id, id_, size, seq, created, updated in self._last(query, ids, "session_message"):
@@ -163,7 +163,7 @@ class OpenCodeRows:
             calls = {as_text(row[0]) or "": row[1:] for row in self._each(query, ids, "table tool_calls")}
         size = "octet_length(content)" if "content" in have else "0"
         created = "created_at" if "created_at" in have else "NULL"
-        order = _backwards({*have, "rowid"}, "created_at", "rowid")
+        order = backwards({*have, "rowid"}, "created_at", "rowid")
         query = (
             f"SELECT CAST(session_id AS BLOB), CAST(id AS BLOB), {created}, {size} FROM messages"  # noqa: S608
             f" WHERE session_id IN (SELECT value FROM json_each(?1)) {order}"
@@ -217,7 +217,7 @@ class OpenCodeRows:
     def _fill_messages(
         self, found: dict[str, list[Message]], units: Sequence[OpenCodeUnit], owner: str, parts: bool, limit: int
     ) -> None:
-        query = f"SELECT {_bounded('id', 'data', limit)} FROM {_WANTED} message ON id = wanted"  # noqa: S608
+        query = f"SELECT {bounded('id', 'data', limit)} FROM {_WANTED} message ON id = wanted"  # noqa: S608
         ids = [unit.id for unit in units]
         belonging = self._parts(ids, owner) if parts else {}
         ration = self.ration
@@ -240,7 +240,7 @@ class OpenCodeRows:
         if not self.schema.has_parts:
             return {}
         query = (
-            f"SELECT CAST(message_id AS BLOB), {_bounded('id', 'data', CONTENT_LIMIT)} FROM {_WANTED} part"  # noqa: S608
+            f"SELECT CAST(message_id AS BLOB), {bounded('id', 'data', CONTENT_LIMIT)} FROM {_WANTED} part"  # noqa: S608
             " ON message_id = wanted"
         )
         for message_id, id_, data, size in self._each(query, ids, "parts of message", owner):
@@ -255,7 +255,7 @@ class OpenCodeRows:
         self, found: dict[str, list[Message]], units: Sequence[OpenCodeUnit], owner: str, limit: int
     ) -> None:
         query = (
-            f'SELECT CAST("type" AS BLOB), {_bounded("id", "data", limit)} FROM {_WANTED} session_message'  # noqa: S608
+            f'SELECT CAST("type" AS BLOB), {bounded("id", "data", limit)} FROM {_WANTED} session_message'  # noqa: S608
             " ON id = wanted"
         )
         times = {unit.id: unit.created for unit in units}
@@ -345,16 +345,3 @@ class OpenCodeRows:
         for owner, number in (+self.left).items():
             self.note(owner, f"session {owner}" if owner else "table message", excess(number))
         return [(owner, Lost(*one)) for owner, damage in self.lost.items() for one in damage.places()]
-
-
-def _backwards(have: Collection[str], *order: str) -> str:
-    names = ("session_id", *(name for name in order if name in have))
-    return f"ORDER BY {', '.join(f'{name} DESC' for name in names)} LIMIT {SESSION_ROWS}"
-
-
-def _bounded(id_: str, data: str, limit: int) -> str:
-    """Id, content as bytes and its size; the content is not even loaded where it is too large."""
-    return (
-        f"CAST({id_} AS BLOB), CASE WHEN octet_length({data}) <= {limit} THEN CAST({data} AS BLOB) END,"
-        f" octet_length({data})"
-    )

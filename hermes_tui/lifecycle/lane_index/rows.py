@@ -5,7 +5,6 @@ Everything here takes a connection and reads; what is not there in an older sche
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cached_property
@@ -190,18 +189,6 @@ class StoredLanes:
             f"{NOT_OVER} AND ((session_key = ? AND source = ?) OR (source = ? AND {same}))"
             " ORDER BY (session_key IS NOT ?), started_at DESC, id DESC",
             [key, peer.source, peer.source, *values, key],
-        )
-
-    def not_over(self, lanes: Mapping[str, Peer]) -> list[LaneSessionRow]:
-        """Every session that was not ended on purpose, of these lanes or with what one of them has for a chat."""
-        if not {"ended_at", "end_reason", "session_key", "chat_id"} <= self.columns:
-            return []
-        chats = [peer.chat_id for peer in lanes.values() if peer.chat_id is not None]
-        # `+` keeps the order of the table, which decides between sessions that began at the same time.
-        return self.sessions_where(
-            f"{NOT_OVER} AND (+session_key IN (SELECT value FROM json_each(?))"  # noqa: S608 - ours
-            " OR COALESCE(chat_id, '') IN (SELECT value FROM json_each(?)))",
-            [json.dumps(list(lanes)), json.dumps(chats)],
         )
 
     def recovered(self, key: str, peer: Peer, profile: str | None) -> str:

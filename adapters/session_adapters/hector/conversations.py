@@ -69,7 +69,7 @@ class Conversations(HectorLayout):
                 by_id.setdefault(row.id, []).append(row)
         for rows in by_id.values():
             yield from self._facts(rows)
-        for (key,) in self._noted(self._left, self.table, "sessions without a row of their own"):
+        for (key,) in self._noted(self._owners, self.table, "sessions without a row of their own"):
             text = as_text(key) or ""
             if text not in by_id:
                 yield self._orphan(text)
@@ -81,10 +81,6 @@ class Conversations(HectorLayout):
             return self._newest(SESSIONS, self._sessions)
         query = f"SELECT {self.reader.select(self._sessions, SESSIONS.names)} FROM sessions"  # noqa: S608
         return SESSIONS.read_all(self.reader.run(f"{query} WHERE id = ?", session_id))
-
-    def _left(self) -> Iterator[tuple[Any, ...]]:
-        named = self.reader.select(self.have, ("session_id",))
-        return self.reader.run(f"SELECT DISTINCT {named} FROM {self.table}")  # noqa: S608
 
     def find(self, parts: ids.Parts) -> HectorFacts | None:
         """See `HectorLayout.find`."""

@@ -61,7 +61,7 @@ class Events(HectorLayout):
             elif parts not in seen:
                 seen.add(parts)
                 yield self._facts(row)
-        for row in self._noted(self._left, self.table, "sessions without a row of their own"):
+        for row in self._noted(self._owners, self.table, "sessions without a row of their own"):
             left = tuple(as_text(value) or "" for value in row)
             if left not in seen:
                 yield self._orphan(left)
@@ -74,10 +74,6 @@ class Events(HectorLayout):
         query = f"SELECT {self.reader.select(self._sessions, EVENT_SESSIONS.names)} FROM sessions"  # noqa: S608
         same = " WHERE app_name = ? AND user_id = ? AND id = ?"
         return EVENT_SESSIONS.read_all(self.reader.run(query + same, *parts))
-
-    def _left(self) -> Iterator[tuple[Any, ...]]:
-        named = self.reader.select(self.have, self.owners)
-        return self.reader.run(f"SELECT DISTINCT {named} FROM {self.table}")  # noqa: S608
 
     def find(self, parts: ids.Parts) -> HectorFacts | None:
         """See `HectorLayout.find`."""

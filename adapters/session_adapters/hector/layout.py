@@ -14,7 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from session_adapters.hector import ids
 from session_adapters.hector.reader import HectorReader, keys_json
 from session_adapters.model import Message
-from session_adapters.reading.bounds import Stint, excess
+from session_adapters.reading.bounds import TOO_LARGE, Stint, excess
 from session_adapters.reading.damage import Damage
 from session_adapters.reading.sqlite_limits import MOST_ROWS, SESSION_LIMIT, SESSION_ROWS, Ration, first_of_newest
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, as_int, as_text
@@ -285,6 +285,15 @@ class HectorLayout(ABC):
         chosen = self.reader.select(have, record.names, LISTED_LIMIT)
         query = f"SELECT {chosen} FROM sessions ORDER BY {self.reader.insertion} DESC LIMIT {MOST_ROWS}"  # noqa: S608
         return record.listed(self.reader.run(query), "sessions", self.lost.add, self.stint)
+
+    def _owners(self) -> Iterator[tuple[Any, ...]]:
+        """Which sessions rows belong to, as many as a list may hold."""
+        query = f"SELECT DISTINCT {self.reader.select(self.have, self.owners)} FROM {self.table}"  # noqa: S608
+        ration = Ration.of_list(self.stint)
+        yield from ration.take(self.reader.run(query))
+        if ration.spent:
+            reason = f"{TOO_LARGE}: the rows of {ration.taken} sessions are looked at, the rest is left out"
+            self.lost.add(f"table {self.table}", reason)
 
     def _noted(self, run: Callable[[], Iterator[Any]], table: str, missing: str) -> Iterator[Any]:
         """Rows of a table, up to where it is damaged."""

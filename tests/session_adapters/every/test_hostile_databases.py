@@ -75,7 +75,7 @@ def test_a_long_text_is_left_out_and_its_neighbours_stay(place: str, tmp_path: P
     assert {one.session_id for one in found} == {one.session_id for one in listed(place, tmp_path / "before")[0]}
 
 
-@pytest.mark.parametrize("place", _LISTS)
+@pytest.mark.parametrize("place", [*_LISTS, "hector-events"])
 def test_a_list_says_how_much_it_leaves_out(place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     where = PLACES[place]
     lay("many", place, tmp_path / "home", 400)

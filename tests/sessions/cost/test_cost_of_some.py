@@ -1,0 +1,77 @@
+"""What a few sessions cost is added up without reading what other agents' sessions cost."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
+
+import pytest
+
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.base import Environment, Report, Source
+from session_adapters.registry import adapter_class
+from session_adapters.usage import Usage
+
+_AGENTS = ("claude", "codex")
+
+
+@pytest.fixture
+def home(store: Callable[..., Path]) -> Path:
+    """Sessions of both."""
+    found = store("claude", "home")
+    shutil.copytree(store("codex", "home") / ".codex", found / ".codex", symlinks=True)
+    return found
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The agents whose sources are read for costs."""
+    found: list[str] = []
+
+    def watch(agent: str) -> None:
+        kind = adapter_class(agent)
+        usage = kind.usage
+
+        def watched(
+            self: object, source: Source, report: Report, session_ids: Collection[str] | None = None
+        ) -> Iterator[Usage]:
+            found.append(agent)
+            return usage(self, source, report, session_ids)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(kind, "usage", watched)
+
+    for agent in _AGENTS:
+        watch(agent)
+    return found
+
+
+def manager_of(home: Path, cache: Path) -> SessionManager:
+    """With the caches there."""
+    return SessionManager(Environment(home=home), cache_dir=cache, agents=_AGENTS)
+
+
+def test_only_the_agents_of_what_is_printed_are_added_up(home: Path, tmp_path: Path, asked: list[str]) -> None:
+    """A search's JSON of one session of Claude Code added up every session of every agent."""
+    whole = manager_of(home, tmp_path / "other")
+    whole.catalogue.refresh()
+    sheet = whole.costs.sheet()
+    assert set(asked) == set(_AGENTS)
+    asked.clear()
+
+    manager = manager_of(home, tmp_path / "cache")
+    claude = [one for one in manager.list() if one.agent == "claude"]
+    found = manager.exact(claude)
+    assert set(asked) == {"claude"}
+    assert len(found) == len(claude) and any(one.cost is not None for one in found)
+    assert {one.unified_id: one.cost for one in found} == {
+        one.unified_id: sheet.own[one.unified_id].cost for one in found
+    }
+
+    asked.clear()
+    manager = manager_of(home, tmp_path / "cache")
+    manager.catalogue.refresh()
+    after = manager.costs.sheet()
+    assert set(asked) == {"codex"}, "what was added up is kept"
+    assert after.rows == sheet.rows
+    assert {key: one.cost for key, one in after.own.items()} == {key: one.cost for key, one in sheet.own.items()}

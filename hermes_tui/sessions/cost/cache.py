@@ -11,7 +11,7 @@ import threading
 import time
 from array import array
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -65,6 +65,21 @@ class CostCache:
                 self._catalogue.update(zip(entries, counted, strict=True))
                 sheet = self._sheet = self._kept(self._add_up(counted, sessions))
             return sheet
+
+    def some(self, agents: Collection[str]) -> Mapping[str, Cost | None]:
+        """What each session of these agents cost, by unified id: no others are read, but those in the same files. The
+        sheet stays as it was."""
+        with self._work:
+            entries, sessions = self._listed()
+            paths = {one.source.path for one in entries if one.source.agent in agents}
+            looked = {one.source.agent for one in entries if one.source.path in paths}
+            wanted = [one for one in entries if one.source.agent in looked]
+            if len(wanted) == len(entries) or self.current() is not None:
+                return self.refresh().own
+            counted = read_calls(wanted, self._adapters)
+            self._catalogue.update(zip(wanted, counted, strict=True))
+            self._catalogue.keep(self._catalogue.sums)
+            return self._add_up(counted, [one for one in sessions if one.agent in looked]).own
 
     def current(self) -> SpendSummary | None:
         """The sheet, if nothing has changed since it was made."""

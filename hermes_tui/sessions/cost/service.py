@@ -87,6 +87,11 @@ class CostDesk:
         own = self.sheet().own
         return _priced(sessions, lambda one: own.get(one.unified_id))
 
+    def some_priced(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
+        """The same, for a few: what other agents' sessions cost is not added up for it."""
+        own = self._ledger.some({one.agent for one in sessions})
+        return _priced(sessions, lambda one: own.get(one.unified_id))
+
     def known(self, sessions: Sequence[SessionSummary]) -> list[SessionSummary]:
         """The sessions, each with what it cost where its agent recorded that or it was added up before; the cost of
         the others, and of those of which only the ends were read, is None. Nothing is read for it."""

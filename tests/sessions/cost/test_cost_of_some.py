@@ -64,9 +64,7 @@ def test_only_the_agents_of_what_is_printed_are_added_up(home: Path, tmp_path: P
     found = manager.exact(claude)
     assert set(asked) == {"claude"}
     assert len(found) == len(claude) and any(one.cost is not None for one in found)
-    assert {one.unified_id: one.cost for one in found} == {
-        one.unified_id: sheet.own[one.unified_id].cost for one in found
-    }
+    assert {one.unified_id: one.cost for one in found} == {one.unified_id: sheet.own[one.unified_id] for one in found}
 
     asked.clear()
     manager = manager_of(home, tmp_path / "cache")
@@ -74,4 +72,4 @@ def test_only_the_agents_of_what_is_printed_are_added_up(home: Path, tmp_path: P
     after = manager.costs.sheet()
     assert set(asked) == {"codex"}, "what was added up is kept"
     assert after.rows == sheet.rows
-    assert {key: one.cost for key, one in after.own.items()} == {key: one.cost for key, one in sheet.own.items()}
+    assert after.own == sheet.own

@@ -69,7 +69,7 @@ class Conversations(HectorLayout):
                 by_id.setdefault(row.id, []).append(row)
         for rows in by_id.values():
             yield from self._facts(rows)
-        for (key,) in self._noted(self._owners, self.table, "sessions without a row of their own"):
+        for (key,) in self._noted(self.owners_of_rows, self.table, "sessions without a row of their own"):
             text = as_text(key) or ""
             if text not in by_id:
                 yield self._orphan(text)

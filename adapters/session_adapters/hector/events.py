@@ -61,7 +61,7 @@ class Events(HectorLayout):
             elif parts not in seen:
                 seen.add(parts)
                 yield self._facts(row)
-        for row in self._noted(self._owners, self.table, "sessions without a row of their own"):
+        for row in self._noted(self.owners_of_rows, self.table, "sessions without a row of their own"):
             left = tuple(as_text(value) or "" for value in row)
             if left not in seen:
                 yield self._orphan(left)

@@ -286,7 +286,7 @@ class HectorLayout(ABC):
         query = f"SELECT {chosen} FROM sessions ORDER BY {self.reader.insertion} DESC LIMIT {MOST_ROWS}"  # noqa: S608
         return record.listed(self.reader.run(query), "sessions", self.lost.add, self.stint)
 
-    def _owners(self) -> Iterator[tuple[Any, ...]]:
+    def owners_of_rows(self) -> Iterator[tuple[Any, ...]]:
         """Which sessions rows belong to, as many as a list may hold."""
         query = f"SELECT DISTINCT {self.reader.select(self.have, self.owners)} FROM {self.table}"  # noqa: S608
         ration = Ration.of_list(self.stint)

@@ -18,8 +18,8 @@ from msgspec import Struct
 from session_adapters.base import Environment, Report, Root, Source
 from session_adapters.codex.rollout import is_rollout, name_id
 from session_adapters.model import Problem
-from session_adapters.reading.files import Decoder, file_stamp, lines, names_in, open_file
-from session_adapters.reading.folders import file_source, is_folder, status_of
+from session_adapters.reading.files import Decoder, file_stamp, lines, open_file
+from session_adapters.reading.folders import file_source, is_folder, names_in, status_of
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, database_stamp, read_database
 from session_adapters.reading.sqlite_rows import LISTED_LIMIT, RowReader, columns
 

@@ -15,8 +15,8 @@ from urllib.parse import unquote, urlsplit
 from msgspec.structs import replace
 
 from session_adapters.base import Environment, Root, Source
-from session_adapters.reading.files import file_stamp, names_in, open_file, read_at
-from session_adapters.reading.folders import file_source, is_folder, is_reachable, status_of
+from session_adapters.reading.files import file_stamp, open_file, read_at
+from session_adapters.reading.folders import file_source, is_folder, is_reachable, names_in, status_of
 from session_adapters.reading.sqlite import database_source
 from session_adapters.text import scrub
 

@@ -27,7 +27,8 @@ from session_adapters.opencode.units import (
     SessionGone,
     revised,
 )
-from session_adapters.reading.files import file_stamp, names_in, read_small
+from session_adapters.reading.files import file_stamp, read_small
+from session_adapters.reading.folders import names_in
 
 __all__ = ["SessionFiles", "TreeReader", "TreeShelf", "tree_sources"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterator, Set
 from contextlib import contextmanager
 from itertools import islice
@@ -10,7 +11,7 @@ from typing import NamedTuple
 
 from session_adapters.model import Problem, SessionMissing, SessionUnreadable
 
-__all__ = ["KEPT", "REPORTED", "STRAYS", "Damage", "Line", "Place", "Run", "reading_session", "reason_of"]
+__all__ = ["KEPT", "READING", "REPORTED", "STRAYS", "Damage", "Line", "Place", "Run", "reading_session", "reason_of"]
 
 STRAYS = 1000
 """Lines without a record, one after the other, that are given one by one: of millions each would be noted."""
@@ -49,15 +50,18 @@ class Line(NamedTuple):
             return f"{self.more:,} more lines without a record"
         size = f" ({self.too_long:,} bytes)" if self.too_long > 1 else ""
         if self.rest:
-            return f"the rest of the file is not read, for it has too many short lines{size}"
+            return f"the rest of the file is not read, for it has too many short or damaged lines{size}"
         return f"the line is too long to be read{size}"
 
 
 class Run:
-    """Lines without a record that follow each other."""
+    """Lines that are read one after the other; among them those without a record that follow each other."""
 
     def __init__(self) -> None:
+        self.damaged = 0
+        """Lines of which a decoder had not everything."""
         self.length = 0
+        """Of lines without a record, the last ones."""
         self.start = 0
         """Where those begin that are over `STRAYS`."""
 
@@ -76,6 +80,17 @@ class Run:
         more, self.length = self.length - STRAYS, 0
         if more > 0:
             yield Line(self.start, b"", too_long=offset - self.start, more=more)
+
+
+class _Reading(threading.local):
+    """What this thread reads."""
+
+    def __init__(self) -> None:
+        self.run = Run()
+        """The lines that were asked for last: decoders say there what is damaged."""
+
+
+READING = _Reading()
 
 
 class Damage:

@@ -11,7 +11,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from session_adapters.reading.bounds import CROWDED, data_from, is_crowded
-from session_adapters.reading.damage import STRAYS, Line, Run
+from session_adapters.reading.damage import READING, STRAYS, Line, Run
 from session_adapters.reading.fragments import take_apart
 from session_adapters.text import scrub_json
 
@@ -41,7 +41,6 @@ __all__ = [
     "is_whole",
     "line_start",
     "lines",
-    "names_in",
     "open_file",
     "read_at",
     "read_small",
@@ -62,6 +61,9 @@ PASSED_OVER_LIMIT = 1 << 30
 _SHORT_LINES, _SHORT = 20_000, 200
 """So many lines may be of less than so many bytes; what follows in the file is not read. Records are longer as a
 rule, and each takes microseconds however short or damaged it is."""
+_DAMAGED_LINES, _DAMAGED = 20_000, 4_000
+"""So many lines may be damaged, and one for each so many bytes; what follows is not read either. Several decoders try
+such a line one after the other."""
 
 PATIENCE = 60.0
 """Seconds after which a last line without newline waits for its writer no longer."""
@@ -97,17 +99,6 @@ _OBJECT = msgspec.json.Decoder(_Anything).decode
 def file_stamp(status: os.stat_result) -> tuple[int, ...]:
     """Changes when the content may have changed: device, inode, size, mtime in ns."""
     return (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
-
-
-def names_in(folder: str | Path, trouble: Callable[[Path, OSError], None]) -> list[str]:
-    """What lies in a directory, sorted; nothing where there is none. `trouble` is told of one that cannot be read."""
-    try:
-        return sorted(os.listdir(folder))  # noqa: PTH208 - names alone
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as error:
-        trouble(Path(folder), error)
-        return []
 
 
 @contextmanager
@@ -171,7 +162,7 @@ def read_small(path: str | Path, limit: int = 4 << 20) -> bytes:
 def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
     """The lines from `start`, which must be the beginning of one, up to the byte `stop` (the end of the file if
     None). Blank lines are left out. A line over `LINE_LIMIT` comes as `too_long`, in bounded memory, and so does the
-    `rest` of a file that has very many short ones."""
+    `rest` of a file that has very many short or damaged ones."""
     offset = start
     pending: list[bytes] = []
     held = 0
@@ -190,6 +181,11 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
             position = offset = position + passed
             continue
         allowed += len(part) // _SHORT
+        if run.damaged > _DAMAGED_LINES + (position - start) // _DAMAGED:
+            yield from run.ended(offset)
+            yield _rest(fd, offset, stop)
+            return
+        READING.run = run
         pieces = part.split(b"\n")
         rest = pieces.pop()
         if pieces:  # a line ends in this block
@@ -206,8 +202,7 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
                 if run.length:
                     yield from run.ended(offset)
                 if given == allowed:
-                    size = os.fstat(fd).st_size if stop is None else stop
-                    yield Line(offset, b"", too_long=size - offset, rest=True)
+                    yield _rest(fd, offset, stop)
                     return
                 given += 1
                 # Millions of them: without the call of a constructor.
@@ -233,6 +228,11 @@ def lines(fd: int, start: int = 0, stop: int | None = None) -> Iterator[Line]:
         yield Line(offset, b"", complete=complete, too_long=position - offset)
     elif (data := b"".join(pending)).strip(JUNK):
         yield Line(offset, data, complete=_is_left(fd, position) and not is_whole(data))
+
+
+def _rest(fd: int, offset: int, stop: int | None) -> Line:
+    size = os.fstat(fd).st_size if stop is None else stop
+    return Line(offset, b"", too_long=size - offset, rest=True)
 
 
 def line_start(fd: int, at: int, floor: int = 0) -> int:
@@ -315,6 +315,7 @@ class Decoder(Generic[T]):
                 return [record], False
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             if not _may_hold_object(data):
+                READING.run.damaged += 1
                 return [], bool(data.strip(JUNK))
         values, lost = take_apart(_text(data))
         lost = lost or not has_text_keys(data)
@@ -324,6 +325,7 @@ class Decoder(Generic[T]):
                 records.append(self._convert(value, data))
             except ValueError:
                 lost = True
+        READING.run.damaged += lost
         return records, lost
 
     def quick(self, record: type[T]) -> QuickDecoder[T]:

@@ -13,7 +13,7 @@ from typing import Any
 from session_adapters.base import Source
 from session_adapters.reading.files import file_stamp
 
-__all__ = ["file_source", "is_folder", "is_reachable", "may_be_folder", "status_of"]
+__all__ = ["file_source", "is_folder", "is_reachable", "may_be_folder", "names_in", "status_of"]
 
 
 def is_folder(path: str | Path) -> bool:
@@ -55,3 +55,14 @@ def file_source(agent: str, path: str, status: os.stat_result, **told: Any) -> S
     """The source for a file, with what its place tells."""
     stamp = file_stamp(status)
     return Source(agent=agent, path=path, stamp=stamp, size=status.st_size, modified=status.st_mtime, **told)
+
+
+def names_in(folder: str | Path, trouble: Callable[[Path, OSError], None]) -> list[str]:
+    """What lies in a directory, sorted; nothing where there is none. `trouble` is told of one that cannot be read."""
+    try:
+        return sorted(os.listdir(folder))  # noqa: PTH208 - names alone
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        trouble(Path(folder), error)
+        return []

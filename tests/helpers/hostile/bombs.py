@@ -200,6 +200,15 @@ def _many_lines(path: Path, table: str) -> None:
     aged(path)
 
 
+def _damaged_lines(path: Path, table: str) -> None:
+    """As many records without their ends, longer than what counts as short."""
+    line = min((one for one in _lines_of(path) if len(one) > 250), key=len)[:-2] + b"\n"
+    with path.open("ab") as file:
+        for _ in range(100):
+            file.write(line * ((1 << 20) // len(line)))
+    aged(path)
+
+
 def _foreign_lines(path: Path, table: str) -> None:
     lines = _lines_of(path)
     with path.open("ab") as file:
@@ -216,6 +225,7 @@ _LINES: Mapping[str, Bomb] = {
     "count: values": _more(_values),
     "count: values within": _more(*[lambda line: _with(line, b"[" + b"{}," * 600_000 + b"0]")] * 20),
     "count: lines": _many_lines,
+    "count: damaged lines": _damaged_lines,
     **_ENDLESS,
     "damaged": _flipped,
     "foreign": _foreign_lines,

@@ -154,9 +154,30 @@ def test_what_follows_very_many_short_lines_is_named(short: bytes, spoiled: tupl
     transcript = adapter.open(source, session_id)
     while not transcript.complete and transcript.earlier():
         pass
-    reason = f"the rest of the file is not read, for it has too many short lines ({rest.too_long:,} bytes)"
+    reason = f"the rest of the file is not read, for it has too many short or damaged lines ({rest.too_long:,} bytes)"
     assert reason in {one.reason for one in problems}
     assert any("the rest of the file is not read" in one.reason for one in transcript.problems)
+
+
+def test_what_follows_very_many_damaged_lines_is_named(spoiled: tuple[Adapter, Path]) -> None:
+    """However long they are: each costs as much as dozens of whole ones."""
+    adapter, path = spoiled
+    session_id, said = contents(adapter, source_of(adapter, path))
+    with path.open("ab") as file:
+        file.write((b'{"a":"' + b"x" * 300 + b'"\n') * 60_000)
+    aged(path)
+    source = source_of(adapter, path)
+    problems: list[Problem] = []
+    began = time.thread_time()
+    adapter.summaries(source, problems.append, exact=True)
+    list(adapter.texts(source, problems.append))
+    transcript = adapter.open(source, session_id)
+    while not transcript.complete and transcript.earlier():
+        pass
+    assert time.thread_time() - began < 5
+    assert [one.content for one in transcript.messages][: len(said)] == said
+    for found in (problems, transcript.problems):
+        assert any("the rest of the file is not read" in one.reason for one in found)
 
 
 def test_a_file_that_is_one_hole_hides_no_neighbour(spoiled: tuple[Adapter, Path]) -> None:

@@ -243,7 +243,8 @@ def _whole(make: Callable[[bytes], bytes]) -> Bomb:
 def _crowd(record: bytes) -> bytes:
     """A million more of what the document has most of."""
     value = json.loads(record)
-    inner = max((one for one in value.values() if isinstance(one, list)), key=len, default=None) if value else None
+    values = value.values() if isinstance(value, dict) else ()
+    inner = max((one for one in values if isinstance(one, list)), key=len, default=None)
     if inner:
         return _with_tail(record, inner)
     return b"{" + b",".join(b'"k%d":{"a":1}' % number for number in range(500_000)) + b"}"
@@ -492,7 +493,6 @@ TARGETS: tuple[Target, ...] = (
         ("cursor", "workspace", "home", ".config/Cursor/User/workspaceStorage/*/workspace.json"),
         ("gemini", "session", "older/home", ".gemini/tmp/*/chats/*.json"),
         ("gemini", "projects", "home", ".gemini/projects.json"),
-        ("gemini", "checkpoint", "home", ".gemini/tmp/shop/checkpoint-checkpoint-one.json"),
         ("hermes", "sessions.json", "home", ".hermes/sessions/sessions.json"),
         ("hermes", "gateway_state", "home", ".hermes/gateway_state.json"),
         ("hermes", "alias", "home", ".hermes/platforms/whatsapp/session/*.json"),

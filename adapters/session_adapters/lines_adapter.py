@@ -22,9 +22,6 @@ from session_adapters.transcript import Builder, JsonlTranscript
 
 __all__ = ["LinesAdapter"]
 
-_DRAIN = 256
-"""Lines after which messages that are settled are counted and forgotten."""
-
 
 class LinesAdapter(JsonlAdapter):
     """Reads `<id>.jsonl` directly below each root. Title, times and counts are those of the messages."""
@@ -59,10 +56,10 @@ class LinesAdapter(JsonlAdapter):
         with open_file(source.path) as fd:
             size = os.fstat(fd).st_size
             ends = None if exact else read_ends(fd, size, self.head, self.tail)
-            for number, line in enumerate((*ends.head, *ends.tail) if ends is not None else lines(fd, 0, size)):
+            for line in (*ends.head, *ends.tail) if ends is not None else lines(fd, 0, size):
                 if line.complete or (not line.too_long and is_whole(line.data)):
                     builder.give(line)
-                if number % _DRAIN == _DRAIN - 1:
+                if builder.take_full():
                     fold.add(builder.drain())
         fold.add(builder.messages)
         report_damage(source, builder.damaged, report)

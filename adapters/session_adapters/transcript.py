@@ -19,6 +19,8 @@ __all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "alon
 
 PAGE = 1 << 20
 """Bytes of a JSONL file that are read at a time."""
+_LINES, _BYTES = 256, 8 << 20
+"""Of lines, after which messages that are settled are let go of."""
 _CHECK = 64
 """Bytes before the known end that must be unchanged for the file to count as appended to."""
 
@@ -136,6 +138,8 @@ class Builder(ABC):
         """By the offset of the line."""
         self._calls: dict[str, tuple[int, int]] = {}
         self._changed: int | None = None
+        self._lines = self._bytes = 0
+        """Taken in since `take_full` last said so."""
 
     @abstractmethod
     def feed(self, line: Line) -> None:
@@ -147,6 +151,8 @@ class Builder(ABC):
 
     def give(self, line: Line) -> None:
         """Take in one line, or take note of one that is too long."""
+        self._lines += 1
+        self._bytes += len(line.data)
         if line.too_long:
             self.skip(line)
         else:
@@ -212,6 +218,13 @@ class Builder(ABC):
     def settled(self) -> int:
         """How many messages, from the first, no later line can change."""
         return 0
+
+    def take_full(self) -> bool:
+        """Whether so much was given since the last time that this said so that settled messages should be let go."""
+        if self._lines < _LINES and self._bytes < _BYTES:
+            return False
+        self._lines = self._bytes = 0
+        return True
 
     def drain(self) -> list[Message]:
         """Hand over, and forget, the messages that are settled, so that a long file is read in bounded memory.

@@ -22,8 +22,6 @@ from session_adapters.reading.files import Line, is_whole, lines, open_file
 
 __all__ = ["CodexSurvey", "survey_document", "survey_rollout"]
 
-_DRAIN = 256
-"""Lines after which finished messages are counted and forgotten."""
 _REACH = 1 << 20
 """Bytes at each end beyond which the first prompt, which may come after long instructions, and the newest message are
 not looked for."""
@@ -73,9 +71,9 @@ class CodexSurvey:
     def feed(self, run: Iterable[Line], *, own_from: int = 0) -> None:
         """Count a run of lines."""
         builder = self.builder(own_from)
-        for number, line in enumerate(run):
+        for line in run:
             _take(builder, line)
-            if number % _DRAIN == _DRAIN - 1:
+            if builder.take_full():
                 self._count(builder.drain())
         self.count(builder)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from session_adapters.base import (
@@ -30,17 +30,20 @@ from session_adapters.cursor.plain import PlainTranscript
 from session_adapters.cursor.relations import relate
 from session_adapters.cursor.summary import CursorFold
 from session_adapters.cursor.tracking import with_tracking
+from session_adapters.fold import messages_usage
 from session_adapters.jsonl_adapter import report_damage
 from session_adapters.model import Message, Problem, Session, SessionSummary
-from session_adapters.reading.damage import Damage, reason_of
+from session_adapters.reading.damage import Damage, reading_session, reason_of
+from session_adapters.reading.follower import LinesReader
+from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable
 from session_adapters.reading.units import Lost, SessionGone
 from session_adapters.text import scrub
 from session_adapters.transcript import JsonlTranscript, Transcript
+from session_adapters.usage import Usage
 
 __all__ = ["CursorAdapter"]
 
-_PAGE = 200
 _UNREADABLE = (DatabaseUnreadable, OSError, ValueError)
 
 
@@ -174,6 +177,30 @@ class CursorAdapter(Adapter):
         source = self._readable(source, session_id)
         shelf = _shelf(source)
         return _file_session(source, session_id) if shelf is None else _stored_session(source, shelf, session_id)
+
+    def session_texts(self, source: Source, session_id: str) -> Iterator[Text]:
+        """See `Adapter.session_texts`."""
+        reader = self.text_reader(source)
+        if reader is None or session_id != reader.session_id:
+            yield from super().session_texts(source, session_id)
+            return
+        with reading_session(self.name, session_id, source.path):
+            yield from (text for _, text in reader.read())
+
+    def text_reader(self, source: Source) -> LinesReader | None:
+        """See `Adapter.text_reader`."""
+        if source.layout != places.LINES:
+            return None
+        return LinesReader(source.path, source.session_id, LineBuilder())
+
+    def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
+        """See `Adapter.usage`: transcripts tell of no call."""
+        told = source.layout not in (places.LINES, places.TEXT)
+        return super().usage(source, report, session_ids) if told else iter(())
+
+    def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
+        """See `Adapter.session_calls`."""
+        return messages_usage(session)
 
     def _readable(self, source: Source, session_id: str) -> Source:
         """The transcript in the place of a chat that does not say where its messages are."""

@@ -54,6 +54,10 @@ class LineBuilder(Builder):
         """See `Builder.starts_turn`."""
         return b'"user"' in line[:40]
 
+    def settled(self) -> int:
+        """See `Builder.settled`: no line is about another."""
+        return len(self.messages)
+
 
 def _messages(key: str, record: TranscriptLine) -> list[Message]:
     role = _ROLES.get(word(record.role))

@@ -16,8 +16,6 @@ __all__ = ["LinesReader"]
 
 _CHECK = 64
 """Bytes before the known end that must be unchanged for the file to count as appended to."""
-_RUN = 200
-"""Messages after which those that are settled are handed over."""
 
 
 class LinesReader(TextReader):
@@ -56,7 +54,7 @@ class LinesReader(TextReader):
                     break
                 self._unterminated = line.offset + len(line.data) == stop
                 self.builder.give(line)
-                if len(self.builder.messages) >= _RUN:
+                if self.builder.take_full():
                     yield from self._take_settled()
             self._end = stop
             self._check = read_at(fd, max(0, stop - _CHECK), min(_CHECK, stop))

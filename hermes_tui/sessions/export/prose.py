@@ -13,7 +13,6 @@ from typing import NamedTuple
 __all__ = ["contained"]
 
 _FENCE = re.compile(r"( {0,3})(?:(`{3,})([^`]*)|(~{3,})(.*))$")
-_RUN = re.compile(r"`{3,}|~{3,}")
 _HTML = re.compile(r" {0,3}<(?:[!?]|/?[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|$))")
 
 
@@ -38,7 +37,7 @@ def contained(text: str) -> str:
                 fence = None
         elif fence_line:
             fence = _Open(fence_line[2] or fence_line[4], len(fence_line[1]))
-        elif _RUN.search(line):
+        elif "```" in line or "~~~" in line:
             return _quoted(text)
         elif _HTML.match(line):
             written = written.replace("<", "\\<", 1)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import msgspec
 
 from session_adapters.model import Problem, Session, SessionMissing, SessionSummary, SessionUnreadable
-from session_adapters.reading.bounds import Stint, excess, is_cut, unsearched
+from session_adapters.reading.bounds import Stint, excess, is_cut, unread, unsearched
 from session_adapters.text import scrub
 
 if TYPE_CHECKING:
@@ -238,12 +238,20 @@ class Adapter(ABC):
         those of other branches. Reads everything, a session at a time; what cannot be read is reported and passed
         over.
         """
-        for one in self.searched(source, report) if session_id is None else [session_id]:
+        said: set[str] = set()
+
+        def note(problem: Problem) -> None:
+            said.add(problem.session_id)
+            report(problem)
+
+        for one in self.searched(source, note) if session_id is None else [session_id]:
             try:
                 yield from self.session_texts(source, one)
             except SessionMissing:
                 continue
             except SessionUnreadable as error:
+                if one in said:
+                    continue
                 refused = _refused(error)
                 reason, of = (str(error), one) if refused is None else (str(refused), "")
                 report(Problem(agent=self.name, path=source.path, reason=reason, session_id=of))
@@ -258,6 +266,8 @@ class Adapter(ABC):
         yield from texts_of(session.session_id, session.messages)
         if left := session.raw.get("leftOut"):
             raise SessionUnreadable(excess(left))
+        if session.warnings:
+            raise SessionUnreadable(unread(session.warnings))
 
     def text_reader(self, source: Source) -> TextReader | None:
         """A reader that can go on where it stopped, so that a line that is added costs no more than that line. None

@@ -14,8 +14,9 @@ from msgspec.structs import replace
 from session_adapters.model import Message, Problem, ToolResult
 from session_adapters.reading.damage import Damage, reading_session, reason_of
 from session_adapters.reading.files import Line, is_whole, line_start, lines, open_file, read_at
+from session_adapters.reading.lengths import CUT, TEXT_LIMIT, beginning_of, text_size
 
-__all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "along", "first_difference"]
+__all__ = ["Branch", "Builder", "Change", "JsonlTranscript", "Transcript", "first_difference"]
 
 PAGE = 1 << 20
 """Bytes of a JSONL file that are read at a time."""
@@ -112,20 +113,6 @@ class Transcript(ABC):
         return None
 
 
-def along(transcript: Transcript, message_id: str) -> list[Message] | None:
-    """All messages of another branch, the one that a message is on; those that the agent's own does not have are
-    marked. None where there is no such branch."""
-    leaf_id = transcript.branch_of(message_id)
-    if leaf_id is None:
-        return None
-    transcript.switch(leaf_id)
-    while not transcript.complete and transcript.earlier():
-        pass
-    parting = next((branch.first for branch in transcript.branches if branch.active), 0) or 0
-    messages = transcript.messages
-    return [*messages[:parting], *(replace(message, visibility="branch") for message in messages[parting:])]
-
-
 class Builder(ABC):
     """Turns an agent's records, fed one line at a time, into messages. One per run of lines."""
 
@@ -140,6 +127,8 @@ class Builder(ABC):
         self._changed: int | None = None
         self._lines = self._bytes = 0
         """Taken in since `take_full` last said so."""
+        self._text = self._offset = 0
+        """Bytes of text that are kept, and the offset of the last line."""
 
     @abstractmethod
     def feed(self, line: Line) -> None:
@@ -153,6 +142,7 @@ class Builder(ABC):
         """Take in one line, or take note of one that is too long."""
         self._lines += 1
         self._bytes += len(line.data)
+        self._offset = line.offset
         if line.too_long:
             self.skip(line)
         else:
@@ -166,7 +156,7 @@ class Builder(ABC):
     def add(self, message: Message) -> int:
         """Append a message; its index."""
         index = len(self.messages)
-        self.messages.append(message)
+        self.messages.append(self._held(message))
         for position, call in enumerate(message.tool_calls):
             self._calls[call.tool_call_id] = (index, position)
         self._touch(index)
@@ -174,10 +164,20 @@ class Builder(ABC):
 
     def change(self, index: int, message: Message) -> None:
         """Put another version of a message in its place."""
-        self.messages[index] = message
+        self._text -= text_size(self.messages[index])
+        self.messages[index] = message = self._held(message)
         for position, call in enumerate(message.tool_calls):
             self._calls[call.tool_call_id] = (index, position)
         self._touch(index)
+
+    def _held(self, message: Message) -> Message:
+        """What is kept of a message."""
+        size = text_size(message)
+        if self._text + size > TEXT_LIMIT:
+            self.damaged.add(self._offset or f"message {message.id}", CUT)
+            message, size = (cut := beginning_of(message)), text_size(cut)
+        self._text += size
+        return message
 
     def link(self, result: ToolResult, **more: object) -> ToolResult:
         """Fill the result into the call it answers (with further `ToolCall` fields in `more`), and say in the
@@ -194,6 +194,11 @@ class Builder(ABC):
         self._touch(index)
         return replace(result, tool_name=result.tool_name or call.tool_name, linked=True)
 
+    def clear(self) -> None:
+        """Forget all messages, which are made anew."""
+        self.messages, self._text = [], 0
+        self._calls.clear()
+
     def drop(self, indices: set[int]) -> None:
         """Take messages out; every index after them moves."""
         if not indices:
@@ -203,6 +208,7 @@ class Builder(ABC):
         for index in range(len(self.messages)):
             places.append(None if index in indices else kept)
             kept += index not in indices
+        self._text -= sum(text_size(self.messages[index]) for index in indices)
         self.messages = [message for index, message in enumerate(self.messages) if index not in indices]
         self.renumber(places)
 

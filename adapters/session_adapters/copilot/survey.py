@@ -130,7 +130,8 @@ class CopilotSurvey:
         # What a run of lines begins with may be the rest of a record that is whole.
         for offset in self._reader.orphans if self._cut else ():
             self._reader.damaged.discard(offset, TORN)
-        self.damaged.extend(self._reader.damaged)
+        for damaged in (self._reader.damaged, *(part.builder.damaged for part in self.parts.values())):
+            self.damaged.extend(damaged)
 
     def finish(self) -> None:
         """Count what is left."""

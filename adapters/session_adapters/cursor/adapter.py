@@ -33,6 +33,7 @@ from session_adapters.cursor.tracking import with_tracking
 from session_adapters.fold import messages_usage
 from session_adapters.jsonl_adapter import report_damage
 from session_adapters.model import Message, Problem, Session, SessionSummary
+from session_adapters.reading.bounds import unread
 from session_adapters.reading.damage import Damage, reading_session, reason_of
 from session_adapters.reading.follower import LinesReader
 from session_adapters.reading.searchable import Text
@@ -186,6 +187,8 @@ class CursorAdapter(Adapter):
             return
         with reading_session(self.name, session_id, source.path):
             yield from (text for _, text in reader.read())
+        if lost := len(reader.builder.damaged):
+            raise SessionUnreadable(unread(lost))
 
     def text_reader(self, source: Source) -> LinesReader | None:
         """See `Adapter.text_reader`."""

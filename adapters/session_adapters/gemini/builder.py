@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import count
+from sys import getsizeof
 from typing import Any
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from session_adapters.gemini.replay import Replay, ReplayedTurn
 from session_adapters.gemini.turns import Turn, is_context, turn_of
 from session_adapters.model import Message, MessageKind, Role, ToolResult
 from session_adapters.reading.files import Line
+from session_adapters.reading.lengths import CUT, TEXT_LIMIT
 from session_adapters.times import parse_time
 from session_adapters.transcript import Builder, first_difference
 
@@ -66,6 +68,8 @@ class GeminiBuilder(Builder):
         self.facts = GeminiFacts()
         self._replay = Replay()
         self._glance = glance
+        self._said = 0
+        """Bytes of text, undone or not."""
         self._answered: set[str] = set()
 
     @property
@@ -168,7 +172,11 @@ class GeminiBuilder(Builder):
             self._stale = True
 
     def _turn(self, record: GeminiRecord, place: str) -> Turn:
-        turn = turn_of(record, place, glance=self._glance)
+        full = self._said > TEXT_LIMIT
+        if full:
+            self.damaged.add(place.removeprefix("@"), CUT)
+        turn = turn_of(record, place, glance=self._glance or full)
+        self._said += getsizeof(turn.text)
         if not self.facts.context and is_context(turn):
             self.facts.context = turn.notices[0][1]
         return turn
@@ -213,9 +221,8 @@ class GeminiBuilder(Builder):
     def _rebuild(self) -> None:
         """Make all messages anew, and tell from where they differ."""
         before, changed = self._made, self._changed
-        self._made = []
-        for known in (self._calls, self._answered):
-            known.clear()
+        self.clear()
+        self._answered.clear()
         for entry in self._replay.entries:
             self._append(entry)
         self._changed = changed

@@ -48,7 +48,6 @@ from session_adapters.openclaw.places import (
 from session_adapters.openclaw.relations import related
 from session_adapters.openclaw.rules import ClawCounts, ClawFile
 from session_adapters.openclaw.shelves import ClawDatabaseStore, ClawDocumentStore, PackedShelf, RowStore
-from session_adapters.reading.bounds import excess
 from session_adapters.reading.folders import is_folder
 from session_adapters.reading.searchable import Text
 from session_adapters.reading.sqlite import DatabaseMissing, DatabaseUnreadable, read_database
@@ -256,9 +255,7 @@ class OpenClawAdapter(Adapter):
         """See `Adapter.session_texts`; a file's are found under its key."""
         transcript = self._open(source, session_id, 1 << 62)
         named = session_id if source.layout == DATABASE else self._summary(source, session_id).session_id
-        yield from branched_texts(named, transcript)
-        if left := _left(transcript):
-            raise SessionUnreadable(excess(left))
+        yield from branched_texts(named, transcript, _left(transcript))
 
     def _summary(self, source: Source, session_id: str) -> SessionSummary:
         """The summary of one session, counted in full. Raises `SessionMissing` and `SessionUnreadable`."""

@@ -24,10 +24,11 @@ __all__ = [
     "excess",
     "is_crowded",
     "is_cut",
+    "unread",
     "unsearched",
 ]
 
-DOCUMENT_LIMIT = 64 << 20
+DOCUMENT_LIMIT = 48 << 20
 """Bytes of a JSON document that is read as a whole."""
 VALUES_LIMIT = 2_000_000
 """Values and keys in one line or document; with more it is not decoded. They take up to a hundred times their length
@@ -83,6 +84,11 @@ class Stint:
 def excess(number: int, end: str = "first") -> str:
     """Why so many messages of a session are not there: those that came last are, wherever that can be."""
     return f"the {end} {number:,} of its messages are left out: there is more in it than is read at once"
+
+
+def unread(number: int) -> str:
+    """What is the matter with a session of which so many records are damaged."""
+    return f"{number:,} of its records cannot be read, or not in full"
 
 
 def unsearched(number: int, of: int) -> str:

@@ -12,10 +12,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from session_adapters.model import Message
 from session_adapters.tool_names import NOTHING, ToolNames, names_of
+from session_adapters.transcript import Transcript
 
-__all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "flat", "texts_of"]
+__all__ = ["Rewritten", "SessionTexts", "Text", "TextReader", "along", "flat", "texts_of"]
 
 
 class Text(NamedTuple):
@@ -116,6 +119,20 @@ def _tool_parts(message: Message, spoken: bool, answered: Iterable[str]) -> Iter
         output = flat(result.output)
         if output != message.content or spoken:
             yield output
+
+
+def along(transcript: Transcript, message_id: str) -> list[Message] | None:
+    """All messages of another branch, the one that a message is on; those that the agent's own does not have are
+    marked. None where there is no such branch."""
+    leaf_id = transcript.branch_of(message_id)
+    if leaf_id is None:
+        return None
+    transcript.switch(leaf_id)
+    while not transcript.complete and transcript.earlier():
+        pass
+    parting = next((branch.first for branch in transcript.branches if branch.active), 0) or 0
+    messages = transcript.messages
+    return [*messages[:parting], *(replace(message, visibility="branch") for message in messages[parting:])]
 
 
 def flat(value: Any) -> str:

@@ -11,7 +11,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from session_adapters.model import Message
+from session_adapters.model import Message, SessionUnreadable
+from session_adapters.reading.bounds import excess, unread
 from session_adapters.reading.damage import reading_session, reason_of
 from session_adapters.reading.files import Line
 from session_adapters.reading.searchable import Text, texts_of
@@ -27,13 +28,17 @@ from session_adapters.tree.records import ENTRIES
 __all__ = ["TreeBuilder", "TreeTranscript", "branched_texts"]
 
 
-def branched_texts(session_id: str, transcript: TreeTranscript) -> Iterator[Text]:
-    """What can be searched in a transcript that is loaded whole: the shown branch, and behind it the others."""
+def branched_texts(session_id: str, transcript: TreeTranscript, left: int = 0) -> Iterator[Text]:
+    """What can be searched in a transcript that is loaded whole: the shown branch, and behind it the others. Raises
+    `SessionUnreadable` after the last where `left` messages are left out, or records are damaged."""
     messages = transcript.messages
     yield from texts_of(session_id, messages)
     called = {call.tool_call_id: of_call(call) for message in messages for call in message.tool_calls}
     for text in texts_of(session_id, transcript.aside(), before=called):
         yield text._replace(visibility="branch")
+    lost = sum(map(len, transcript.file.damaged))
+    if left or lost:
+        raise SessionUnreadable(excess(left) if left else unread(lost))
 
 
 class TreeBuilder(Builder):
@@ -121,11 +126,16 @@ class TreeTranscript(Transcript):
 
     def _build(self, start: int) -> None:
         """Read the branch from position `start` on."""
-        builder, first = TreeBuilder(), list[int]()
+        builder, first = self._new_builder(), list[int]()
         self._read(builder, first, start, len(self._path))
         builder.take_change()
         self._start, self._builder, self._first = start, builder, first
         self._publish()
+
+    def _new_builder(self) -> TreeBuilder:
+        builder = TreeBuilder()
+        builder.damaged = self.file.damaged[0]
+        return builder
 
     def _publish(self) -> None:
         self.messages = self._builder.messages
@@ -286,7 +296,7 @@ class TreeTranscript(Transcript):
 
     def _said(self, left_out: Container[int]) -> list[Message]:
         tree = self.file.tree
-        builder = TreeBuilder()
+        builder = self._new_builder()
         with self.file.reading() as shown:
             for index, node in enumerate(tree.nodes):
                 # Of a line that stands in the file twice the last one counts.

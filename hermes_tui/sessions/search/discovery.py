@@ -20,8 +20,7 @@ from hermes_tui.sessions.search.relevance import MOST_RANKED
 from hermes_tui.sessions.search.stores import CatalogueStores, by_age
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Problem, SessionSummary
-from session_adapters.reading.searchable import Text
-from session_adapters.transcript import along
+from session_adapters.reading.searchable import Text, along
 
 __all__ = ["RANKED", "details", "discover", "glimpse", "keeper", "narrowed", "outline"]
 

@@ -83,7 +83,8 @@ class Hunt:
     def coverage(self) -> SearchCoverage:
         """How far it has come."""
         unread = len({(one.agent, one.path) for one in self.problems})
-        return replace(self._coverage, unread=unread) if unread else self._coverage
+        waiting = self._stores.waiting
+        return replace(self._coverage, unread=unread, waiting=waiting) if unread or waiting else self._coverage
 
     @property
     def problems(self) -> tuple[Problem, ...]:

@@ -183,6 +183,8 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
     """Sessions whose cost is asked for and not added up yet: none of them is found by it."""
     unread: int = 0
     """Could not be read, or only in part; some of them are no `sources`, for no session of theirs is known."""
+    waiting: int = 0
+    """Files that there was no time yet to read for the list: what is said in them is not found."""
     trouble: str = ""
     """Why the index was not asked, where it should have been."""
 
@@ -196,6 +198,8 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
         said = self._searched()
         if self.unread:
             said = f"{said}, {self.unread:,} could not be read in full"
+        if self.waiting:
+            said = f"{said}, {self.waiting:,} files not read yet"
         return f"{said}, {self.unpriced:,} costs not added up yet" if self.unpriced else said
 
     def _searched(self) -> str:
@@ -203,7 +207,7 @@ class SearchCoverage(Struct, frozen=True, kw_only=True):
             return "nothing to search"
         share = 100 * self.indexed // self.sources
         done = "rest scanned" if not self.left else f"{100 * (self.sources - self.left) // self.sources} % searched"
-        whole = "all scanned" if not self.unread else "scanned"
+        whole = "scanned" if self.unread or self.waiting else "all scanned"
         if self.indexed == self.sources:
             return "indexed 100 %"
         return f"indexed {share} %, {done}" if self.indexed else (whole if not self.left else done)

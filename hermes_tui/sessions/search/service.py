@@ -19,7 +19,7 @@ from hermes_tui.sessions.search.model import MessageWindow, Outcome, SearchOptio
 from hermes_tui.sessions.search.stores import CatalogueStores
 from session_adapters.base import SessionMissing, SessionUnreadable
 from session_adapters.model import Message, Session, SessionSummary
-from session_adapters.transcript import along
+from session_adapters.reading.searchable import along
 
 __all__ = ["SearchDesk"]
 

@@ -69,6 +69,8 @@ class CatalogueStores:
         self._shelves = tuple(sorted(_shelves(self.sessions, entries), key=_newest_first))
         self.unread = tuple(problem for entry in entries for problem in entry.unread)
         """Why the list lacks sessions of some sources, or all."""
+        self.waiting = snapshot.unread
+        """Files, of any agent, that the list does not know yet."""
         self.sources = tuple(shelf.source for shelf in self._shelves)
         self.by_session = {one.unified_id: shelf for shelf in self._shelves for one in shelf.sessions}
         """Unified id → where the session is."""

@@ -258,7 +258,7 @@ def _with_tail(record: bytes, inner: list[Any]) -> bytes:
 
 _DOCUMENT: Mapping[str, Bomb] = {
     "size": _whole(_size),
-    "size within": _whole(lambda data: _size(data, 60 << 20)),
+    "size within": _whole(lambda data: _size(data, 47 << 20)),
     "depth: lists": _whole(_depth),
     "depth: objects": _whole(_objects),
     "count: values": _whole(_values),

@@ -159,6 +159,17 @@ def test_what_follows_very_many_short_lines_is_named(short: bytes, spoiled: tupl
     assert any("the rest of the file is not read" in one.reason for one in transcript.problems)
 
 
+def test_a_search_names_a_session_that_is_damaged_where_no_list_looks(spoiled: tuple[Adapter, Path]) -> None:
+    adapter, path = spoiled
+    rows = path.read_bytes().splitlines(keepends=True)
+    filler = rows[-1] * ((3 << 20) // len(rows[-1]))
+    path.write_bytes(b"".join([*rows, filler, b'{"half":"a record\n', filler]))
+    source = source_of(adapter, path)
+    problems: list[Problem] = []
+    list(adapter.texts(source, problems.append))
+    assert any(one.path == str(path) for one in problems)
+
+
 def test_what_follows_very_many_damaged_lines_is_named(spoiled: tuple[Adapter, Path]) -> None:
     """However long they are: each costs as much as dozens of whole ones."""
     adapter, path = spoiled
@@ -178,6 +189,50 @@ def test_what_follows_very_many_damaged_lines_is_named(spoiled: tuple[Adapter, P
     assert [one.content for one in transcript.messages][: len(said)] == said
     for found in (problems, transcript.problems):
         assert any("the rest of the file is not read" in one.reason for one in found)
+
+
+@pytest.mark.parametrize(
+    ("agent", "role"),
+    [
+        ("claude", "assistant"),
+        ("copilot", "user"),
+        ("gemini", "assistant"),
+        ("omp", "user"),
+        ("openclaw", "user"),
+        ("pi", "user"),
+    ],
+)
+def test_of_very_much_text_the_beginnings_are_kept(
+    agent: str, role: str, store: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit, long = 4 << 20, "x " * 200_000
+    for module in ("transcript", "gemini.builder"):
+        monkeypatch.setattr(f"session_adapters.{module}.TEXT_LIMIT", limit)
+    victim = next(one for one in LOGS if one.agent == agent)
+    home = store(agent, victim.home)
+    path = victim.find(home)
+    adapter = adapter_class(agent)(Environment(home=home))
+    source = source_of(adapter, path)
+    session_id = adapter.summaries(source, print)[0].session_id
+    rows = path.read_bytes().splitlines()
+    said = (
+        json.dumps(one.content)[1:-1].encode()
+        for one in adapter.session(source, session_id).messages
+        if one.role == role
+    )
+    line, text = next((row, one) for one in said for row in rows if len(one) > 9 and one in row)
+    more = [line.replace(text, long.encode()) for _ in range(40)]
+    for number, one in enumerate(more):
+        for name in (b'"uuid":"', b'"id":"'):
+            at = one.find(name) + len(name)
+            if at >= len(name):
+                more[number] = one = one[:at] + b"%08d" % number + one[at + 8 :]
+    path.write_bytes(b"\n".join([*rows[:-1], *more, rows[-1], b""]))
+    aged(path)
+    problems: list[Problem] = []
+    found = [one.prose for one in adapter.texts(source_of(adapter, path), problems.append, session_id)]
+    assert limit / 2 < sum(map(len, found)) < limit * 1.3
+    assert problems
 
 
 def test_a_file_that_is_one_hole_hides_no_neighbour(spoiled: tuple[Adapter, Path]) -> None:

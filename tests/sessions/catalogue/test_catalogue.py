@@ -59,6 +59,9 @@ def test_a_refresh_without_time_reads_the_newest_and_the_next_goes_on(
     ]
     assert [snapshot.unread for snapshot in seen] == [4, 3, 2, 1, 0]
     assert seen[-1].sessions == manager.catalogue.refresh().sessions
+    hurried = tiny_home.manager(tmp_path / "hurried")
+    hurried.catalogue.seconds = 0.0
+    assert str(hurried.discover("nosuchword").coverage) == "scanned, 4 files not read yet"
     path = tiny_home.add("s4", turns=7)
     os.utime(path, (1_600_000_000, 1_600_000_000))
     path = tiny_home.add("s0", turns=7)

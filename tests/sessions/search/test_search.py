@@ -292,6 +292,7 @@ def test_what_an_index_cannot_be_asked_is_found_with_one(
         (SearchCoverage(sources=1000, indexed=999), "indexed 99 %, 99 % searched"),
         (SearchCoverage(sources=50, scanned=50), "all scanned"),
         (SearchCoverage(sources=50, scanned=50, unread=2), "scanned, 2 could not be read in full"),
+        (SearchCoverage(sources=50, scanned=50, waiting=7), "scanned, 7 files not read yet"),
         (SearchCoverage(unread=1), "nothing to search, 1 could not be read in full"),
         (SearchCoverage(sources=50, scanned=5), "10 % searched"),
         (SearchCoverage(sources=5, indexed=5, unpriced=1_200), "indexed 100 %, 1,200 costs not added up yet"),

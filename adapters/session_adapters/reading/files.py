@@ -61,7 +61,7 @@ PASSED_OVER_LIMIT = 1 << 30
 _SHORT_LINES, _SHORT = 20_000, 200
 """So many lines may be of less than so many bytes; what follows in the file is not read. Records are longer as a
 rule, and each takes microseconds however short or damaged it is."""
-_DAMAGED_LINES, _DAMAGED = 20_000, 4_000
+_DAMAGED_LINES, _DAMAGED = 10_000, 8_000
 """So many lines may be damaged, and one for each so many bytes; what follows is not read either. Several decoders try
 such a line one after the other."""
 

@@ -202,7 +202,7 @@ def _many_lines(path: Path, table: str) -> None:
 
 def _damaged_lines(path: Path, table: str) -> None:
     """As many records without their ends, longer than what counts as short."""
-    line = min((one for one in _lines_of(path) if len(one) > 250), key=len)[:-2] + b"\n"
+    line = max(_lines_of(path), key=len)[:300].rstrip(b"}").ljust(300, b"x") + b"\n"
     with path.open("ab") as file:
         for _ in range(100):
             file.write(line * ((1 << 20) // len(line)))

@@ -326,6 +326,10 @@ class Adapter(ABC):
             if left := session.raw.get("leftOut"):
                 report(Problem(agent=self.name, path=source.path, reason=excess(left), session_id=session_id))
 
+    def in_full(self, source: Source, report: Report) -> tuple[Sequence[SessionSummary], Iterable[Usage]] | None:
+        """The summaries, exact, and `usage` of all of them, in one pass; None where each takes a pass anyway."""
+        return None
+
     def session_calls(self, source: Source, session: Session) -> Iterator[Usage]:
         """The calls of a session that was read out of `source`, those that no message of it tells among them."""
         from session_adapters.fold import messages_usage

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import ClassVar
 
@@ -51,7 +51,17 @@ class JsonlAdapter(Adapter):
 
     def usage(self, source: Source, report: Report, session_ids: Collection[str] | None = None) -> Iterator[Usage]:
         """See `Adapter.usage`: of the pass that sums up the file."""
-        for summary, fold in self._counted(source, lambda problem: None, report, exact=True):
+        yield from self._calls(self._counted(source, lambda problem: None, report, exact=True), session_ids)
+
+    def in_full(self, source: Source, report: Report) -> tuple[Sequence[SessionSummary], Iterable[Usage]]:
+        """See `Adapter.in_full`."""
+        counted = self._counted(source, report, report, exact=True)
+        return [summary for summary, _ in counted], self._calls(counted)
+
+    def _calls(
+        self, counted: Iterable[tuple[SessionSummary, SessionFold]], session_ids: Collection[str] | None = None
+    ) -> Iterator[Usage]:
+        for summary, fold in counted:
             if session_ids is None or summary.session_id in session_ids:
                 yield from fold.usage(summary, copies=self.copied_calls)
 

@@ -15,6 +15,7 @@ from hermes_tui.sessions.catalogue.snapshot import AgentPlace
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.files import PATIENCE, is_unfinished
+from session_adapters.usage import Usage
 
 __all__ = ["AgentSessions", "Key", "read"]
 
@@ -27,8 +28,11 @@ def read(adapter: Adapter, source: Source, *, exact: bool = False) -> CachedSour
     problems: list[Problem] = []
     failed = False
     summaries: list[SessionSummary] = []
+    calls: list[Usage] | None = None
     try:
-        for summary in adapter.summaries(source, problems.append, exact=exact):
+        whole = adapter.in_full(source, problems.append) if exact else None
+        calls = None if whole is None else list(whole[1])
+        for summary in whole[0] if whole is not None else adapter.summaries(source, problems.append, exact=exact):
             if summary.agent == adapter.name:
                 summaries.append(summary)
             else:
@@ -46,7 +50,7 @@ def read(adapter: Adapter, source: Source, *, exact: bool = False) -> CachedSour
         failed=failed,
     )
     share_strings(entry)
-    return entry
+    return entry if calls is None else entry.with_calls(calls)
 
 
 def _is_torn(source: Source) -> bool:

@@ -8,6 +8,7 @@ absent. Three parts of MessagePack: a list of `CachedSource`, what is added up o
 from __future__ import annotations
 
 import hashlib
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -40,7 +41,7 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     failed: bool = False
     """The adapter itself failed: not written to the file, so that the next process tries again."""
     calls: bytes | tuple[Usage, ...] | None = None
-    """What its model calls used, packed if it can be (`cost.calls`); None where that was not asked for."""
+    """What its model calls used, packed if it can be; None where that was not asked for."""
     callers: tuple[str, ...] = ()
     """Sessions that `calls` names and `names` does not."""
     uncounted: tuple[str, ...] = ()
@@ -67,10 +68,25 @@ class CachedSource(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
         """Whether `calls` has those of a session, as they are now."""
         return self.calls is not None and session_id not in self.uncounted
 
+    def with_calls(self, calls: Iterable[Usage], problems: Iterable[Problem] = ()) -> CachedSource:
+        """The same, with the calls of all its sessions."""
+        found = tuple(calls)
+        try:
+            packed: bytes | tuple[Usage, ...] = zlib.compress(_ENCODER.encode(found), 1)
+        except (OverflowError, ValueError):  # a number too large for MessagePack
+            packed = found
+        callers = tuple(dict.fromkeys(call.session_id for call in found).keys() - self.names)
+        return replace(self, calls=packed, callers=callers, uncounted=(), call_problems=tuple(problems))
+
+    def unpacked(self) -> Sequence[Usage]:
+        """The calls that were read."""
+        packed = self.calls
+        return _CALLS.decode(zlib.decompress(packed)) if isinstance(packed, bytes) else packed or ()
+
     def with_calls_of(self, before: CachedSource | None) -> CachedSource:
         """The same, with the calls that were read before: of a source of many sessions those of the ones that did not
         change."""
-        if before is None or before.calls is None:
+        if before is None or before.calls is None or self.calls is not None:
             return self
         changed = before.uncounted
         if before.source.stamp != self.source.stamp:
@@ -106,6 +122,7 @@ class _Labels(msgspec.Struct):
 
 
 _ENCODER = msgspec.msgpack.Encoder()
+_CALLS = msgspec.msgpack.Decoder(list[Usage])
 _ENTRIES = msgspec.msgpack.Decoder(list[msgspec.Raw])
 _ENTRY = msgspec.msgpack.Decoder(CachedSource)
 _PICTURE = msgspec.msgpack.Decoder(FirstPicture)

@@ -22,7 +22,7 @@ from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.cache import CachedSource
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.cost.aggregate import Accounts
-from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, calls_of, read_calls
+from hermes_tui.sessions.cost.call_reader import CallsQuestion, ask_helper, read_calls
 from hermes_tui.sessions.cost.prices import Prices
 from hermes_tui.sessions.cost.runs import Run, RunIndex, index_files, read_index
 from hermes_tui.sessions.cost.summary import SpendRow, SpendSummary
@@ -230,7 +230,7 @@ class CostCache:
     def _calls(self, entry: CachedSource, name: str) -> Sequence[Usage]:
         if self._split[0] is not entry.calls:
             by_name: dict[str, list[Usage]] = defaultdict(list)
-            for call in calls_of(entry):
+            for call in entry.unpacked():
                 by_name[call.session_id].append(call)
             self._split = (entry.calls, by_name)
         return self._split[1].get(name, ())

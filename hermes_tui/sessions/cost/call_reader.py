@@ -7,9 +7,9 @@ output: a face neither stutters nor grows by it.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-import zlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -29,12 +29,11 @@ from session_adapters.model import Problem
 from session_adapters.reading.bounds import Stint, is_cut
 from session_adapters.usage import Usage
 
-__all__ = ["CallsAnswer", "CallsQuestion", "ask_helper", "calls_of", "read_calls"]
+__all__ = ["CallsAnswer", "CallsQuestion", "ask_helper", "read_calls"]
 
 _PATIENCE = 600.0
 """Seconds after which a process is given up."""
 _ENCODER = msgspec.msgpack.Encoder(enc_hook=str)  # paths
-_CALLS = msgspec.msgpack.Decoder(list[Usage])
 
 
 class CallsQuestion(msgspec.Struct, frozen=True):
@@ -51,12 +50,6 @@ class CallsAnswer(msgspec.Struct, frozen=True):
     entries: Sequence[CachedSource]
     tariffs: Mapping[str, tuple[Rate, ...] | None]
     """What was found out about the prices of the models that were called (`Prices.found`)."""
-
-
-def calls_of(entry: CachedSource) -> Sequence[Usage]:
-    """The calls that were read."""
-    packed = entry.calls
-    return _CALLS.decode(zlib.decompress(packed)) if isinstance(packed, bytes) else packed or ()
 
 
 def read_calls(entries: Iterable[CachedSource], adapters: Adapters) -> list[CachedSource]:
@@ -87,16 +80,10 @@ def _counted(entry: CachedSource, adapter: Callable[[str], Adapter]) -> CachedSo
     ids: Collection[str] | None = None
     if entry.calls is not None and not entry.call_problems:
         old = set(entry.uncounted)
-        kept = [call for call in calls_of(entry) if call.session_id not in old]
+        kept = [call for call in entry.unpacked() if call.session_id not in old]
         ids = old.intersection(one.session_id for one in entry.summaries)
     problems: list[Problem] = []
-    calls = (*kept, *_ask(adapter, entry, ids, problems.append))
-    try:
-        packed: bytes | tuple[Usage, ...] = zlib.compress(_ENCODER.encode(calls), 1)
-    except (OverflowError, ValueError):  # a number too large for MessagePack
-        packed = calls
-    callers = dict.fromkeys(call.session_id for call in calls).keys() - entry.names
-    return replace(entry, calls=packed, callers=tuple(callers), uncounted=(), call_problems=tuple(problems))
+    return entry.with_calls([*kept, *_ask(adapter, entry, ids, problems.append)], problems)
 
 
 def _ask(
@@ -149,9 +136,10 @@ def main() -> int:
     question = msgspec.msgpack.decode(data, type=CallsQuestion, dec_hook=_path)
     entries = read_calls(question.entries, Adapters(lambda: question.environment))
     prices = Prices(question.prices)
-    for model, provider in {(call.model, call.provider) for entry in entries for call in calls_of(entry)}:
+    for model, provider in {(call.model, call.provider) for entry in entries for call in entry.unpacked()}:
         prices.of(model, provider)
     answer = CallsAnswer([replace(entry, summaries=(), problems=()) for entry in entries], prices.found)
+    signal.setitimer(signal.ITIMER_REAL, 0)  # `parent`'s: an alarm while a pipe is full would lose part of the answer
     sys.stdout.buffer.write(_ENCODER.encode(answer))
     return 0
 

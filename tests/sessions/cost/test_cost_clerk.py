@@ -81,7 +81,7 @@ def test_nothing_in_the_directory_we_were_started_in_is_run(
     question = call_reader.CallsQuestion(manager.environment, manager.catalogue.entries(), {})
     answer = call_reader.ask_helper(question)
     assert answer is not None
-    assert [call.input_tokens for call in call_reader.calls_of(answer.entries[0])] == [MILLION]
+    assert [call.input_tokens for call in answer.entries[0].unpacked()] == [MILLION]
     assert not (checkout / "run").exists()
 
 

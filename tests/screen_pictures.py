@@ -12,7 +12,7 @@ import re
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,8 +70,8 @@ SCENES = (
 )
 
 
-def make(folder: Path) -> list[Path]:
-    """Write every scene to `folder`; the files."""
+def make(folder: Path, scenes: Sequence[Scene] = SCENES) -> list[Path]:
+    """Write these scenes to `folder`; the files."""
     from hermes_tui.demo import STATIC_NOW, only_home
     from hermes_tui.demo.home import prepare, write_home
 
@@ -82,7 +82,7 @@ def make(folder: Path) -> list[Path]:
         for home in (full, empty):
             prepare(home)
         write_home(full, STATIC_NOW)
-        for scene in SCENES:
+        for scene in scenes:
             home = empty if scene.empty else full
             with _fixed_terminal(), only_home(home):
                 picture = asyncio.run(_taken(scene, home))

@@ -12,7 +12,7 @@ import pytest
 
 from hermes_tui.demo.home import MARKER, prepare, write_home
 from hermes_tui.demo.live import LiveWriter
-from support import STORES
+from support import PATIENCE, STORES
 
 NOW = datetime(2026, 11, 21, 10, 34, tzinfo=UTC)
 REAL = STORES / "claude" / "home" / ".claude"
@@ -138,7 +138,7 @@ def test_the_writer_adds_whole_turns_and_stops(tmp_path: Path) -> None:
     while path.read_bytes().count(b'"last-prompt"') < 6 and writer.is_alive():
         writer.join(0.01)
     writer.stop()
-    writer.join(10)
+    writer.join(PATIENCE)
     assert not writer.is_alive() and writer.failure is None
     after = path.read_bytes()
     assert after.startswith(before) and after.endswith(b"\n")
@@ -160,7 +160,7 @@ def test_the_writer_ends_when_its_home_is_removed(tmp_path: Path) -> None:
     writer = LiveWriter(tmp_path, pace=0.0004)
     (tmp_path / ".claude").rename(tmp_path / "moved")
     writer.start()
-    writer.join(10)
+    writer.join(PATIENCE)
     assert not writer.is_alive()
     assert isinstance(writer.failure, FileNotFoundError)
 

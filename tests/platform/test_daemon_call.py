@@ -49,7 +49,7 @@ def test_leaving_waits_for_no_read() -> None:
         released.set()
     for thread in threading.enumerate():
         if thread.name == "daemon call":
-            thread.join(20)  # it ends although its loop is closed
+            thread.join(60)  # it ends although its loop is closed
             assert not thread.is_alive()
 
 

@@ -142,7 +142,7 @@ def test_the_thread_ends_when_it_is_told_to(demo: HermesDemo) -> None:
     watch.stop()
     for thread in threading.enumerate():
         if thread.name == "lanes":
-            thread.join(10)
+            thread.join(60)
             assert not thread.is_alive()
 
 

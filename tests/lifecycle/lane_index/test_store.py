@@ -172,7 +172,7 @@ def test_overlapping_messages_share_one_session(tmp_path: Path, monkeypatch: pyt
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(30)
+            thread.join(60)
         assert found == ["session-0"] * 8
         assert db.session_count() == 1
 

@@ -89,7 +89,9 @@ def test_a_broken_name_of_a_field_is_a_problem(adapter: Adapter) -> None:
         assert place in shown and place not in seen
 
 
-def test_the_list_looks_again_when_a_file_was_left(store: Store, tmp_path: Path) -> None:
+def test_the_list_looks_again_when_a_file_was_left(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home = store("claude", "home")
     manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache", agents=["claude"])
     path = max(home.rglob("projects/*/*.jsonl"), key=lambda one: one.stat().st_size)
@@ -97,8 +99,8 @@ def test_the_list_looks_again_when_a_file_was_left(store: Store, tmp_path: Path)
     shutil.copy(path, other)
     path.write_bytes(path.read_bytes() + b'{"type":"user","mess')
     now = time.time()
-    os.utime(path, (now - 59.5, now - 59.5))
+    os.utime(path, (now, now))
     assert manager.catalogue.refresh().problems == ()
-    time.sleep(1)
+    monkeypatch.setattr(time, "time", lambda: now + 61)
     (problem,) = manager.catalogue.refresh().problems
     assert (problem.path, problem.place) == (str(path), f"byte {other.stat().st_size}")

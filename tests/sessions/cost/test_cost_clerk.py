@@ -197,12 +197,12 @@ def test_an_addition_that_is_under_way_can_be_waited_for(monkeypatch: pytest.Mon
         written.append("costs")
 
     keeper = CostRefresh(book, lambda: pytest.fail("nobody is there any more"))
-    keeper.join(20)  # nothing was begun
+    keeper.join(60)  # nothing was begun
     keeper.look()
     assert under_way.wait(60)
     keeper.stop()
     keeper.join(0)
     assert written == []
     go_on.set()
-    keeper.join(20)
+    keeper.join(60)
     assert written == ["costs"]

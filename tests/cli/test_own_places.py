@@ -139,7 +139,7 @@ def home(isolated_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
         (isolated_home / name).mkdir(parents=True)
     (isolated_home / ".hermes/sessions/sessions.json").write_text("{}")
     monkeypatch.chdir(isolated_home.parent)
-    monkeypatch.setattr(IndexService, "_start", lambda service, **options: None)  # what is tried here reads
+    monkeypatch.setattr(IndexService, "poke", lambda service, **options: None)  # what is tried here reads
     yield isolated_home
     for path in (isolated_home, *(one for one in isolated_home.rglob("*") if not one.is_symlink() and one.is_dir())):
         path.chmod(0o700)

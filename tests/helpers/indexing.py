@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
 from collections.abc import Callable
@@ -11,11 +12,11 @@ from typing import Any
 import apsw
 
 from hermes_tui.sessions.adapters import Adapters
-from hermes_tui.sessions.index.schema import TABLES, open_writer
+from hermes_tui.sessions.index.schema import STORES, TABLES, open_writer
 from hermes_tui.sessions.index.writing.indexer import Indexer
 from session_adapters.base import Environment, Source
 
-__all__ = ["build", "contents", "homes_sources"]
+__all__ = ["build", "contents", "homes_sources", "indexer_variables"]
 
 
 def build(environment: Environment, path: Path, *, commits: int | None = None) -> bool:
@@ -69,3 +70,9 @@ def contents(path: Path) -> dict[str, Counter[Any]]:
         return found
     finally:
         connection.close()
+
+
+def indexer_variables(environment: Environment) -> dict[str, str]:
+    """What tells an indexer where the stores are."""
+    given = {"home": str(environment.home), "variables": dict(environment.variables), "proc": str(environment.proc)}
+    return {STORES: json.dumps(given)}

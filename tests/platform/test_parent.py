@@ -91,7 +91,7 @@ def test_helpers_end_with_a_command_that_is_killed(
 _PARENTS = {
     "indexer": (
         "service = IndexService(index_file(environment, cache), environment); service.poke()\n"
-        "print(service._process.pid, flush=True); sys.stdin.read()\n"
+        "print(service.pid, flush=True); sys.stdin.read()\n"
     ),
     "clerk": (
         "import subprocess\n"
@@ -99,7 +99,8 @@ _PARENTS = {
         "def told(*args, **more):\n"
         "    made = real(*args, **more); print(made.pid, flush=True); return made\n"
         "subprocess.Popen = told\n"
-        "clerk.send(clerk.Task(environment, cache, ('claude',), {}))\n"
+        "manager = SessionManager(environment, cache_dir=cache, agents=['claude']); manager.catalogue.refresh()\n"
+        "clerk.ask_helper(clerk.CallsQuestion(environment, manager.catalogue.entries(), {}))\n"
     ),
 }
 
@@ -109,8 +110,9 @@ def test_helpers_end_with_a_program_that_is_killed(corpus: Path, tmp_path: Path,
     """The indexer that follows a terminal program, and the one that adds up costs beside it."""
     code = (
         "import os, sys; from pathlib import Path\n"
-        "from hermes_tui.sessions.cost import refresh as clerk\n"
+        "from hermes_tui.sessions.cost import call_reader as clerk\n"
         "from hermes_tui.sessions.index.service import IndexService, index_file\n"
+        "from hermes_tui.sessions.manager import SessionManager\n"
         "from session_adapters.base import Environment\n"
         "environment, cache = Environment(home=Path(sys.argv[1])), Path(sys.argv[2])\n"
     )
@@ -132,13 +134,13 @@ def test_an_indexer_that_goes_on_alone_does(corpus: Path, tmp_path: Path) -> Non
     environment = Environment(home=corpus)
     service = IndexService(index_file(environment, tmp_path / "cache"), environment)
     service.poke(follow=False, alone=True)
-    process = service._process
-    assert process is not None
+    pid = service.pid
+    assert pid is not None
     service.close()
     time.sleep(0.5)
-    assert _runs(process.pid) or service.progress().state == "complete"
-    os.kill(process.pid, signal.SIGKILL)
-    os.waitpid(process.pid, 0)
+    assert _runs(pid) or service.progress().state == "complete"
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
 
 
 def _runs(pid: int) -> bool:

@@ -139,7 +139,8 @@ async def to_diff(pilot: Pilot[None]) -> None:
     await pilot.press("d")
     await until(pilot, lambda: isinstance(app.screen, DiffScreen) and app.screen.diff)
     view = app.screen.query_one(DiffView)
-    view._move(len(view.rows) // 2)
+    view.action_edge(-1)
+    view.action_move(len(view.rows) // 2)
 
 
 async def to_cost(pilot: Pilot[None]) -> None:
@@ -147,7 +148,8 @@ async def to_cost(pilot: Pilot[None]) -> None:
     app = app_of(pilot)
     await pilot.press("C")
     await until(pilot, lambda: isinstance(app.screen, CostScreen) and app.screen.overview)
-    app.screen.query_one(CostList)._go(20, 1)
+    app.screen.query_one(CostList).action_edge(-1)
+    app.screen.query_one(CostList).action_move(20)
 
 
 async def to_lanes(pilot: Pilot[None]) -> None:
@@ -196,7 +198,7 @@ async def listed(pilot: Pilot[None]) -> list[str]:
         return [key.keys.partition(",")[0] for key in keys_here(app.screen)]
     await pilot.press("f1")
     await until(pilot, lambda: isinstance(app.screen, HelpScreen) and app.screen.query(Page))
-    lines = [one for one in app.screen.query_one(Page)._blocks if one.label]
+    lines = [one for one in app.screen.query_one(Page).blocks if one.label]
     return [
         name
         for line in lines

@@ -6,12 +6,13 @@
 from __future__ import annotations
 
 import asyncio
+import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from textual import events
-from textual.keys import _character_to_key
+from textual.keys import KEY_NAME_REPLACEMENTS
 from textual.pilot import Pilot
 
 from chances import TIMES, chance
@@ -54,10 +55,16 @@ def demo_app(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hermes
     yield app
 
 
+def _name_of(sign: str) -> str:
+    """What Textual calls the key of a sign."""
+    name = unicodedata.name(sign).lower().replace("-", "_").replace(" ", "_")
+    return KEY_NAME_REPLACEMENTS.get(name, name)
+
+
 def press_at_once(app: HermesApp, keys: Sequence[str]) -> None:
     """As one read of the terminal gives them: all are on their way before the first is obeyed."""
     for key in keys:
-        name = key if len(key) > 1 else _character_to_key(key)
+        name = key if len(key) > 1 or key.isalnum() else _name_of(key)
         app.post_message(events.Key(name, TYPED.get(key, key if len(key) == 1 else None)))
 
 

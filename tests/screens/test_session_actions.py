@@ -283,7 +283,7 @@ async def test_only_commands_that_the_agent_has_are_offered(
             assert summary is not None
             await pilot.press("y")
             menu = cast(MenuScreen, app.screen)
-            keys = {one.key for one in menu._choices} & {"r", "f"}
+            keys = {one.key for one in menu.choices} & {"r", "f"}
             assert keys <= set(offered), summary
             # A chat of the editor cannot be resumed from a shell, nor can a helper.
             able = not (agent == "cursor" and summary.raw.get("layout") != "chat")

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from chances import examples
 from hermes_tui.errors import AgentNotFound, SessionNotFound, ValidationError
 from hermes_tui.sessions.diff import SessionDiff, diff
-from hermes_tui.sessions.diff.align import _by_matches, common
+from hermes_tui.sessions.diff.align import common
 from hermes_tui.sessions.diff.text import diff_lines
 from hermes_tui.sessions.diff.wording import changed, wording
 from hermes_tui.sessions.manager import SessionManager
@@ -103,7 +103,9 @@ def test_d_3_what_is_unchanged_is_a_longest_common_subsequence(a: list[Said], b:
 @examples(50)
 @given(st.lists(st.integers(0, 5), max_size=30), st.lists(st.integers(0, 5), max_size=30))
 def test_d_3_the_way_that_needs_little_memory_is_as_exact(a: list[int], b: list[int]) -> None:
-    found = _by_matches(a, b)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hermes_tui.sessions.diff.align.MOST_CELLS", -1)
+        found = common(a, b)
     assert len(found) == naive_length(a, b)
     assert found == sorted(found)
     assert all(a[i] == b[j] for i, j in found)

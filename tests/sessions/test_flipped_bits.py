@@ -16,6 +16,7 @@ from hermes_tui.sessions.checksummed_file import read_part, write_parts
 from hermes_tui.sessions.index.service import index_file
 from hermes_tui.sessions.index.writing import worker
 from hermes_tui.sessions.manager import SessionManager
+from indexing import indexer_variables
 from session_adapters.base import Environment
 from spending import Spender
 from support import STORES
@@ -128,7 +129,8 @@ def searched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def heal(environment: Environment, path: Path) -> None:
     """One indexing."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(worker, "_environment", lambda: environment)
+        for name, value in indexer_variables(environment).items():
+            patch.setenv(name, value)
         assert worker.work(path) == worker.WorkerExit.DONE
 
 

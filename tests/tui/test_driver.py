@@ -81,7 +81,7 @@ async def test_the_keyboard_thread_sleeps_until_a_key_or_the_end(monkeypatch: py
         assert isinstance(message, events.Key) and message.key == key
     assert asleep.acquire(timeout=60)
     driver.disable_input()
-    thread.join(20)
+    thread.join(60)
     assert not thread.is_alive()
     driver.close()
     driver.close()

@@ -17,7 +17,7 @@ from claude_lines import ClaudeHome
 from hermes_tui.platform.background import Slot
 from hermes_tui.sessions.catalogue.snapshot import AgentPlace, Snapshot
 from hermes_tui.sessions.manager import SessionManager
-from hermes_tui.tui.workers.session_watch import Watch, _agents_at, _directories
+from hermes_tui.tui.workers.session_watch import Watch, agents_at, directories
 from session_adapters.base import Environment, Root
 from session_adapters.model import Problem, SessionSummary
 
@@ -125,10 +125,10 @@ def test_whose_place_it_is() -> None:
         for agent, paths in {"a": ["/h/.a"], "b": ["/h/.b/one", "/h/.b/two"], "c": ["/h/.a/inside"]}.items()
     ]
     snapshot = Snapshot(places=tuple(places))
-    assert _agents_at(["/h/.a/x.jsonl", "/h/.a"], snapshot) == {"a"}
-    assert _agents_at(["/h/.b/two/deep/x", "/h/.a/inside/x"], snapshot) == {"a", "b", "c"}
-    assert _agents_at(["/h/.a/x", "/h/.abc"], snapshot) is None
-    assert _agents_at(["/h/.b/three"], snapshot) is None
+    assert agents_at(["/h/.a/x.jsonl", "/h/.a"], snapshot) == {"a"}
+    assert agents_at(["/h/.b/two/deep/x", "/h/.a/inside/x"], snapshot) == {"a", "b", "c"}
+    assert agents_at(["/h/.a/x", "/h/.abc"], snapshot) is None
+    assert agents_at(["/h/.b/three"], snapshot) is None
 
 
 def test_processes_are_looked_for_without_a_look_at_the_stores(
@@ -169,7 +169,7 @@ def test_it_clears_up_once_after_each_snapshot(tmp_path: Path, monkeypatch: pyte
 
 def test_it_clears_up_where_the_system_notifies_of_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hermes_tui.tui.workers.session_watch.PROCESSES_PAUSE", 0.01)
-    monkeypatch.setattr(Watch, "_notifications", lambda self, places: None)
+    monkeypatch.setattr("watchfiles.watch", lambda *places, **options: iter(()))
     rested: list[int] = []
     watch = Watch(Looked(tmp_path), lambda snapshot: None, nothing, lambda: rested.append(1))
     watch.start()
@@ -313,29 +313,40 @@ def test_stopping_waits_for_no_read() -> None:
     gate.set()
 
 
-def test_two_hundred_looks_leave_no_file_and_no_thread_behind(tmp_path: Path) -> None:
+def test_two_hundred_looks_leave_no_file_and_no_thread_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("watchfiles.watch", lambda *places, **options: iter(()))  # it is asked here when to look
     home = ClaudeHome(tmp_path / "home")
     paths = [home.session(f"Session {number}") for number in range(5)]
     manager = SessionManager(Environment(home=home.home), cache_dir=tmp_path / "cache", agents=["claude"])
     published: list[Snapshot] = []
     watch = Watch(manager.catalogue, published.append, nothing)
 
+    def look(at: int, text: str) -> None:
+        """Say something, and wait until the list tells of it."""
+        known = len(published)
+        home.say(paths[at], "user", text)
+        watch.look_now()
+        wait(lambda: len(published) > known)
+
     def used() -> tuple[int, int]:
         return len(os.listdir("/proc/self/fd")), threading.active_count()  # noqa: PTH208
 
+    watch.start()
+    wait(lambda: published)
     for number in range(5):
-        home.say(paths[number], "user", "warm up")
-        watch._offer(manager.catalogue.refresh())
+        look(number, "warm up")
     before = used()
     for number in range(200):
-        home.say(paths[number % 5], "user", f"message {number}")
-        watch._offer(manager.catalogue.refresh())
+        look(number % 5, f"message {number}")
     # Fewer where a thread of an earlier test has ended meanwhile.
     assert all(now <= then for now, then in zip(used(), before, strict=True))
-    assert len(published) == 205
+    watch.stop()
+    watch.join()
 
 
 def test_a_server_among_the_places_keeps_no_directory_from_being_watched(tmp_path: Path) -> None:
     roots = (Root(path=Path("postgresql:host:5432/hector"), exists=True), Root(path=tmp_path, exists=True))
     snapshot = Snapshot(version=1, places=(AgentPlace(agent="a", label="A", roots=roots),))
-    assert _directories(snapshot) == (tmp_path,)
+    assert directories(snapshot) == (tmp_path,)

@@ -134,6 +134,12 @@ class IndexService:
             self._start(follow=follow, alone=alone)
             return _STEP
 
+    @property
+    def pid(self) -> int | None:
+        """The indexer that was started here, while it is at work."""
+        with self._lock:
+            return self._process.pid if self._alive() and self._process is not None else None
+
     def wait(self, seconds: float | None = None) -> bool:
         """Wait until an indexer that was started with `follow` False is through; whether it is."""
         process = self._process

@@ -43,7 +43,7 @@ class Page(ScrollView, can_focus=True):
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
-        self._blocks: tuple[Paragraph, ...] = ()
+        self.blocks: tuple[Paragraph, ...] = ()
         self._lines: list[tuple[tuple[str, str], ...]] = []
         self._width = 0
 
@@ -54,8 +54,8 @@ class Page(ScrollView, can_focus=True):
 
     def show(self, blocks: Sequence[Paragraph]) -> None:
         """Show these; does nothing when they are shown already."""
-        if tuple(blocks) != self._blocks:
-            self._blocks = tuple(blocks)
+        if tuple(blocks) != self.blocks:
+            self.blocks = tuple(blocks)
             self._wrap()
 
     def on_resize(self) -> None:
@@ -67,7 +67,7 @@ class Page(ScrollView, can_focus=True):
         self._width = self.size.width
         if not self._width:
             return
-        self._lines = [line for block in self._blocks for line in self._block_lines(block)]
+        self._lines = [line for block in self.blocks for line in self._block_lines(block)]
         self.virtual_size = Size(self._width, len(self._lines))
         self.refresh(layout=self.styles.auto_dimensions)
 

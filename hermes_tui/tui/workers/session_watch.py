@@ -18,7 +18,16 @@ from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from session_adapters.model import Problem
 
-__all__ = ["PROCESSES_PAUSE", "READING_TURN", "SHORTEST_PAUSE", "WITH_NOTIFICATION", "Watch", "WatchedCatalogue"]
+__all__ = [
+    "PROCESSES_PAUSE",
+    "READING_TURN",
+    "SHORTEST_PAUSE",
+    "WITH_NOTIFICATION",
+    "Watch",
+    "WatchedCatalogue",
+    "agents_at",
+    "directories",
+]
 
 SHORTEST_PAUSE = 1.0
 """Seconds between two looks at least, however much is written."""
@@ -138,7 +147,7 @@ class Watch:
         touched, self._touched = self._touched, set()
         began, worked = time.monotonic(), time.thread_time()
         late = began - self._whole >= WITH_NOTIFICATION
-        agents = None if everything or late or not touched else _agents_at(touched, self._snapshot or Snapshot())
+        agents = None if everything or late or not touched else agents_at(touched, self._snapshot or Snapshot())
         if agents is None:
             self._whole = self._looked = began
         snapshot = self._snapshot = self._catalogue.refresh(agents)
@@ -149,7 +158,7 @@ class Watch:
             turn = self._Turn(self._worker)
             self._offer(self._catalogue.complete(turn))
             self._unfinished = turn.stopped
-        places = _directories(snapshot)
+        places = directories(snapshot)
         if places != self._watched:
             self._watcher, self._watched = self._notifications(places), places
             self._whole = float("-inf")  # of what was written before it listens it tells nothing: look once more
@@ -253,14 +262,14 @@ class Watch:
         return notifications()
 
 
-def _directories(snapshot: Snapshot) -> tuple[Path, ...]:
+def directories(snapshot: Snapshot) -> tuple[Path, ...]:
     """The existing places, each once, without those inside others. A server is no place in the file system."""
     roots = (root for place in snapshot.places for root in place.roots)
     found = sorted({root.path for root in roots if root.exists and _is_there(root.path)})
     return tuple(path for path in found if not any(other in path.parents for other in found))
 
 
-def _agents_at(paths: Collection[str], snapshot: Snapshot) -> Collection[str] | None:
+def agents_at(paths: Collection[str], snapshot: Snapshot) -> Collection[str] | None:
     """Those that have places where `paths` lie; None where it is nobody's place, so that anybody may be meant."""
     roots = [(f"{root.path}/", place.agent) for place in snapshot.places for root in place.roots]
     found: set[str] = set()

@@ -132,7 +132,7 @@ async def planned(pilot: Pilot[None]) -> PlanScreen:
     """The plan, once it is on the screen."""
     await until(pilot, lambda: isinstance(pilot.app.screen, PlanScreen))
     screen = cast(PlanScreen, pilot.app.screen)
-    await until(pilot, lambda: screen.plan is not None and screen._shown < float("inf"))
+    await until(pilot, lambda: screen.plan is not None and screen.shown_at < float("inf"))
     return screen
 
 

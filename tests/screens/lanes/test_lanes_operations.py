@@ -137,7 +137,7 @@ async def test_what_cannot_be_gone_on_in_comes_last(demo: HermesDemo) -> None:
         await go(pilot, ops)
         await pilot.press("E")
         await until(pilot, lambda: isinstance(pilot.app.screen, SessionPicker))
-        offered = cast(SessionPicker, pilot.app.screen)._candidates
+        offered = cast(SessionPicker, pilot.app.screen).candidates
         ids, notes = [one.session.session_id for one in offered], [one.note for one in offered]
         assert notes == sorted(notes, key=lambda note: {"in another lane": 1, "compressed, goes on": 2}.get(note, 0))
         assert taken <= {id_ for id_, note in zip(ids, notes, strict=True) if note == "in another lane"}

@@ -33,7 +33,6 @@ from damage import flipped, kept, shuffled, truncated
 from databases import crashed_writer, tree
 from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.cursor import CursorAdapter, facts, tracking
-from session_adapters.cursor.editor_store import state
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.copying import copies
 
@@ -268,18 +267,17 @@ def test_huge_rows_are_named_and_not_held(tmp_path: Path, monkeypatch: pytest.Mo
     made.close()
     editor = Editor(tmp_path)
     editor.bubble("c1", 1, "small")
-    editor.bubble("c1", 2, "x" * 5000)
-    editor.composer("c2", conversation=[{"type": 1, "text": "x" * 5000}])
+    editor.bubble("c1", 2, "x" * facts.CONTENT_LIMIT)
+    editor.composer("c2", conversation=[{"type": 1, "text": "x" * facts.CONTENT_LIMIT}])
     editor.connection.close()
     monkeypatch.setattr("session_adapters.cursor.chat_store.reader.CONTENT_LIMIT", 1000)
-    monkeypatch.setattr(state, "_VALUE", state._VALUE.replace(str(facts.CONTENT_LIMIT), "1000"))
     adapter = made.adapter
-    for session_id in ("chat-1", "c1"):
+    for session_id, size in (("chat-1", "5"), ("c1", "33")):
         source = adapter.find(session_id)
         assert source is not None
         opened = adapter.open(source, session_id)
         assert [message.content for message in opened.messages] == ["small"]
-        assert "too large to be read (5" in opened.problems[0].reason
+        assert f"too large to be read ({size}" in opened.problems[0].reason
     _, problems = survey(adapter)
     assert any(one.place == "composerData:c2" and "too large" in one.reason for one in problems)
     assert facts.CONTENT_LIMIT == 32 << 20

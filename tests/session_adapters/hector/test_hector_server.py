@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,6 @@ from session_adapters.base import SessionMissing, SessionUnreadable, Source
 from session_adapters.hector import HectorAdapter
 from session_adapters.hector import postgres as server_module
 from session_adapters.hector.dsn import parse_dsns
-from session_adapters.hector.server import Server
 from session_adapters.hector.transcript import HectorTranscript
 from session_adapters.model import Problem, SessionSummary
 from session_adapters.reading.sqlite import DatabaseUnreadable
@@ -71,18 +71,19 @@ def test_a_server_says_the_same_as_a_file(name: str, databases: dict[str, str], 
 
 
 @pytest.mark.parametrize("page", [1, 7, 200])
-def test_pages_put_together_are_the_whole(page: int, databases: dict[str, str], tmp_path: Path) -> None:
+def test_pages_put_together_are_the_whole(
+    page: int, databases: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("session_adapters.hector.adapter.HectorTranscript", partial(HectorTranscript, page=page))
     for dsn in databases.values():
         adapter = server_adapter(tmp_path, dsn)
-        (parsed,) = parse_dsns(dsn, lambda place, reason: pytest.fail(reason))
         for source, summary in everything(adapter):
             session = adapter.session(source, summary.session_id)
             for field in SessionSummary.__struct_fields__:
                 assert getattr(session, field) == getattr(summary, field)
             if page == 1 and len(session.messages) > 60:
                 continue  # every page is a connection of its own
-            parts = adapter.open(source, summary.session_id)._parts  # type: ignore[attr-defined]
-            transcript = HectorTranscript(Server(parsed, adapter._zone()), summary.session_id, parts, page=page)
+            transcript = adapter.open(source, summary.session_id)
             while transcript.earlier():
                 pass
             assert transcript.complete
@@ -317,7 +318,7 @@ def test_a_password_is_shown_nowhere(
     said: list[object] = [adapter.roots(), found, problems, caplog.text]
     for source, summary in found[:3]:
         said += [adapter.session(source, summary.session_id), vars(adapter.open(source, summary.session_id))]
-    said += [adapter.find("assistant/s1"), list(adapter._stores(lambda *words: said.append(words)))]
+    said += [adapter.find("assistant/s1")]
     source = Source(agent="hector", path="postgresql:x@y:1/z", stamp=(1,), layout="PostgreSQL")
     for read in (adapter.session, adapter.open):
         with pytest.raises(SessionUnreadable) as raised:

@@ -56,12 +56,13 @@ def whole(transcript: Transcript) -> list[Message]:
 
 @pytest.mark.parametrize("home", LAYOUTS)
 @pytest.mark.parametrize("page", [1, 900, 4000])
-def test_pages_put_together_are_the_session(home: str, page: int) -> None:
+def test_pages_put_together_are_the_session(home: str, page: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("session_adapters.openclaw.adapter.PAGE", page)
     adapter = adapter_for(HOMES / home)
     for session_id in listed(adapter, problems=[]):
         source = adapter.find(session_id)
         assert source is not None
-        transcript = adapter._open(source, session_id, page)
+        transcript = adapter.open(source, session_id)
         parts = len(transcript.messages)
         assert transcript.messages == transcript.messages[-parts:]
         assert whole(transcript) == list(adapter.session(source, session_id).messages)

@@ -42,17 +42,22 @@ def test_what_is_covered_is_worked_out_once(tmp_path: Path) -> None:
     index.close()
 
 
-def test_a_search_is_a_few_questions(tmp_path: Path) -> None:
+def test_a_search_is_a_few_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def listen(connection: apsw.Connection) -> None:
+        connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
+
     made = ClaudeHome(tmp_path)
     for number in range(30):
         made.session(f"session number{number}", turns=10)
     environment = Environment(home=tmp_path)
     build(environment, tmp_path / "cache" / "i.db")
     index = SearchIndex(tmp_path / "cache" / "i.db")
+    monkeypatch.setattr(apsw, "connection_hooks", [*apsw.connection_hooks, listen])
     coverage = index.coverage(homes_sources(environment))
-    asked: list[str] = []
-    connection = index._pool._idle[0]
-    connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: asked.append(event["sql"]))
+    assert asked
+    asked.clear()
     hits = index.search(Word(("session",)), coverage, fields=("prose",))
     assert hits is not None
     first = [next(hits) for _ in range(20)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import apsw
 import pytest
 
 from chances import chance
@@ -152,7 +153,9 @@ def test_what_is_not_covered_is_not_told(held: Held) -> None:
 
 def _key(index: SearchIndex, number: int) -> tuple[str, str, str]:
     sql = "SELECT agent, path, native FROM source WHERE id = ?"
-    agent, path, native = index._pool.ask(lambda connection: next(connection.execute(sql, (number,))))
+    connection = apsw.Connection(str(index.path), flags=apsw.SQLITE_OPEN_READONLY)
+    agent, path, native = next(connection.execute(sql, (number,)))
+    connection.close()
     return str(agent), str(path), str(native)
 
 

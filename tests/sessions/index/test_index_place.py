@@ -21,7 +21,7 @@ from hermes_tui.sessions.index.service import IndexService
 from hermes_tui.sessions.index.writing import worker
 from hermes_tui.sessions.index.writing.worker import WorkerExit
 from hermes_tui.sessions.manager import SessionManager
-from indexing import build, contents, homes_sources
+from indexing import build, contents, homes_sources, indexer_variables
 from session_adapters.base import Environment
 from support import REPOSITORY, STORES
 
@@ -41,7 +41,8 @@ def small_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
             return connection
 
         monkeypatch.setattr(worker, "open_writer", limited)
-        monkeypatch.setattr(worker, "_environment", lambda: ENVIRONMENT)
+        for name, value in indexer_variables(ENVIRONMENT).items():
+            monkeypatch.setenv(name, value)
 
     return make
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from hermes_tui.sessions.index.schema import open_writer
+from hermes_tui.sessions.index.schema import TABLES, open_writer
 from hermes_tui.sessions.index.source_state import Level
 from hermes_tui.sessions.index.writing import writer
 from hermes_tui.sessions.index.writing.updater import Sink
@@ -113,12 +113,15 @@ def test_a_batch_that_cannot_be_put_in_is_told_and_leaves_nothing(
     sink.take(_texts("good", 5))
     made.commit()
     before = _asked(tmp_path / "i.db", "SELECT * FROM message")
-    with monkeypatch.context() as broken:
-        broken.setattr(writer, "_PUT", "INSERT INTO {table}(rowid, nothing) VALUES(?,?)")
-        with pytest.raises(apsw.SQLError, match="nothing"):
-            Sink(made, _source("bad")).take(_texts("bad", 20))
-            made.commit()
-        made.abandon()
+    # SQLite refuses to put anything into a full-text table.
+    connection.authorizer = lambda what, table, *_: (
+        apsw.SQLITE_DENY if what == apsw.SQLITE_INSERT and table in TABLES else apsw.SQLITE_OK
+    )
+    with pytest.raises(apsw.AuthError):
+        Sink(made, _source("bad")).take(_texts("bad", 20))
+        made.commit()
+    connection.authorizer = None
+    made.abandon()
     assert _asked(tmp_path / "i.db", "SELECT * FROM message") == before
     sink = Sink(made, _source("bad"))
     sink.take(_texts("bad", 20))

@@ -222,7 +222,7 @@ def test_damage_noticed_beside_an_indexer_is_not_forgotten(tmp_path: Path) -> No
         note_damage(path)
         assert process.stdin is not None
         tell(process.stdin.fileno(), ())
-        assert process.wait(30) == WorkerExit.DONE
+        assert process.wait(60) == WorkerExit.DONE
         with pytest.raises(Damaged):
             read_seal(path)
         assert run(home, path) == WorkerExit.DONE
@@ -410,23 +410,15 @@ def test_a_home_that_was_named_needs_no_other(
     assert (service.progress().state, service.progress().messages) == ("complete", 2)
 
 
-def ended(service: IndexService) -> bool:
-    """Whether there is no process any more."""
-    with service._lock:
-        return not service._alive()
-
-
 def test_it_leaves_when_it_is_through_and_comes_back(
     service: IndexService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("hermes_tui.sessions.index.service.REST", 0.0)
     made = next((tmp_path / "home" / ".claude" / "projects").rglob("*.jsonl"))
     assert service.poke() is not None
-    first = service._process
-    until(lambda: ended(service))
-    assert first is not None
-    assert first.returncode == WorkerExit.DONE
-    assert service.progress().state == "complete"
+    assert service.pid is not None
+    until(lambda: service.pid is None)
+    assert (service.progress().state, service.progress().trouble) == ("complete", "")
     made.write_bytes(made.read_bytes().replace(b"findable", b"changeable"))
     service.poke()
     until(lambda: bool(sessions_with(service.path, tmp_path / "home", "changeable")))
@@ -443,20 +435,19 @@ def test_it_stays_where_lines_are_added_and_is_told_where(tmp_path: Path, monkey
     build(environment, service.path)
     made.say(path, "user", "firstly")
     service.poke()
-    first = service._process
+    first = service.pid
     until(lambda: bool(sessions_with(service.path, tmp_path / "home", "firstly")))
     unnamed = made.session("unheard")
     made.say(path, "user", "secondly")
     named += [one for one in homes_sources(environment) if one.path == str(path)]
     service.poke()
     until(lambda: bool(sessions_with(service.path, tmp_path / "home", "secondly")))
-    assert service._process is first is not None
-    assert first.poll() is None
+    assert service.pid == first is not None
     assert not sessions_with(service.path, tmp_path / "home", "unheard")
     named.clear()
     service.poke()
     until(lambda: sessions_with(service.path, tmp_path / "home", "unheard") == {unnamed.stem})
-    assert service._process is first
+    assert service.pid == first
     service.close()
 
 
@@ -477,20 +468,19 @@ def test_it_is_not_started_while_nothing_is_to_be_done(tmp_path: Path) -> None:
     service = IndexService(tmp_path / "cache" / "i.db", environment, sources=lambda: homes_sources(environment))
     build(environment, service.path)
     assert service.poke() is None
-    assert service._process is None
+    assert service.pid is None
     made.say(path, "user", "one more")
     assert service.poke() is not None
-    assert service._process is not None
+    assert service.pid is not None
     until(lambda: not service.index.lacking(homes_sources(environment), time.time()))
-    assert service._process.stdin is not None
-    service._process.stdin.close()
-    until(lambda: ended(service))
+    os.kill(service.pid, signal.SIGTERM)
+    until(lambda: service.pid is None)
     assert service.poke() is None
     made.say(path, "user", "and one more")
     wait = service.poke()
     assert wait is not None
     assert 30 < wait <= 60
-    assert service._process is None
+    assert service.pid is None
     service.close()
 
 
@@ -524,10 +514,10 @@ def test_a_source_that_cannot_be_read_does_not_start_it_again_and_again(
 
 def test_it_runs_behind_everything_else(service: IndexService) -> None:
     service.poke()
-    process = service._process
-    assert process is not None
+    pid = service.pid
+    assert pid is not None
     # Nobody asks the service meanwhile: it would see that the process is through, and its number would be nobody's.
-    until(lambda: os.getpriority(os.PRIO_PROCESS, process.pid) >= 10)
+    until(lambda: os.getpriority(os.PRIO_PROCESS, pid) >= 10)
     assert service.wait(60)
 
 
@@ -544,21 +534,21 @@ def test_trouble_is_said_and_nothing_raised(tmp_path: Path) -> None:
     service.close()
 
 
-def test_how_an_indexer_ended_is_said(service: IndexService) -> None:
+def test_how_an_indexer_ended_is_said(service: IndexService, monkeypatch: pytest.MonkeyPatch) -> None:
     """By somebody else, at once, and because another is at work."""
+    monkeypatch.setattr(service_module, "REST", 0.0)
     service.poke(follow=False)
-    assert service._process is not None
-    service._process.kill()
+    pid = service.pid
+    assert pid is not None
+    os.kill(pid, signal.SIGKILL)
     assert service.wait(60)
     assert service.progress().trouble == "the indexer was ended: Killed"
     held = locks.take(service.path.with_suffix(".lock"))
     assert held is not None
-    service._ended = None
     service.poke(follow=False)
     assert service.wait(60)
     assert service.progress().trouble == "another program is making the index"
     os.close(held)
-    service._ended = None
     service.poke(follow=False)
     assert service.wait(60)
     assert not service.progress().trouble

@@ -113,10 +113,10 @@ def test_nothing_is_read_for_a_query_longer_than_one_that_found_nothing(
     answer = live.wait(_LONG)
     assert answer.done and not answer.total
 
-    def unexpected(*args: object) -> Iterator[SourceMatch]:
+    def unexpected(*args: object, **options: object) -> Iterator[SourceMatch]:
         raise AssertionError("a store is read")
 
-    monkeypatch.setattr(Hunt, "_scan", unexpected)
+    monkeypatch.setattr("hermes_tui.sessions.search.engine.scan", unexpected)
     live.ask("zebra crossing")
     longer = live.wait(_LONG)
     assert longer.done and not longer.total and not longer.failure
@@ -347,20 +347,20 @@ def test_an_unexpected_error_is_said_and_the_next_question_works(
     assert answer.done and answer.total == 40 and not answer.problems and not answer.failure
 
 
-def test_an_error_before_anything_is_found_is_said_of_the_question_that_met_it(live: LiveSearch) -> None:
-    stores = live._stores
-
-    def broken(query: Query) -> CatalogueStores:
+def test_an_error_before_anything_is_found_is_said_of_the_question_that_met_it(
+    live: LiveSearch, manager: SessionManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(query: Query, *_: object, **options: object) -> CatalogueStores:
         raise HermesTuiError("the prices cannot be read")
 
     live.ask("question 0")
     assert live.wait(_LONG).total == 40
-    live._stores = broken
-    live.ask("question 1")
+    monkeypatch.setattr(manager.searches, "stores", broken)
+    live.ask("question 1 cost:>0")
     answer = live.wait(_LONG)
-    assert answer.done and answer.query.text == "question 1" and not answer.results
+    assert answer.done and answer.query.text == "question 1 cost:>0" and not answer.results
     assert answer.failure == "the prices cannot be read"
-    live._stores = stores
+    monkeypatch.undo()
     live.ask("question 0")
     assert live.wait(_LONG).total == 40
 

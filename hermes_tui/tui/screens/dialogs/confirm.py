@@ -34,7 +34,8 @@ class ConfirmScreen(Dialog[ScreenResultType | None]):
         """`heading`, safe for a terminal, is shown until there is more to say."""
         super().__init__()
         self.heading = heading
-        self._shown = float("inf")
+        self.shown_at = float("inf")
+        """When the text came on the screen, by the monotonic clock."""
         self._last_key = 0.0
         self._quiet = 0.0
         """Seconds without a key before the latest one."""
@@ -55,18 +56,18 @@ class ConfirmScreen(Dialog[ScreenResultType | None]):
 
     def ask(self, heading: str, blocks: Sequence[Paragraph], *words: str, refused: bool = False) -> None:
         """Show this, with buttons beside the one that says no; the time for which it is seen begins anew."""
-        self._shown = float("inf")
+        self.shown_at = float("inf")
         self._title(heading, "error" if refused else "bright")
         self.query_one(Page).show(blocks)
         self.query_one(Buttons).show("Cancel", *words)
         self.call_after_refresh(self._painted)
 
     def _painted(self) -> None:
-        self._shown = time.monotonic()
+        self.shown_at = time.monotonic()
 
     def on_key(self, event: events.Key) -> None:
         """Remember when it came: as the terminal gave it, not as its turn came."""
-        self._quiet = event.time - max(self._last_key, self._shown)
+        self._quiet = event.time - max(self._last_key, self.shown_at)
         self._last_key = event.time
 
     def agreed(self) -> bool:

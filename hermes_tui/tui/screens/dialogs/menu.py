@@ -106,7 +106,7 @@ class MenuScreen(Dialog[str]):
         self._heading = heading
         self._note = note
         self._list = _Choices(choices, width_of(heading) + width_of(note) + width_of(_LEAVE) + 5, at)
-        self._choices = choices
+        self.choices = choices
 
     @property
     def cursor(self) -> int:
@@ -115,7 +115,7 @@ class MenuScreen(Dialog[str]):
 
     def given(self, at: int) -> str:
         """What choosing the line gives."""
-        return self._choices[at].key
+        return self.choices[at].key
 
     def compose(self) -> ComposeResult:
         """Heading and choices."""
@@ -142,7 +142,7 @@ class MenuScreen(Dialog[str]):
 
     def on_key(self, event: events.Key) -> None:
         """The character of a choice chooses it, unless somebody gave it another meaning."""
-        keys = [one.key for one in self._choices]
+        keys = [one.key for one in self.choices]
         if event.character and event.character in keys and event.key not in self.active_bindings:
             event.stop()
             self.dismiss(self.given(keys.index(event.character)))

@@ -124,7 +124,7 @@ class SessionPicker(Dialog["SessionSummary | None"]):
     def __init__(self, heading: str, candidates: Sequence[Candidate], now: datetime) -> None:
         super().__init__()
         self._heading = heading
-        self._candidates = candidates
+        self.candidates = candidates
         self._now = now
 
     def compose(self) -> ComposeResult:
@@ -134,7 +134,7 @@ class SessionPicker(Dialog["SessionSummary | None"]):
             box = Input(placeholder="words of its title, id or project", max_length=_LONGEST, select_on_focus=False)
             box.cursor_blink = False
             yield box
-            yield _Found(self._candidates, self._now)
+            yield _Found(self.candidates, self._now)
 
     def on_mount(self) -> None:
         """Say what it is about."""

@@ -250,7 +250,7 @@ class Adapter(ABC):
             except SessionMissing:
                 continue
             except SessionUnreadable as error:
-                if one in said:
+                if not said.isdisjoint((one, source.session_id or one)):  # the list may call it by another name
                     continue
                 refused = _refused(error)
                 reason, of = (str(error), one) if refused is None else (str(refused), "")

@@ -135,7 +135,7 @@ class OpenClawAdapter(Adapter):
         """What of a source `read` lists; what it cannot read is reported."""
 
         def note(place: str, reason: str) -> None:
-            report(Problem(agent=AGENT, path=source.path, reason=reason, place=place))
+            report(Problem(agent=AGENT, path=source.path, reason=reason, place=place, session_id=source.session_id))
 
         try:
             return read(note)

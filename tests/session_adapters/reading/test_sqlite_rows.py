@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -13,8 +14,12 @@ from databases import (
     count_rows,
     crashed_writer,
 )
+from session_adapters.reading import sqlite_limits
 from session_adapters.reading.sqlite import DatabaseUnreadable, database_source, database_stamp, read_database
+from session_adapters.reading.sqlite_limits import first_of_newest, held
 from session_adapters.reading.sqlite_rows import as_float, as_int, as_text, columns, select_list
+
+_LARGE = bytes(9 << 20)
 
 
 def test_the_stamp_changes_with_each_commit(tmp_path: Path) -> None:
@@ -85,3 +90,26 @@ def test_a_reason_is_one_line_whatever_the_schema_is_called(tmp_path: Path) -> N
         read_database(path, lambda connection: connection.execute("SELECT * FROM sqlite_master").fetchall())
     assert "evil" in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+def test_rows_are_not_fetched_by_their_number_alone() -> None:
+    """Fifty values of 9 MB were, and the guard of the memory refused the database."""
+    fetched: list[int] = []
+
+    def rows() -> Iterator[tuple[int, bytes]]:
+        for number in range(50):
+            fetched.append(number)
+            yield number, _LARGE
+
+    found = held(rows())
+    assert [number for number, _ in found] == fetched == [0, 1]
+    assert len(held(iter([(0, 2 * _LARGE), (1, b"")]))) == 1, "one at least"
+    assert len(held((number, b"x") for number in range(1000))) == 1000
+
+
+def test_of_too_many_rows_the_last_are_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite_limits, "SESSION_LIMIT", 10 << 10)
+    assert first_of_newest([]) == first_of_newest([0] * 10) == first_of_newest([4 << 10, 4 << 10]) == 0
+    assert first_of_newest([0] * 25) == 15
+    assert first_of_newest([0, 9 << 10, 4 << 10, 3 << 10]) == 2
+    assert first_of_newest([0, 10 << 10]) == 2, "one that does not fit hides those before it"

@@ -64,6 +64,8 @@ _LOOK = 256 << 10
 """Bytes taken between two looks at the clock."""
 _STEPS = 20_000
 """Virtual machine steps between two looks at the clock."""
+_LONG = frozenset((bytes, str))
+"""Types of values that may be long; asked for each value of each row."""
 _UNIT = 1 if sys.platform == "darwin" else 1024
 """Bytes in what `getrusage` counts."""
 
@@ -141,7 +143,7 @@ class _Memory:
 
     def check(self, cursor: apsw.Cursor, row: R) -> R:
         """Called for each row."""
-        self._left -= sum([len(value) for value in row if value.__class__ is bytes or value.__class__ is str])
+        self._left -= sum([len(value) for value in row if value.__class__ in _LONG])
         if self._left < 0:
             self._left = _BETWEEN
             if _peak() - self._start > GROWTH_LIMIT:

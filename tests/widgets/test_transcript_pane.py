@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -437,3 +439,15 @@ def _counted(refresh: Callable[..., object], calls: list[tuple[object, ...]]) ->
         return refresh(*regions, **more)
 
     return counting
+
+
+async def test_what_is_over_before_it_begins_leaves_nothing_behind() -> None:
+    app = PaneApp(GrowingTranscript(talk(9)))
+    async with app.run_test(size=(80, 24)) as pilot:
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            app.pane.action_branch(1)
+            app.workers.cancel_all()
+            await settle(pilot)
+            gc.collect()
+        assert [str(one.message) for one in warned] == []

@@ -18,6 +18,7 @@ from hermes_tui.tui.widgets.cost_chart import CostChart
 from hermes_tui.tui.widgets.cost_list import CostList, CostRow
 from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line, Part
+from hermes_tui.tui.workers.coroutines import run_beside
 
 __all__ = ["LOOK_AGAIN", "CostScreen", "cost_rows", "filter_text", "title_parts"]
 
@@ -87,8 +88,7 @@ class CostScreen(DismissOnce[Rank | None]):
         if version != self._computed and not self._busy and not self.is_left:
             self._computed = version
             self._busy = True
-            work: Callable[[], object] = self._work
-            self.run_worker(work, group="cost", exit_on_error=True)
+            run_beside(self, self._work, "cost")
 
     async def _work(self) -> None:
         today = self._clock.local(self._clock.now()).date()

@@ -19,6 +19,7 @@ from hermes_tui.tui.widgets.diff.view import DiffView
 from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
+from hermes_tui.tui.workers.coroutines import run_beside
 
 __all__ = ["DiffScreen"]
 
@@ -56,8 +57,7 @@ class DiffScreen(DismissOnce[None]):
         for name, one in (("a", self._a), ("b", self._b)):
             self.query_one(f"#side-{name}", Line).show([self._whose(name, one, one.summary.title)])
         self.query_one(DiffView).say("Comparing …")
-        work: Callable[[], object] = self._run
-        self.run_worker(work, group="diff", exit_on_error=True)
+        run_beside(self, self._run, "diff")
         self.call_after_refresh(self.query_one(Hints).show_keys)
 
     async def _run(self) -> None:

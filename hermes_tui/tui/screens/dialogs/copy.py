@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +19,7 @@ from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.widgets.hints import Hints
+from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import Message, SessionSummary
 
 if TYPE_CHECKING:
@@ -130,8 +131,7 @@ class CopyMenu(MenuScreen):
         self.masks = not self.masks
         self._show("secrets: masking…" if self.masks else "secrets: kept", self._offered)
         if self.masks:
-            mask: Callable[[], object] = self._mask
-            self.run_worker(mask, group="mask", exclusive=True)
+            run_beside(self, self._mask, "mask", exclusive=True)
 
     async def _mask(self) -> None:
         redactor = Redactor()

@@ -20,6 +20,7 @@ from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.page import Page, Paragraph
+from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.native import Start
@@ -81,8 +82,7 @@ class StartScreen(ConfirmScreen[Agreed]):
 
     def _look(self, directory: str | None) -> None:
         self.start = None
-        begin: Callable[[], object] = partial(self._begin, directory)
-        self.run_worker(begin, exclusive=True, exit_on_error=True)
+        run_beside(self, partial(self._begin, directory), exclusive=True)
 
     async def _begin(self, directory: str | None) -> None:
         try:

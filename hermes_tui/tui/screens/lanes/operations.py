@@ -15,6 +15,7 @@ from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.lanes.plan import PlanScreen
+from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class LaneOperations:
             return
         self._say_doing(plan)
         # The program's, not the screen's: it goes on when the screen is left.
-        self._program.run_worker(self._carry_out(plan), group="lanes", exit_on_error=True)
+        run_beside(self._program, partial(self._carry_out, plan), "lanes")
 
     def _say_doing(self, plan: Plan, waits: str = "") -> None:
         doing = Doing(plan.request.kind, waits)

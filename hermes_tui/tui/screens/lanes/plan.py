@@ -14,6 +14,7 @@ from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.page import Page, Paragraph
+from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.operations import Plan
@@ -53,8 +54,7 @@ class PlanScreen(ConfirmScreen["Plan"]):
         """Have it made."""
         super().on_mount()
         self.query_one(Page).show([Paragraph("Making the plan …", style="faint")])
-        work: Callable[[], object] = self._begin
-        self.run_worker(work, exit_on_error=True)
+        run_beside(self, self._begin)
 
     async def _begin(self) -> None:
         try:

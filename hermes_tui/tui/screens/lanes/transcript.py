@@ -19,6 +19,7 @@ from hermes_tui.tui.widgets.hints import OF_SEARCHES, Hints
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
+from hermes_tui.tui.workers.coroutines import run_beside
 from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
@@ -92,8 +93,7 @@ class LaneTranscript(DismissOnce[None]):
         place = f"session {total - at} of {total}" if total > 1 else ""
         parts = [safe(part) for part in (id_, note, place) if part]
         self.query_one("#title", Line).show([(f" {self._lane}", "bright"), (f" · {' · '.join(parts)}", "faint")])
-        find: Callable[[], object] = partial(self._find, id_)
-        self.run_worker(find, group="find", exclusive=True)
+        run_beside(self, partial(self._find, id_), "find", exclusive=True)
 
     async def _find(self, session_id: str) -> None:
         try:
@@ -126,8 +126,7 @@ class LaneTranscript(DismissOnce[None]):
     def _grown(self, transcript: Transcript) -> None:
         if not self.is_left and transcript is self._transcript and not self._asking:
             self._asking = True
-            work: Callable[[], object] = self._poll
-            self.run_worker(work, group="poll")
+            run_beside(self, self._poll, "poll")
 
     async def _poll(self) -> None:
         try:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.screens.main.parts import MainParts
+from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
@@ -84,8 +84,7 @@ class ContextActions:
     def _see(self, window: ContextWindow | None) -> None:
         summary = self._open_session()
         if summary is not None:
-            work: Callable[[], object] = partial(self._find_window, summary, window)
-            self._parts.screen.run_worker(work, group="context", exclusive=True, exit_on_error=True)
+            run_beside(self._parts.screen, partial(self._find_window, summary, window), "context", exclusive=True)
 
     async def _find_window(self, summary: SessionSummary, window: ContextWindow | None) -> None:
         """Reading the agent's configuration may take a moment."""

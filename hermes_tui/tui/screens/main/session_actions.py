@@ -6,16 +6,17 @@ Everything that reads a store or writes a file happens beside the screen (`sessi
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
+from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import SessionSummary, unified_id
 
 if TYPE_CHECKING:
@@ -41,8 +42,8 @@ class SessionActions:
             self._screen.notify("There is no session here.", markup=False)
         return subject
 
-    def _run(self, work: Coroutine[Any, Any, None]) -> None:
-        self._screen.run_worker(work, group="session", exit_on_error=True)
+    def _run(self, work: Callable[[], Awaitable[None]]) -> None:
+        run_beside(self._screen, work, "session")
 
     def _failed(self, error: Exception) -> None:
         """Say what went wrong. A bug of one adapter is told, too, and the program goes on."""
@@ -90,7 +91,7 @@ class SessionActions:
 
         def wished(wish: ExportChoice | None) -> None:
             if wish is not None:
-                self._run(self._export(subject, parts, wish))
+                self._run(partial(self._export, subject, parts, wish))
 
         self._program.push_screen(ExportScreen(subject, len(parts), Path("~"), self._program.named_home), wished)
 
@@ -128,9 +129,10 @@ class SessionActions:
         def chosen(key: str | None) -> None:
             if key in commands:
                 verb = commands[key].verb
-                work = self._copy_command(subject, verb, masked=menu.masks)
+                work = partial(self._copy_command, subject, verb, masked=menu.masks)
             elif key is not None:
-                work = self._copy(next(one.text for one in offered if one.choice.key == key), masked=menu.masks)
+                text = next(one.text for one in offered if one.choice.key == key)
+                work = partial(self._copy, text, masked=menu.masks)
             else:
                 return
             self._run(work)
@@ -193,7 +195,7 @@ class SessionActions:
         except HermesTuiError as error:
             self._failed(error)
             return
-        self._run(self._read_elsewhere(subject, argv))
+        self._run(partial(self._read_elsewhere, subject, argv))
 
     async def _read_elsewhere(self, subject: SessionSummary, argv: Sequence[str]) -> None:
         from hermes_tui.tui.screens.main.session_work import beside, write_for_reading
@@ -250,7 +252,7 @@ class SessionActions:
         if agreed is None:
             return
         if agreed.where == "window":
-            self._program.run_worker(self._open_window(agreed.start), group="native", exit_on_error=True)
+            run_beside(self._program, partial(self._open_window, agreed.start), "native")
         else:
             # Not before the question is off the screen: afterwards the screen looks as before.
             self._program.call_after_refresh(self._run_here, agreed.start)

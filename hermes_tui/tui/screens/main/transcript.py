@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.tui.screens.main.parts import MainParts
+from hermes_tui.tui.workers.coroutines import run_beside
 from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
 from session_adapters.model import SessionSummary
 from session_adapters.transcript import Transcript
@@ -115,8 +116,7 @@ class TranscriptController:
         """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""
         if transcript is self.shown and not (transcript.is_remote and self._polling):
             self._polling = True
-            work: Callable[[], object] = self._poll
-            self._parts.screen.run_worker(work, group="poll", exit_on_error=True)
+            run_beside(self._parts.screen, self._poll, "poll")
 
     async def _poll(self) -> None:
         await self._pane.poll()

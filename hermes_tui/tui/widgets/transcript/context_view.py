@@ -5,12 +5,13 @@ It is worked out in a thread and by the messages' ids, so that it holds while me
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.widgets.transcript.open_transcript import TranscriptHost
+from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import Message
 
 if TYPE_CHECKING:
@@ -56,10 +57,8 @@ class SeenContext:
         key = (len(entries), id(entries[-1].message) if entries else 0, opened.view.complete, choice)
         if key != self._worked_out:
             self._worked_out = key
-            work: Callable[[], object] = partial(
-                self._work_out, opened.summary.agent, opened.messages, choice, opened.view.complete
-            )
-            self._pane.run_worker(work, group="transcript.context", exclusive=True)
+            work = partial(self._work_out, opened.summary.agent, opened.messages, choice, opened.view.complete)
+            run_beside(self._pane, work, "transcript.context", exclusive=True)
 
     async def _work_out(self, agent: str, messages: Sequence[Message], choice: WindowChoice, complete: bool) -> None:
         from hermes_tui.sessions.context import context_view

@@ -6,7 +6,7 @@ pressed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ from hermes_tui.tui.widgets.transcript.layout.block_writer import ALL, OPEN
 from hermes_tui.tui.widgets.transcript.layout.layout_cache import Position
 from hermes_tui.tui.widgets.transcript.match_light import first_match_row
 from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript, TranscriptHost
+from hermes_tui.tui.workers.coroutines import run_beside
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.search.within import Within
@@ -131,8 +132,8 @@ class TranscriptFinder:
             self._entering = True
             self._find(partial(self._enter, opened, self.within, step))
 
-    def _find(self, finding: Callable[[], object]) -> None:
-        self._pane.run_worker(finding, group="transcript.find", exclusive=True)
+    def _find(self, finding: Callable[[], Awaitable[object]]) -> None:
+        run_beside(self._pane, finding, "transcript.find", exclusive=True)
 
     async def _go_to_branch_with(self, opened: OpenTranscript, message_id: str) -> None:
         await opened.show_branch_of(message_id)

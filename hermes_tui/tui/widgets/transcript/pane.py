@@ -7,6 +7,7 @@ for in it, `SeenContext` knows what of it is dimmed.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from textual import events
 from textual.content import Content
@@ -25,6 +26,7 @@ from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
 from hermes_tui.tui.widgets.transcript.renderer import TranscriptRenderer
 from hermes_tui.tui.widgets.transcript.view import VisibleRow
+from hermes_tui.tui.workers.coroutines import run_beside
 from session_adapters.model import Message, SessionSummary
 from session_adapters.transcript import Change, Transcript
 
@@ -117,7 +119,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
         opened.load(before.levels if before.is_of(summary) else {})
         self.settle()
         if opened.may_part:
-            self.run_worker(self._look_for_branches(opened), group="transcript.branches")
+            run_beside(self, partial(self._look_for_branches, opened), "transcript.branches")
 
     def bring_back(self, kept: OpenTranscript) -> None:
         """Show what was `opened` before, at the same place."""
@@ -183,7 +185,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
             return
         if self.finder.needs_earlier or view.column.tops[view.top.entry] + view.top.line < 2 * view.height:
             opened.loading = True
-            self.run_worker(self._load_earlier(opened), group="transcript.earlier")
+            run_beside(self, partial(self._load_earlier, opened), "transcript.earlier")
 
     async def _load_earlier(self, opened: OpenTranscript) -> None:
         try:
@@ -209,7 +211,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
         self._read_ahead()
         if self.opened.behind and self.opened.is_near_end:
             self.opened.behind = False
-            self.run_worker(self.poll(), group="transcript.behind")
+            run_beside(self, self.poll, "transcript.behind")
         self.context.update()
 
     def is_dimmed(self, entry: int) -> bool:
@@ -326,7 +328,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
         """Go where the conversation went another way."""
         if self.opened.transcript is not None:
             self.finder.stop()
-            self.run_worker(self._go_to_branch(self.opened, step), group="transcript.switch")
+            run_beside(self, partial(self._go_to_branch, self.opened, step), "transcript.switch")
 
     def action_match(self, step: int) -> None:
         """Go to the next or the previous match of the search."""

@@ -21,7 +21,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform import paths
-from hermes_tui.platform.allocator import give_back, stay_small
+from hermes_tui.platform.allocator import give_back
 from hermes_tui.platform.background import Slot
 from hermes_tui.platform.log import write_failure
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
@@ -42,6 +42,7 @@ from hermes_tui.tui.workers.session_watch import Watch
 
 if TYPE_CHECKING:
     from textual.app import SystemCommand
+    from textual.await_complete import AwaitComplete
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
     from textual.strip import Strip
@@ -51,6 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["HermesApp", "clear_up"]
 
+_LITTER = 8
+"""Screens that were left between two looks for what of them is to be let go: some ten thousand objects."""
 _PUT_UP = 2000
 """Turns of the event loop, of a millisecond at least, after which a key no longer waits for a screen that is being
 put up. Not seconds: where there is no processor for it, putting it up takes as long as it takes."""
@@ -96,6 +99,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._painted = painted
         self.splash = splash
         self._leaving = False
+        self._screens_left = 0
         self._left_early: int | None = None
         self._running_loop: asyncio.AbstractEventLoop | None = None
         self._badges = {name: label.badge for name, label in manager.saved_labels.items()}
@@ -155,7 +159,6 @@ class HermesApp(AppActions, inherit_bindings=False):
     def _begin(self, event: MainScreen.Painted) -> None:
         if self._painted is not None:
             self._painted()
-        stay_small()
         self._keep_frame(event.frame)
         self.watch_thread.start()
         if self.main.snapshot.sessions:
@@ -309,6 +312,13 @@ class HermesApp(AppActions, inherit_bindings=False):
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
         self.post_message(Notify(Notice(message, title, severity, seconds, markup)))
 
+    def pop_screen(self) -> AwaitComplete:
+        """A screen that was left, and all it had read, is a cycle, which Python looks for too seldom."""
+        self._screens_left += 1
+        if self._screens_left % _LITTER == 0:
+            self.call_after_refresh(gc.collect)
+        return super().pop_screen()
+
     def action_command_palette(self) -> None:
         """Everything that can be done here, by name."""
         from hermes_tui.tui.palette import Palette
@@ -326,7 +336,7 @@ class HermesApp(AppActions, inherit_bindings=False):
 def clear_up() -> None:
     """Let go of what was drawn and what was read; called now and then after something has changed."""
     forget_drawn()
-    gc.collect()  # a screen that was left, and all it had read, is a cycle, which Python looks for too seldom
+    gc.collect()
     give_back()
 
 

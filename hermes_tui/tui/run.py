@@ -15,6 +15,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import ValidationError
 from hermes_tui.platform import gc_tuning
+from hermes_tui.platform.allocator import stay_small
 from hermes_tui.platform.signals import Guard
 from hermes_tui.platform.thread_errors import crashes_reported
 from hermes_tui.sessions.manager import SessionManager
@@ -65,6 +66,7 @@ def run_app(
         splash=splash,
         named_home=named_home,
     )
+    stay_small()
     guard = Guard(app.leave_soon, mode=splash.mode if splash else None)
     if splash is not None:
         splash.give_back_signals()

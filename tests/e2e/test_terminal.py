@@ -123,6 +123,17 @@ def test_to_be_stopped_and_continued_loses_no_key(start: Start) -> None:
     assert terminal.mode() == terminal.before
 
 
+def test_all_threads_share_one_heap(start: Start) -> None:
+    """glibc gives each its own, of which much stays free, unless it is told so before the first of them starts."""
+    terminal = start()
+    terminal.send("/n17x")
+    terminal.until("1 of 40 sessions")
+    assert len(list(Path(f"/proc/{terminal.pid}/task").iterdir())) > 4
+    maps = Path(f"/proc/{terminal.pid}/maps").read_text()
+    starts = re.findall(r"^([0-9a-f]+)-[0-9a-f]+ rw-p 0+ 00:00 0\s*$", maps, re.MULTILINE)
+    assert [start for start in starts if int(start, 16) % (64 << 20) == 0] == []
+
+
 def test_to_be_continued_in_the_middle_of_the_work_does_no_harm(start: Start) -> None:
     """The signal came while something was put into the queue of what is to be written, or while an earlier one was
     served: the program stood still for ever, wrote into a queue that nobody read, or ended with a traceback."""

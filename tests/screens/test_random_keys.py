@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import unicodedata
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from weakref import WeakSet
 
 import pytest
 from textual import events
 from textual.keys import KEY_NAME_REPLACEMENTS
 from textual.pilot import Pilot
+from textual.screen import Screen
 
 from chances import TIMES, chance
 from hermes_tui.clock import Clock
@@ -124,6 +127,26 @@ async def test_a_screen_may_be_left_at_any_moment(demo_app: HermesApp, opening: 
             await pilot.pause()
             assert demo_app.return_code is None, turns
     assert opened > 20
+
+
+async def test_screens_that_were_left_are_let_go(demo_app: HermesApp) -> None:
+    """Before Python looks for cycles by itself, which it does the more seldom the more there is."""
+    left: WeakSet[Screen[object]] = WeakSet()
+    most = 0
+    async with demo_app.run_test(size=(120, 40), notifications=True) as pilot:
+        await looked(pilot, demo_app)
+        gc.disable()
+        try:
+            for _ in range(40):
+                demo_app.action_help()
+                await until(pilot, lambda: demo_app.screen is not demo_app.main)
+                left.add(demo_app.screen)
+                most = max(most, len(left))
+                demo_app.screen.dismiss(None)
+                await until(pilot, lambda: demo_app.screen is demo_app.main)
+        finally:
+            gc.enable()
+        assert most < 20
 
 
 @pytest.mark.timeout(60 + min(KEYS, RUN))

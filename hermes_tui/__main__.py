@@ -5,9 +5,12 @@ from __future__ import annotations
 
 def main() -> None:
     """Run the command line. Exits; never returns."""
-    from hermes_tui.cli import run
+    try:
+        from hermes_tui.cli import run
 
-    run()
+        run()
+    except KeyboardInterrupt:  # while modules were imported, which nobody else sees
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

@@ -124,6 +124,23 @@ def run_in_terminal(command: list[str], environment: dict[str, str]) -> tuple[in
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), shown.decode()
 
 
+def test_ctrl_c_is_quiet_while_the_program_is_imported() -> None:
+    script = """
+import sys
+
+class Pressed:
+    def find_spec(self, name, path=None, target=None):
+        if name == "hermes_tui.cli":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Pressed())
+from hermes_tui.__main__ import main
+main()
+"""
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, timeout=60)
+    assert (ran.returncode, ran.stderr) == (130, b"")
+
+
 @pytest.mark.parametrize("term", ["dumb", ""])
 def test_a_dumb_terminal_is_refused_with_a_hint(process_environment: dict[str, str], term: str) -> None:
     command = [sys.executable, "-m", "hermes_tui"]

@@ -114,6 +114,20 @@ async def test_without_a_terminal_the_command_is_told(
         assert pilot.app.screen is pilot.app.main
 
 
+async def test_a_directory_that_comes_after_it_was_left_is_not_looked_at(
+    program: Program, claude_home: ClaudeHome, stand_ins: StandIns, work: Path, tmp_path: Path
+) -> None:
+    """The field says later than the key that was pressed in it what was typed."""
+    async with program(claude_home.home, size=(100, 30)) as pilot:
+        await ask(pilot)
+        screen = shown(pilot)
+        screen.post_message(Input.Submitted(screen.query_one(Input), str(tmp_path)))
+        screen.dismiss(None)
+        await until(pilot, lambda: not screen.is_attached)
+        await pilot.app.workers.wait_for_complete()
+        assert screen.start is None
+
+
 async def test_the_directory_is_gone_and_another_is_typed(
     program: Program, claude_home: ClaudeHome, stand_ins: StandIns, work: Path, tmp_path: Path
 ) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 from textual import events
@@ -451,3 +453,34 @@ async def test_what_is_over_before_it_begins_leaves_nothing_behind() -> None:
             await settle(pilot)
             gc.collect()
         assert [str(one.message) for one in warned] == []
+
+
+async def test_what_is_read_for_somebody_who_went_away_is_in_the_view() -> None:
+    """A new search ends the one before; its thread reads on, and the next read began behind what only it had seen."""
+    begun, go_on = Event(), Event()
+    begins = 0
+
+    class Slow(GrowingTranscript):
+        def earlier(self) -> int:
+            nonlocal begins
+            begins += 1
+            begun.set()
+            go_on.wait(60)
+            return super().earlier()
+
+    app = PaneApp(Slow(talk(130), page=40))
+    async with app.run_test(size=(80, 24)) as pilot:
+        opened = app.pane.opened
+        asked = asyncio.create_task(opened.read_earlier())
+        await asyncio.to_thread(begun.wait, 60)
+        asked.cancel()
+        await pilot.pause()
+        unwanted = [asyncio.create_task(opened.read_earlier()) for _ in range(9)]
+        await pilot.pause()
+        for one in unwanted:
+            one.cancel()
+        again = asyncio.create_task(opened.read_earlier())
+        go_on.set()
+        assert await again == 40
+        assert begins == 2, "who went away while waiting is not read for"
+        assert [message.id for message in opened.messages] == [f"m{number}" for number in range(10, 130)]

@@ -6,8 +6,9 @@ What is read is put into the session's view without moving what is in sight.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.search.within import Within
 
 __all__ = ["EarlierUnreadable", "OpenTranscript", "TranscriptHost"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 _MOST = 2_000_000
 """Characters, roughly, that are kept of what came after a session was opened and of what was read above its end."""
@@ -40,6 +44,22 @@ class _Read(NamedTuple):
     branches: Sequence[Branch]
     added: int = 0
     change: Change = Change()
+
+
+def _to_its_end(
+    read: Callable[Concatenate[OpenTranscript, P], Coroutine[Any, Any, T]],
+) -> Callable[Concatenate[OpenTranscript, P], Coroutine[Any, Any, T]]:
+    """After the reads that began before it; once begun, whole: whoever asked may be cancelled, its thread reads on,
+    and what it finds belongs in the view."""
+
+    @wraps(read)
+    async def alone(self: OpenTranscript, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        await self._reading.acquire()  # who goes away while waiting wants nothing any more
+        begun = asyncio.ensure_future(read(self, *args, **kwargs))
+        begun.add_done_callback(lambda _: self._reading.release())
+        return await asyncio.shield(begun)
+
+    return alone
 
 
 class OpenTranscript:
@@ -113,63 +133,62 @@ class OpenTranscript:
 
     # Reading -----------------------------------------------------------------------------------------------
 
+    @_to_its_end
     async def refresh(self) -> Change:
         """Read what came since."""
-        async with self._reading:
-            read = await in_thread(_refresh, self._open)
-            self._take(read)
+        read = await in_thread(_refresh, self._open)
+        self._take(read)
         return read.change
 
+    @_to_its_end
     async def read_earlier(self) -> int:
         """Read the part before; how many messages came in front. Raises `EarlierUnreadable`."""
         try:
-            async with self._reading:
-                try:
-                    read = await in_thread(_earlier, self._open)
-                except Exception as error:  # whatever an adapter raises: what is loaded stays readable
-                    self.stuck = True
-                    raise EarlierUnreadable(str(error)) from error
-                self._weight += _weight(read.messages[: read.added])
-                self.view.put_in_front(read.messages, read.added, complete=read.complete)
-                self._part(read.branches)
+            read = await in_thread(_earlier, self._open)
+        except Exception as error:  # whatever an adapter raises: what is loaded stays readable
+            self.stuck = True
+            raise EarlierUnreadable(str(error)) from error
         finally:
             self.loading = False
+        self._weight += _weight(read.messages[: read.added])
+        self.view.put_in_front(read.messages, read.added, complete=read.complete)
+        self._part(read.branches)
         self.stuck = not read.added and not read.complete
         return read.added
 
+    @_to_its_end
     async def find_branches(self) -> bool:
         """Look for branches; whether there are any."""
-        async with self._reading:
-            branches = await in_thread(branches_of, self._open)
+        branches = await in_thread(branches_of, self._open)
         if branches:
             self._part(branches)
         return bool(branches)
 
+    @_to_its_end
     async def switch(self, step: int) -> bool:
         """Follow the branch that comes `step` after the shown one, and go to where they part; False where there is no
         other. Raises `LookupError` when it is no longer there."""
-        async with self._reading:
-            switched = await in_thread(_switch, self._open, step)
-            if switched is not None:
-                read, parting = switched
-                self._take(read)
-                self.view.go(self.view.first if parting is None else Position(parting, 0), at_top=True)
+        switched = await in_thread(_switch, self._open, step)
+        if switched is not None:
+            read, parting = switched
+            self._take(read)
+            self.view.go(self.view.first if parting is None else Position(parting, 0), at_top=True)
         return switched is not None
 
+    @_to_its_end
     async def show_branch_of(self, message_id: str) -> None:
         """Follow the branch that a message is on, if it is still on one."""
-        async with self._reading:
-            try:
-                read = await in_thread(_switch_to, self._open, message_id)
-            except LookupError:  # whoever looks for the message says that it is gone
-                return
-            if read is not None:
-                self._take(read)
+        try:
+            read = await in_thread(_switch_to, self._open, message_id)
+        except LookupError:  # whoever looks for the message says that it is gone
+            return
+        if read is not None:
+            self._take(read)
 
+    @_to_its_end
     async def next_match(self, within: Within, step: int, above: Sequence[str]) -> str | None:
         """See `branches.next_match`."""
-        async with self._reading:
-            return await in_thread(next_match, self._open, within, step, above)
+        return await in_thread(next_match, self._open, within, step, above)
 
     @property
     def _open(self) -> Transcript:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, cast
 
 from textual.app import App
-from textual.pilot import Pilot
+from textual.pilot import Pilot, WaitForScreenTimeout
 from textual.strip import Strip
 
 from hermes_tui.tui.app import HermesApp
@@ -15,7 +16,7 @@ from hermes_tui.tui.screens.main.first_frame import frame_of
 from hermes_tui.tui.screens.main.screen import MainScreen
 from support import PATIENCE
 
-__all__ = ["drawn", "main_of", "screen_text", "toasts", "until"]
+__all__ = ["drawn", "main_of", "rest", "screen_text", "toasts", "until"]
 
 
 async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
@@ -25,6 +26,14 @@ async def until(pilot: Pilot[Any], condition: Callable[[], object]) -> None:
         assert time.monotonic() < end, f"still not so after {PATIENCE} s:\n{screen_text(pilot)}"
         await pilot.pause(0.01)
     await pilot.pause()
+
+
+async def rest(pilot: Pilot[Any]) -> None:
+    """As `pilot.pause`, which gives up after half a minute: on a loaded machine a burst of keys takes longer. What
+    stands still for ever, the limit of the test ends."""
+    while True:
+        with suppress(WaitForScreenTimeout):
+            return await pilot.pause()
 
 
 def screen_text(pilot: Pilot[Any]) -> str:

@@ -27,7 +27,7 @@ from hermes_tui.demo.live import LiveWriter
 from hermes_tui.platform.paths import log_file
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
-from pilots import screen_text, toasts, until
+from pilots import rest, screen_text, toasts, until
 
 KEYS = 300 * TIMES
 RUN = 2000
@@ -96,7 +96,7 @@ async def test_keys_that_choose_twice_choose_once(demo_app: HermesApp, bursts: l
         await looked(pilot, demo_app)
         for burst in bursts:
             press_at_once(demo_app, burst)
-            await pilot.pause()
+            await rest(pilot)
         await until(pilot, lambda: screen_text(pilot).strip())
         assert demo_app.is_running
 
@@ -124,7 +124,7 @@ async def test_a_screen_may_be_left_at_any_moment(demo_app: HermesApp, opening: 
             if demo_app.screen is not demo_app.main:
                 opened += 1
                 demo_app.screen.dismiss(None)
-            await pilot.pause()
+            await rest(pilot)
             assert demo_app.return_code is None, turns
     assert opened > 20
 
@@ -170,7 +170,7 @@ async def test_no_keys_end_the_program(demo_app: HermesApp, tmp_path: Path, run:
             count += len(burst)
             if dice.random() < 0.03:
                 await pilot.resize_terminal(*dice.choice(SIZES))
-            await pilot.pause()
+            await rest(pilot)
             assert demo_app.return_code is None, pressed
         writer.stop()
         assert writer.failure is None

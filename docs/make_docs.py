@@ -16,7 +16,7 @@ import click
 
 from hermes_tui import config
 from hermes_tui.cli.root import root
-from hermes_tui.tui.keymap import all_keys, key_label
+from hermes_tui.tui.keymap import KEYS, key_label
 
 _MADE = re.compile(r"(<!-- (keys|commands|options|settings): ?([^\n]*?) ?-->\n)(.*?)(<!-- end -->)", re.DOTALL)
 
@@ -41,7 +41,7 @@ def keys(context: str) -> str:
     """The keys of a context."""
     rows = (
         (" ".join(f"`{label}`" for label in key_label(key.keys).split(" ")), key.description, f"`{key.id}`")
-        for key in all_keys()
+        for key in KEYS
         if key.context == context
     )
     return _table(("keys", "what", "id"), rows)

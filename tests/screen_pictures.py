@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from hermes_tui.tui.screens.main.first_frame import frame_of
+from hermes_tui.tui.screens.main.next_splash import frame_of
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -113,7 +113,7 @@ async def _taken(scene: Scene, home: Path) -> str:
     try:
         async with app.run_test(size=scene.size) as pilot:
             main = app.main
-            await _until(pilot, lambda: bool(main.snapshot.places and main.lanes) and not main.snapshot.partial)
+            await _until(pilot, lambda: bool(main.snapshot.places and main.parts.lanes) and not main.snapshot.partial)
             await _still(app, pilot)
             for key in scene.keys:
                 await pilot.press(*(_names(key) if isinstance(key, Typed) else [key]))
@@ -146,11 +146,11 @@ async def _until(pilot: Pilot[None], there: Callable[[], bool]) -> None:
 
 async def _still(app: App[None], pilot: Pilot[None]) -> None:
     """Wait until nothing has changed for 0.4 seconds."""
-    before, since = frame_of(app.screen), time.monotonic()
+    before, since = _text(app), time.monotonic()
     end = since + _PATIENCE
     while time.monotonic() < end:
         await pilot.pause(0.15)
-        now = frame_of(app.screen)
+        now = _text(app)
         if now != before:
             before, since = now, time.monotonic()
         elif time.monotonic() - since > 0.4:
@@ -160,7 +160,7 @@ async def _still(app: App[None], pilot: Pilot[None]) -> None:
 
 def _text(app: App[None]) -> str:
     """What stands on the terminal."""
-    return "\n".join("".join(strip.text for strip in line) for line in frame_of(app.screen))
+    return "\n".join(strip.text for strip in frame_of(app.screen))
 
 
 @contextmanager

@@ -97,7 +97,12 @@ def _show(service: IndexService, as_json: bool) -> Progress:
 
 
 def _lines(progress: Progress) -> Iterator[str]:
-    yield f"index     {_STATES[_state(progress)]}"
+    state: str = progress.state
+    if progress.running and state in ("absent", "partial"):
+        state = "growing"
+    elif progress.trouble and state == "absent":
+        state = "impossible"
+    yield f"index     {_STATES[state]}"
     if progress.sources:
         yield f"said      {_share(progress.prose, progress.sources)}"
         yield f"tools     {_share(progress.everything, progress.sources)}"
@@ -111,12 +116,6 @@ def _lines(progress: Progress) -> Iterator[str]:
     if progress.trouble:
         yield f"trouble   {safe(progress.trouble)}"
     yield f"file      {safe(progress.path)}" + (f" ({progress.size / 1e6:,.1f} MB)" if progress.size else "")
-
-
-def _state(progress: Progress) -> str:
-    if progress.running and progress.state in ("absent", "partial"):
-        return "growing"
-    return "impossible" if progress.trouble and progress.state == "absent" else progress.state
 
 
 def _share(done: int, of: int) -> str:

@@ -37,6 +37,10 @@ session: the database has no row of it (yet). unknown: the database cannot be re
 unreadable: what the index says cannot be understood."""
 
 
+_FLAGS = ("suspended", "resume_pending", "expiry_finalized", "is_fresh_reset", "was_auto_reset")
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
 class _Part(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """JSON names as in the rest of the program. Times are aware, in UTC."""
 
@@ -158,7 +162,8 @@ def board(environment: Environment, now: datetime | None = None) -> Board:
                 problems=seen.problems,
             )
         )
-    found.sort(key=lambda lane: (lane.last_active is None, -_seconds(lane.last_active), lane.profile, lane.key))
+    found.sort(key=lambda lane: (lane.profile, lane.key))
+    found.sort(key=lambda lane: lane.last_active or _NEVER, reverse=True)
     return Board(profiles=tuple(profiles), lanes=tuple(found), no_home="" if profiles else no_home_words(environment))
 
 
@@ -198,15 +203,15 @@ def lane_of(one: IndexedLane, seen: HomeState, now: datetime) -> Lane:
         key=one.key,
         parts=tuple((part.name, part.value) for part in key_parts(one.key, entry.origin)),
         state=_state(entry, row, goes, tip, unread=bool(seen.unread)),
-        platform=_platform(entry),
-        chat_type=_chat_type(entry),
+        platform=entry.platform or (entry.origin.platform if entry.origin else ""),
+        chat_type=entry.origin.chat_type if entry.origin else entry.chat_type,
         chat=_chat(entry),
         who=_who(entry, seen.config),
         session_id=entry.session_id,
         continues_in=tip,
         created_at=from_wall(entry.created_at),
         last_active=from_wall(entry.updated_at),
-        flags=_flags(entry),
+        flags=tuple(name for name in _FLAGS if getattr(entry, name)),
         resume_reason=entry.resume_reason or "",
         context_tokens=entry.last_prompt_tokens,
         input_tokens=(row.input_tokens if row else None) or entry.input_tokens,
@@ -226,18 +231,6 @@ def lane_of(one: IndexedLane, seen: HomeState, now: datetime) -> Lane:
         fault=one.fault,
         earlier=tuple(map(_earlier, chain)),
     )
-
-
-def _seconds(moment: datetime | None) -> float:
-    return moment.timestamp() if moment is not None else 0.0
-
-
-def _platform(entry: SessionEntry) -> str:
-    return entry.platform or (entry.origin.platform if entry.origin else "")
-
-
-def _chat_type(entry: SessionEntry) -> str:
-    return entry.origin.chat_type if entry.origin else entry.chat_type
 
 
 def _state(entry: SessionEntry, row: LaneSessionRow | None, goes: Route, tip: str, *, unread: bool) -> LaneState:
@@ -281,11 +274,6 @@ def _who(entry: SessionEntry, config: GatewayConfig) -> str:
         thread_sessions_per_user=config.thread_sessions_per_user,
     )
     return "shared" if shared else origin.user_name or origin.user_id or ""
-
-
-def _flags(entry: SessionEntry) -> tuple[str, ...]:
-    names = ("suspended", "resume_pending", "expiry_finalized", "is_fresh_reset", "was_auto_reset")
-    return tuple(name for name in names if getattr(entry, name))
 
 
 def _last_reset(entry: SessionEntry, chain: Sequence[LaneSessionRow]) -> str:

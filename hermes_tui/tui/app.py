@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from textual.await_complete import AwaitComplete
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
-    from textual.strip import Strip
 
     from hermes_tui.tui.splash.splash import Splash
     from session_adapters.transcript import Transcript
@@ -151,26 +150,26 @@ class HermesApp(AppActions, inherit_bindings=False):
         if self._left_early is not None:
             self.exit(return_code=self._left_early)
         if self._keymap_errors:
-            self.notify("\n".join(self._keymap_errors), severity="error", markup=False, timeout=20)
+            self.notify("\n".join(self._keymap_errors), severity="error", timeout=20)
         elif self.user_keymap:
             self.set_keymap(self.user_keymap)
 
     @on(MainScreen.Painted)
-    def _begin(self, event: MainScreen.Painted) -> None:
+    def _begin(self) -> None:
         if self._painted is not None:
             self._painted()
-        self._keep_frame(event.frame)
+        self._keep_frame()
         self.watch_thread.start()
         if self.main.snapshot.sessions:
             self.reader.start()
         self.lane_watch.start()
 
-    def _keep_frame(self, frame: Sequence[Sequence[Strip]] = ()) -> None:
-        """Keep what it shows besides sessions for the next start; once."""
+    def _keep_frame(self) -> None:
+        """Keep what the screen shows besides sessions for the next start; once."""
         if self.splash is not None and not self.splash.is_kept and not self._keymap_errors:
             from hermes_tui.tui.screens.main.next_splash import keep_splash
 
-            keep_splash(self.main, self.splash, frame)
+            keep_splash(self.main, self.splash)
 
     async def on_event(self, event: events.Event) -> None:
         """A key that comes while a screen is being put up waits for it: half of what it needs would not be there. One
@@ -265,11 +264,11 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.in_loop(lambda: self.main.status.say_indexing(words))
 
     def _say_error(self, sentence: str) -> None:
-        self.in_loop(lambda: self.notify(sentence, severity="error", markup=False))
+        self.in_loop(lambda: self.notify(sentence, severity="error"))
 
     def say_crash(self, sentence: str) -> None:
         """Say that a thread has ended by an error of ours; from that thread."""
-        self.in_loop(lambda: self.notify(sentence, severity="error", markup=False, timeout=60))
+        self.in_loop(lambda: self.notify(sentence, severity="error", timeout=60))
 
     def _show_lanes(self, news: LaneNews) -> None:
         from hermes_tui.tui.screens.lanes.screen import LanesScreen
@@ -299,10 +298,10 @@ class HermesApp(AppActions, inherit_bindings=False):
         title: str = "",
         severity: SeverityLevel = "information",
         timeout: float | None = None,
-        markup: bool = True,
+        markup: bool = False,
     ) -> None:
-        """A toast. What was said already is not said twice at a time: a key that is held down and refused would
-        cover the screen."""
+        """Show a toast. `markup` is not heeded: what is said may quote a store. What was said already is not said
+        twice at a time: a key that is held down and refused would cover the screen."""
         for one in [one for one in self._notifications if (one.message, one.severity) == (message, severity)]:
             self._unnotify(one, refresh=False)
         # Textual takes the toast away that was withdrawn, and leaves the widget around it for ever.
@@ -310,7 +309,7 @@ class HermesApp(AppActions, inherit_bindings=False):
             if holder.is_mounted and not holder.children:
                 holder.remove()
         seconds = self.NOTIFICATION_TIMEOUT if timeout is None else timeout
-        self.post_message(Notify(Notice(message, title, severity, seconds, markup)))
+        self.post_message(Notify(Notice(message, title, severity, seconds, markup=False)))
 
     def pop_screen(self) -> AwaitComplete:
         """A screen that was left, and all it had read, is a cycle, which Python looks for too seldom."""

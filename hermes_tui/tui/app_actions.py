@@ -74,9 +74,9 @@ class AppActions(Program, inherit_bindings=False):
 
         problems = self.main.snapshot.problems
         if not problems:
-            self.notify("No problems: everything that was found could be read.", markup=False)
+            self.notify("No problems: everything that was found could be read.")
         elif isinstance(self.screen, ProblemsScreen):
-            self.notify("These are the problems.", markup=False)
+            self.notify("These are the problems.")
         elif not self._is_back_at(ProblemsScreen):
             labels = {name: label.label for name, label in self.manager.labels.items()}
             self.push_screen(ProblemsScreen(problems, labels))
@@ -90,7 +90,7 @@ class AppActions(Program, inherit_bindings=False):
         from hermes_tui.tui.screens.cost import CostScreen, filter_text
 
         if isinstance(self.screen, CostScreen):
-            self.notify("These are the costs.", markup=False)
+            self.notify("These are the costs.")
             return
         if self._is_back_at(CostScreen):
             return
@@ -116,24 +116,24 @@ class AppActions(Program, inherit_bindings=False):
         from hermes_tui.tui.screens.lanes.screen import LanesScreen
 
         if isinstance(self.screen, LanesScreen):
-            self.notify("These are the lanes.", markup=False)
+            self.notify("These are the lanes.")
             return
         if self._is_back_at(LanesScreen):
             return
-        screen = LanesScreen(self, self.main.lanes, read_only=self.config.read_only)
+        screen = LanesScreen(self, self.main.parts.lanes, read_only=self.config.read_only)
         self.lane_watch.show(True)
         self.push_screen(screen, lambda _: self.lane_watch.show(False))
 
     def action_next_theme(self) -> None:
         """The next of our themes."""
         if self.no_colour:
-            self.notify("NO_COLOR is set, so there are no colours to choose from.", markup=False)
+            self.notify("NO_COLOR is set, so there are no colours to choose from.")
             return
         names = [theme.name for theme in THEMES if theme.name != NO_COLOUR_THEME]
         at = names.index(self.theme) if self.theme in names else -1
         self.theme = names[(at + 1) % len(names)]
         self.clear_notifications()  # the theme before is of no interest any more
-        self.notify(f"Theme: {self.theme} (--theme {self.theme} begins with it)", markup=False)
+        self.notify(f"Theme: {self.theme} (--theme {self.theme} begins with it)")
 
     def action_refresh(self) -> None:
         """Look at the stores without waiting for the next turn."""

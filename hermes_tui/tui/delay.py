@@ -30,6 +30,11 @@ class Delay:
         self.stop()
         self._timer = self._pump.set_timer(self._seconds if seconds is None else seconds, self._call)
 
+    def start_once(self) -> None:
+        """Start it, unless it waits already."""
+        if not self.is_waiting:
+            self.start()
+
     def stop(self) -> None:
         """Do not call."""
         if self._timer is not None:

@@ -2,9 +2,8 @@
 
 Widgets, help, tests and documents read this.
 
-The keys of the transcript stand with the transcript (`TranscriptPane.BINDINGS`), in the same form; `all_keys` has
-them all. A user's keymap names ids and gives them other keys; `validate_keymap` says everything that is wrong with
-one before any of it is used, because Textual itself would drop unknown ids and bad names without a word.
+A user's keymap names ids and gives them other keys; `validate_keymap` says everything that is wrong with one before
+any of it is used, because Textual itself would drop unknown ids and bad names without a word.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import NamedTuple
 from textual.binding import Binding, BindingType
 from textual.keys import KEY_NAME_REPLACEMENTS, Keys, format_key, key_to_character
 
-__all__ = ["CONTEXTS", "KEYS", "Key", "all_keys", "bindings", "key_label", "validate_keymap"]
+__all__ = ["CONTEXTS", "KEYS", "Key", "bindings", "key_label", "validate_keymap"]
 
 CONTEXTS: Mapping[str, str] = {
     "app": "Everywhere",
@@ -157,14 +156,14 @@ KEYS: tuple[Key, ...] = (
     Key("diff.first", "home,g", "edge(-1)", "To the top"),
     Key("diff.last", "end,G", "edge(1)", "To the end"),
     Key("menu.choose", "enter", "screen.choose", "Choose"),
-    Key("menu.leave", "escape", "screen.leave", "Choose nothing"),
+    Key("menu.leave", "escape", "screen.close", "Choose nothing"),
     Key("menu.down", "down,ctrl+n", "move(1)", "Next"),
     Key("menu.up", "up,ctrl+p", "move(-1)", "Previous"),
     Key("searches.save", "ctrl+s", "save", "Save this search", "save"),
     Key("searches.remove", "delete,ctrl+x", "remove", "Remove the saved search", "remove"),
     Key("copying.mask", "x", "mask", "Mask the secrets in what is copied, or keep them", "mask secrets"),
     Key("export.write", "enter", "screen.write", "Write the file"),
-    Key("export.leave", "escape", "screen.leave", "Export nothing"),
+    Key("export.leave", "escape", "screen.close", "Export nothing"),
     Key("export.next", "right,l,space", "change(1)", "Next value"),
     Key("export.previous", "left,h", "change(-1)", "Previous value"),
     Key("export.down", "down,j", "move(1)", "Next field"),
@@ -219,7 +218,7 @@ KEYS: tuple[Key, ...] = (
     Key("start.turn_back", "shift+tab,left", "turn(-1)", "The button before"),
     Key("start.close", "escape,n", "close", "Cancel"),
     Key("picker.choose", "enter", "choose", "Choose the session"),
-    Key("picker.leave", "escape", "leave", "Choose nothing"),
+    Key("picker.leave", "escape", "close", "Choose nothing"),
     Key("picker.down", "down,ctrl+n", "move(1)", "Next session"),
     Key("picker.up", "up,ctrl+p", "move(-1)", "Previous session"),
     Key("picker.page_down", "pagedown", "page(1)", "A page down"),
@@ -227,6 +226,32 @@ KEYS: tuple[Key, ...] = (
     Key("lane.close", "escape,q,backspace,h", "close", "Back to the lanes", "back"),
     Key("lane.earlier", "less_than_sign,comma", "session(1)", "The session before this one", "earlier"),
     Key("lane.later", "greater_than_sign,full_stop", "session(-1)", "The session after this one", "later"),
+    Key("transcript.toggle", "enter,space", "fold", "Open or close the block under the cursor", "open/close"),
+    Key("transcript.all", "o", "see_all", "Open the block, and show all of it", "all of it"),
+    Key("transcript.follow", "f", "follow", "Go to the end and follow what comes", "follow"),
+    Key("transcript.tools", "z", "toggle_tools", "Open or close all tool calls", "tools"),
+    Key("transcript.thinking", "Z", "toggle_thinking", "Open or close all thinking", "thinking"),
+    Key("transcript.raw", "m", "toggle_raw", "Show prose as it was written, or as Markdown"),
+    Key("transcript.branch", "b", "branch(1)", "Next branch, where the conversation has several"),
+    Key("transcript.previous_branch", "B", "branch(-1)", "Previous branch"),
+    Key("transcript.down", "down,j,ctrl+e", "move(1)", "A line down"),
+    Key("transcript.up", "up,k,ctrl+y", "move(-1)", "A line up"),
+    Key("transcript.page_down", "pagedown,ctrl+f", "page(1)", "A page down"),
+    Key("transcript.page_up", "pageup,ctrl+b", "page(-1)", "A page up"),
+    Key("transcript.half_down", "ctrl+d", "half_page(1)", "Half a page down"),
+    Key("transcript.half_up", "ctrl+u", "half_page(-1)", "Half a page up"),
+    Key("transcript.next_prompt", "right_square_bracket,J", "prompt(1)", "Next prompt", "prompt"),
+    Key("transcript.previous_prompt", "left_square_bracket,K", "prompt(-1)", "Previous prompt"),
+    Key(
+        "transcript.next_match",
+        "n",
+        "match(1)",
+        "Next match of the search, here or in the next session that was found",
+        "match",
+    ),
+    Key("transcript.previous_match", "N", "match(-1)", "Previous match of the search"),
+    Key("transcript.first", "home,g", "first", "First message"),
+    Key("transcript.last", "end,G", "follow", "The end, and follow what comes"),
 )
 
 
@@ -247,19 +272,6 @@ def bindings(context: str) -> list[BindingType]:
     ]
 
 
-def all_keys() -> tuple[Key, ...]:
-    """`KEYS` and those of the transcript."""
-    from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
-
-    theirs: list[Key] = []
-    for binding in TranscriptPane.BINDINGS:
-        if isinstance(binding, Binding) and binding.id:
-            description = binding.tooltip or binding.description
-            hint = binding.description if binding.show else ""
-            theirs.append(Key(binding.id, binding.key, binding.action, description, hint, binding.priority))
-    return (*KEYS, *theirs)
-
-
 def key_label(keys: str) -> str:
     """How keys are written for people: `↵`, `space`, `?`, `ctrl+d`."""
     return " ".join(_one_label(key.strip()) for key in keys.split(",") if key.strip())
@@ -277,7 +289,7 @@ def validate_keymap(mapping: Mapping[str, str]) -> list[str]:
     Unknown ids, empty entries, names that are no keys, and keys that would mean two things in one place.
     An empty list means that it can be used as it stands.
     """
-    keys = {key.id: key for key in all_keys()}
+    keys = {key.id: key for key in KEYS}
     wrong: list[str] = []
     for name, value in mapping.items():
         if name not in keys:

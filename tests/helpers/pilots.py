@@ -12,7 +12,7 @@ from textual.pilot import Pilot, WaitForScreenTimeout
 from textual.strip import Strip
 
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.screens.main.first_frame import frame_of
+from hermes_tui.tui.screens.main.next_splash import frame_of
 from hermes_tui.tui.screens.main.screen import MainScreen
 from support import PATIENCE
 
@@ -43,7 +43,7 @@ def screen_text(pilot: Pilot[Any]) -> str:
 
 def drawn(app: App[Any]) -> list[Strip]:
     """The lines of the terminal: the screen, and around a dialog what lies behind it."""
-    return [Strip.join(line) for line in frame_of(app.screen)]
+    return list(frame_of(app.screen))
 
 
 def main_of(pilot: Pilot[None]) -> MainScreen:

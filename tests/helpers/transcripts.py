@@ -109,9 +109,9 @@ class PaneApp(App[None]):
         if self.transcript is not None:
             self.pane.show(summary(), self.transcript)
 
-    def on_transcript_pane_refused(self, event: TranscriptPane.Refused) -> None:
-        """Keep the reason."""
-        self.refused.append(event.reason)
+    def notify(self, message: str, **_: Any) -> None:
+        """Keep what the pane says."""
+        self.refused.append(message)
 
 
 async def settle(pilot: Pilot[None]) -> None:

@@ -47,7 +47,7 @@ async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: Cla
         assert "Session list" in text and "Transcript" not in text
         assert "o                 Open the session" in text
         await pilot.press("escape", "o")
-        await until(pilot, lambda: main_of(pilot).is_reading)
+        await until(pilot, lambda: main_of(pilot).parts.is_reading)
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         text = pilot.app.screen.query_one(Page).text
@@ -55,7 +55,7 @@ async def test_help_is_of_the_place_one_is_in(program: Program, claude_home: Cla
         await until(pilot, lambda: "back" in screen_text(pilot).splitlines()[-1])
         assert "keys" not in screen_text(pilot).splitlines()[-1]
         await pilot.press("question_mark")  # back, as with the first one
-        await until(pilot, lambda: main_of(pilot).is_current and main_of(pilot).is_reading)
+        await until(pilot, lambda: main_of(pilot).is_current and main_of(pilot).parts.is_reading)
         await pilot.press("f1")
         await until(pilot, lambda: isinstance(pilot.app.screen, HelpScreen))
         await pilot.press("escape", "escape", "slash", "question_mark", "f1")
@@ -87,7 +87,7 @@ async def test_a_keymap_with_mistakes_is_told_and_not_used(program: Program, cla
         (toast,) = toasts(pilot)
         assert "'list.opne'" in toast and "'ctrl+nokey'" in toast
         await pilot.press("enter")
-        await until(pilot, lambda: main_of(pilot).is_reading)
+        await until(pilot, lambda: main_of(pilot).parts.is_reading)
 
 
 async def test_hints_are_those_of_the_focused_pane(program: Program, claude_home: ClaudeHome) -> None:

@@ -30,7 +30,7 @@ async def test_what_one_came_from_is_seen_around_it(
     async with program(claude_home.home, size=size, now=datetime(2026, 3, 1, tzinfo=UTC), theme=theme) as pilot:
         app = pilot.app
         await until(pilot, lambda: "? keys" in _rows(pilot)[-1] and not app.main.snapshot.partial)
-        if app.main.is_wide:
+        if app.main.parts.is_wide:
             await until(pilot, lambda: "100 %" in "\n".join(_rows(pilot)))
         before = _rows(pilot)
         for key, says in (("y", " Copy "), ("e", " Export: "), ("r", "claude --resume")):

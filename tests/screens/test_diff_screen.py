@@ -184,7 +184,7 @@ async def test_marks_are_told_wherever_one_is(
         await pilot.press("space", "end")  # both rows are far above now
         await until(pilot, lambda: said in top())
         await pilot.press("enter")
-        await until(pilot, lambda: main.is_reading and said in top())
+        await until(pilot, lambda: main.parts.is_reading and said in top())
         main.search_for("id:00000000-0000-0001")  # neither is among them
         await until(pilot, lambda: main.sessions.left == 1 and said in top())
         await pilot.press("escape", "escape", "home", "space")

@@ -15,7 +15,7 @@ from hermes_tui.demo import STATIC_NOW
 from hermes_tui.demo.home import environment_of, write_home
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
-from hermes_tui.tui.keymap import all_keys, key_label
+from hermes_tui.tui.keymap import KEYS, key_label
 from hermes_tui.tui.screens.cost import CostScreen
 from hermes_tui.tui.screens.diff import DiffScreen
 from hermes_tui.tui.screens.help import HelpScreen
@@ -92,7 +92,7 @@ async def back(pilot: Pilot[None]) -> None:
     app.main.sessions.mark([])
     app.main.sessions.set_forest(app.main.sessions.forest)
     rows = [at for at, row in enumerate(app.main.sessions.rows) if row.unfolded is not None]
-    app.main.sessions.move_to(rows[1])
+    app.main.sessions.go(rows[1])
     await until(pilot, lambda: app.screen is app.main and not toasts(pilot))
 
 
@@ -105,7 +105,9 @@ async def to_transcript(pilot: Pilot[None]) -> None:
     main = app_of(pilot).main
     main.sessions.action_first()
     await pilot.press("enter")
-    await until(pilot, lambda: main.is_reading and "clock" in str(main.pane.messages) and main.pane.view.is_ready)
+    await until(
+        pilot, lambda: main.parts.is_reading and "clock" in str(main.pane.messages) and main.pane.view.is_ready
+    )
     middle(main.pane)
 
 
@@ -135,7 +137,7 @@ async def to_diff(pilot: Pilot[None]) -> None:
     app.main.sessions.action_first()
     app.main.sessions.action_toggle_fold()
     rows = [row.conversation.parts[0].kind for row in app.main.sessions.rows if row.conversation is not None]
-    app.main.sessions.move_to(1 + rows.index("fork"))
+    app.main.sessions.go(1 + rows.index("fork"))
     await pilot.press("d")
     await until(pilot, lambda: isinstance(app.screen, DiffScreen) and app.screen.diff)
     view = app.screen.query_one(DiffView)
@@ -202,7 +204,7 @@ async def listed(pilot: Pilot[None]) -> list[str]:
     return [
         name
         for line in lines
-        for key in all_keys()
+        for key in KEYS
         if key.description == line.text
         for name in key.keys.split(",")
         if key_label(name) == line.label.split()[0]
@@ -234,12 +236,14 @@ async def test_every_key_does_something_or_says_why_not(
     app = Program(manager, Config(read_only=read_only), clock=Clock(STATIC_NOW))
     silent: list[str] = []
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await until(pilot, lambda: app.main.snapshot.places and app.main.lanes and not app.main.snapshot.partial)
+        await until(
+            pilot, lambda: app.main.snapshot.places and app.main.parts.lanes and not app.main.snapshot.partial
+        )
         await go(pilot)
         await pilot.pause()
         keys = await listed(pilot)
         if read_only:  # which it does not list, and people press
-            keys += [one.keys for one in all_keys() if one.context == "operations"]
+            keys += [one.keys for one in KEYS if one.context == "operations"]
         assert go is to_search or {"C", "L", "T"} <= {*keys}
         for key in dict.fromkeys(keys):
             await go(pilot)

@@ -278,7 +278,7 @@ async def test_only_commands_that_the_agent_has_are_offered(
         await pilot.press("Z")
         rows = [at for at, row in enumerate(app.main.sessions.rows) if row.conversation is not None]
         for at in rows:
-            app.main.sessions.move_to(at)
+            app.main.sessions.go(at)
             summary = app.main.parts.subject
             assert summary is not None
             await pilot.press("y")

@@ -52,7 +52,7 @@ def test_resume(
 
     async def ask(pilot: Pilot[None]) -> None:
         await until(pilot, lambda: app.main.snapshot.places and not app.main.snapshot.partial)
-        if app.main.is_wide:
+        if app.main.parts.is_wide:
             await until(pilot, lambda: app.main.pane.summary)
         screen = StartScreen("resume", lambda directory: START, tmux=True)
         pilot.app.push_screen(screen)

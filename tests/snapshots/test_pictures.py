@@ -56,12 +56,14 @@ def steps(*keys: str, reading: bool = False) -> Steps:
     async def run(pilot: Pilot[None]) -> None:
         app = pilot.app
         assert isinstance(app, HermesApp)
-        await until(pilot, lambda: app.main.snapshot.places and app.main.lanes and not app.main.snapshot.partial)
-        if app.main.is_wide:
+        await until(
+            pilot, lambda: app.main.snapshot.places and app.main.parts.lanes and not app.main.snapshot.partial
+        )
+        if app.main.parts.is_wide:
             await until(pilot, lambda: app.main.pane.summary)
         await pilot.press(*keys)
         if reading:
-            await until(pilot, lambda: app.main.is_reading and app.main.pane.summary)
+            await until(pilot, lambda: app.main.parts.is_reading and app.main.pane.summary)
         await pilot.pause()
 
     return run
@@ -92,7 +94,7 @@ def searched(text: str) -> Steps:
         await until(pilot, lambda: main.search.results.query is not None and main.search.results.query.text == text)
         await until(pilot, lambda: main.sessions.answer is not None and "scanned" in main.search.note)
         await until(pilot, lambda: all(row.snippet.text for row in main.sessions.rows if row.snippet is not None))
-        await until(pilot, lambda: not main.is_wide or "Resolution" in main.preview.text)
+        await until(pilot, lambda: not main.parts.is_wide or "Resolution" in main.preview.text)
         await until(pilot, lambda: not main.preview.text.startswith(" Reading"))
         await pilot.pause()
 

@@ -7,25 +7,25 @@ import re
 import pytest
 from textual.binding import Binding
 
-from hermes_tui.tui.keymap import CONTEXTS, KEYS, all_keys, bindings, key_label, validate_keymap
+from hermes_tui.tui.keymap import CONTEXTS, KEYS, bindings, key_label, validate_keymap
 
 
 def test_ids_are_unique_and_say_their_context() -> None:
-    ids = [key.id for key in all_keys()]
+    ids = [key.id for key in KEYS]
     assert len(ids) == len(set(ids))
-    for key in all_keys():
+    for key in KEYS:
         assert key.context in CONTEXTS
         assert re.fullmatch(r"[a-z]+\.[a-z_]+", key.id)
         assert key.description[0].isupper() and not key.description.endswith(".")
 
 
 def test_the_transcripts_keys_are_among_all() -> None:
-    assert {"transcript.follow", "transcript.down"} <= {key.id for key in all_keys()}
+    assert {"transcript.follow", "transcript.down"} <= {key.id for key in KEYS}
 
 
 def test_the_keys_as_shipped_pass_their_own_check() -> None:
     """Each binding given its own keys: a real name, and no two meanings in one place among the changed ones."""
-    for key in all_keys():
+    for key in KEYS:
         assert [one for one in validate_keymap({key.id: key.keys}) if "is no key name" in one] == []
     inside: dict[str, list[str]] = {}
     for key in KEYS:

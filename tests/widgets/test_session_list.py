@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from textual.app import App, ComposeResult
@@ -51,8 +52,8 @@ class ListApp(App[None]):
 
     CSS = """
     SessionList { height: 1fr; overflow-x: hidden; scrollbar-size-vertical: 1; }
-    SessionList > .session-list--cursor { background: blue; }
-    SessionList > .session-list--match { color: red; }
+    SessionList > .look--cursor { background: blue; }
+    SessionList > .look--match { color: red; }
     """
 
     def __init__(self, clock: Clock | None = None) -> None:
@@ -72,8 +73,8 @@ class ListApp(App[None]):
     def on_session_list_selected(self, event: SessionList.Selected) -> None:
         self.messages.append(event)
 
-    def on_session_list_refused(self, event: SessionList.Refused) -> None:
-        self.messages.append(event)
+    def notify(self, message: str, **_: Any) -> None:
+        self.messages.append(message)
 
     @property
     def here(self) -> str:
@@ -215,7 +216,7 @@ async def test_folding() -> None:
         await pilot.pause()
         await pilot.press("z")
         refused = app.messages[-1]
-        assert isinstance(refused, SessionList.Refused) and "no fork or helper" in refused.reason
+        assert "no fork or helper" in str(refused)
         await pilot.press("down", "right")
         assert "▾ cc  Title of root" in screen_text(pilot)
         await pilot.press("right")
@@ -337,7 +338,7 @@ async def test_the_cursor_stands_on_what_matches_not_on_what_leads_there() -> No
         app.list.set_filter(frozenset({"claude:s00030"}))
         await pilot.press("right")
         refused = app.messages[-1]
-        assert isinstance(refused, SessionList.Refused) and "the filter leaves no fork" in refused.reason
+        assert "the filter leaves no fork" in str(refused)
         app.list.set_filter(None)
         assert "▾" not in screen_text(pilot)  # folded, as it was before
 
@@ -348,7 +349,7 @@ async def test_words_of_the_search_are_lit() -> None:
         app.list.set_forest(Forest([session("a", title="Fix the Login; login again")]))
         app.list.set_answer(ShownAnswer(app.list.rows, containing(["login"])), top=True)
         await pilot.pause()
-        match = app.list.get_component_rich_style("session-list--match", partial=True)
+        match = app.list.get_component_rich_style("look--match", partial=True)
         lit = [one.text for one in app.list.render_line(1) if one.style and one.style.color == match.color]
         assert lit == ["Login", "login"]
 
@@ -386,4 +387,4 @@ async def test_messages_say_what_happened_once() -> None:
         await pilot.press("enter")
         await pilot.pause()
         last = app.messages[-1]
-        assert isinstance(last, SessionList.Refused) and last.reason == "There is no session here to open."
+        assert last == "There is no session here to open."

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from hermes_tui.display import age, cell_width, count, counted, duration, fit, safe
 
 if TYPE_CHECKING:
-    from hermes_tui.lifecycle.gateway.process import Gateway
     from hermes_tui.lifecycle.lanes import Board, Lane, Profile
     from hermes_tui.lifecycle.operations import Outcome, Plan
 
@@ -44,19 +43,15 @@ def gateway_words(profile: Profile, now: datetime) -> str:
     details = [f"pid {gateway.pid}"] if gateway.pid else []
     if gateway.since:
         details.append(f"up {duration(now - gateway.since)}")
-    details += _work(gateway)
+    if gateway.phase not in ("", "running"):
+        details.append(gateway.phase)
+    if gateway.active_agents:
+        details.append(f"{counted(gateway.active_agents, 'turn')} running")
     if profile.rules is not None:
         version = f"Hermes {profile.rules.version}" if profile.rules.version else ""
         old = "" if profile.rules.verdict == "proven" else f"lanes are fixed while it runs: {profile.rules.reason}"
         details += [part for part in (version, old) if part]
     return f"gateway running ({safe(', '.join(details))})" if details else "gateway running"
-
-
-def _work(gateway: Gateway) -> list[str]:
-    words = [gateway.phase] if gateway.phase not in ("", "running") else []
-    if gateway.active_agents:
-        words.append(f"{counted(gateway.active_agents, 'turn')} running")
-    return words
 
 
 def _table(lanes: Sequence[Lane], now: datetime, width: int) -> Iterator[str]:

@@ -122,7 +122,9 @@ class SessionEntry(Struct, frozen=True, kw_only=True):
         origin = fields.taken("origin")
         platform, chat_type = fields.text("platform"), fields.text("chat_type")
         cost_status = fields.text("cost_status")
-        finalized = fields.flag("expiry_finalized", default=_finalized_once(data))
+        # Old versions called the flag by what the closing down did then.
+        finalized_once = Fields({"memory_flushed": data.get("memory_flushed")}).flag("memory_flushed")
+        finalized = fields.flag("expiry_finalized", default=finalized_once)
         return cls(
             session_key=check_session_key(fields.required("session_key")),
             session_id=check_session_id(fields.required("session_id")),
@@ -171,11 +173,6 @@ def check_session_key(value: str) -> str:
     if ".." in value or value[0] in "/\\" or _DRIVE.match(value):
         raise EntryError("session_key", "holds parts of a path; Hermes refuses it too")
     return value
-
-
-def _finalized_once(data: Any) -> bool:
-    """Old versions called the flag by what the closing down did then; the old name stays where it is."""
-    return Fields({"memory_flushed": data.get("memory_flushed")}).flag("memory_flushed")
 
 
 def _model_override(value: Any) -> dict[str, str] | None:

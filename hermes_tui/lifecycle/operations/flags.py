@@ -97,7 +97,10 @@ def prune(around: Surroundings, lanes: Sequence[LaneFacts], days: int, back: Map
             table=tuple(one for part in parts for one in part.table),
             file=tuple(one for part in parts for one in part.file),
         ),
-        writes=[f"drops the lane {facts.lane.key}, in {_session(facts)}" for facts in lanes],
+        writes=[
+            f"drops the lane {facts.lane.key}, in {facts.entry.session_id if facts.entry else 'no session'}"
+            for facts in lanes
+        ],
         next_message=f"makes the lane anew: {_after_prune(len(back), len(lanes))}",
         notes=[
             *(f"{key}: Hermes would take up {session_id} again" for key, session_id in back.items()),
@@ -110,7 +113,3 @@ def _after_prune(back: int, lanes: int) -> str:
     if back in (0, lanes):
         return "in a session that was never ended" if back else "in a fresh session"
     return f"{back} of {lanes} take up a session that was never ended, the others begin a fresh one"
-
-
-def _session(facts: LaneFacts) -> str:
-    return facts.entry.session_id if facts.entry else "no session"

@@ -13,10 +13,9 @@ from hermes_tui.display import count, dollars, safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.sessions.cost.overview import DAYS, KINDS, Figure, Kind, Overview, Rank
-from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.widgets.cost_chart import CostChart
 from hermes_tui.tui.widgets.cost_list import CostList, CostRow
-from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line, Part
 from hermes_tui.tui.workers.coroutines import run_beside
 
@@ -35,7 +34,7 @@ _HEADINGS: Mapping[Kind, str] = {
 }
 
 
-class CostScreen(DismissOnce[Rank | None]):
+class CostScreen(FullScreen[Rank | None]):
     """Dismissed with the rank whose sessions are wanted, or without one."""
 
     AUTO_FOCUS = "CostList"
@@ -64,19 +63,16 @@ class CostScreen(DismissOnce[Rank | None]):
         self.overview: Overview | None = None
         """What is shown; None while it is worked out."""
 
-    def compose(self) -> ComposeResult:
-        """Title with the figures, chart and the days it shows, rankings, hints."""
-        yield Line(id="title")
+    def body(self) -> ComposeResult:
+        """Chart and the days it shows, rankings."""
         yield Line(id="span")
         yield CostChart(id="days")
         yield CostList(id="ranks")
-        yield Hints(id="hints")
 
     def on_mount(self) -> None:
         """Work it out, and again when sessions have changed."""
-        self.query_one("#title", Line).show([(" Cost", "bright"), _ADDING])
+        self.show_title([(" Cost", "bright"), _ADDING])
         self.query_one("#span", Line).show([(f" Last {DAYS} days, in US dollars", "bright")])
-        self.call_after_refresh(self.query_one(Hints).show_keys)
         self._begin()
         if not self._clock.is_fixed:
             self.set_interval(LOOK_AGAIN, self._begin)
@@ -106,11 +102,11 @@ class CostScreen(DismissOnce[Rank | None]):
             self._busy = False
 
     def _fail(self, reason: str) -> None:
-        self.query_one("#title", Line).show([(" Cost", "bright"), (f" · {safe(reason)}", "error")])
+        self.show_title([(" Cost", "bright"), (f" · {safe(reason)}", "error")])
 
     def _take(self, found: Overview, *, whole: bool = True) -> None:
         left, right = title_parts(found)
-        self.query_one("#title", Line).show(left if whole else [*left, _ADDING], right)
+        self.show_title(left if whole else [*left, _ADDING], right)
         self.query_one(CostChart).show(found.days)
         self.query_one(CostList).show(cost_rows(found, self._labels), self._at)
         if whole:
@@ -121,10 +117,6 @@ class CostScreen(DismissOnce[Rank | None]):
     @on(CostList.Selected)
     def _selected(self, event: CostList.Selected) -> None:
         self.dismiss(event.rank)
-
-    def action_close(self) -> None:
-        """Close this screen."""
-        self.dismiss(None)
 
 
 def title_parts(found: Overview) -> tuple[list[Part], list[Part]]:

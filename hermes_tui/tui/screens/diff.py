@@ -13,10 +13,9 @@ from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.sessions.diff import SessionDiff, Side
 from hermes_tui.sessions.diff.text import side_facts
-from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.diff.view import DiffView
-from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.workers.coroutines import run_beside
@@ -24,7 +23,7 @@ from hermes_tui.tui.workers.coroutines import run_beside
 __all__ = ["DiffScreen"]
 
 
-class DiffScreen(DismissOnce[None]):
+class DiffScreen(FullScreen[None]):
     """Compares beside the screen; shows which two, what each cost, and what is different."""
 
     AUTO_FOCUS = "DiffView"
@@ -36,29 +35,22 @@ class DiffScreen(DismissOnce[None]):
         super().__init__()
         self._a, self._b = a, b
         self._compare = compare
-        self._diff: SessionDiff | None = None
-
-    @property
-    def diff(self) -> SessionDiff | None:
+        self.diff: SessionDiff | None = None
         """The comparison, once it is there."""
-        return self._diff
 
-    def compose(self) -> ComposeResult:
-        """What is compared, the comparison, hints."""
-        yield Line(id="title")
+    def body(self) -> ComposeResult:
+        """What is compared, the comparison."""
         yield Line(id="side-a")
         yield Line(id="side-b")
         yield DiffView()
-        yield Hints(id="hints")
 
     def on_mount(self) -> None:
         """Begin to compare."""
-        self.query_one("#title", Line).show([(" Comparison", "bright")])
+        self.show_title([(" Comparison", "bright")])
         for name, one in (("a", self._a), ("b", self._b)):
             self.query_one(f"#side-{name}", Line).show([self._whose(name, one, one.summary.title)])
         self.query_one(DiffView).say("Comparing …")
         run_beside(self, self._run, "diff")
-        self.call_after_refresh(self.query_one(Hints).show_keys)
 
     async def _run(self) -> None:
         a, b = ((one.summary.agent, one.summary.session_id) for one in (self._a, self._b))
@@ -69,18 +61,15 @@ class DiffScreen(DismissOnce[None]):
         except Exception as error:  # a bug of one adapter must not leave the screen waiting for ever
             self._fail(f"the comparison failed ({type(error).__name__}: {error})")
         else:
-            self._show(found)
+            self.diff = found
+            self.query_one(DiffView).show(found)
+            self._label()
 
     def _fail(self, reason: str) -> None:
         self.query_one(DiffView).say(f"Cannot be compared: {safe(reason)}")
 
-    def _show(self, found: SessionDiff) -> None:
-        self._diff = found
-        self.query_one(DiffView).show(found)
-        self._label()
-
     def _label(self) -> None:
-        found = self._diff
+        found = self.diff
         if found is None:
             return
         view = self.query_one(DiffView)
@@ -88,7 +77,7 @@ class DiffScreen(DismissOnce[None]):
         right: list[tuple[str, str]] = [] if view.shows_uses or not total else [(f"change {at} of {total} ", "faint")]
         left: list[tuple[str, str]] = [(" Comparison", "bright"), ("  ", "")]
         room = self.size.width - sum(width_of(text) for text, _ in (*left, *right)) - 1
-        self.query_one("#title", Line).show([*left, (_counts(found, room), "")], right)
+        self.show_title([*left, (_counts(found, room), "")], right)
         for name, part, side in (("a", self._a, found.a), ("b", self._b, found.b)):
             whose = self._whose(name, part, side.title)
             room = self.size.width - min(width_of(whose[0]), self.size.width // 2) - 2
@@ -107,14 +96,6 @@ class DiffScreen(DismissOnce[None]):
     @on(DiffView.Moved)
     def _moved(self) -> None:
         self._label()
-
-    @on(DiffView.Refused)
-    def _refused(self, event: DiffView.Refused) -> None:
-        self.notify(event.reason, markup=False)
-
-    def action_close(self) -> None:
-        """Close this screen."""
-        self.dismiss()
 
 
 def _counts(found: SessionDiff, room: int) -> str:

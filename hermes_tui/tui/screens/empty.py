@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from hermes_tui.display import safe
@@ -24,7 +25,11 @@ def empty_blocks(places: Sequence[AgentPlace], home: str) -> list[Paragraph]:
     ]
     column = max((len(place.label) for place in places), default=0) + 2
     for place in places:
-        roots = [f"{_short(str(root.path), home)}{' (no session in it)' * root.exists}" for root in place.roots]
+        roots = [
+            re.sub(f"^{re.escape(home.rstrip('/'))}(?=/|$)", "~", str(root.path))
+            + " (no session in it)" * root.exists
+            for root in place.roots
+        ]
         text = ", ".join(dict.fromkeys(roots)) or "nowhere: its adapter cannot be used"
         blocks.append(Paragraph(safe(text), label=safe(place.label), indent=1, column=column, style="faint"))
     blocks += [
@@ -32,7 +37,3 @@ def empty_blocks(places: Sequence[AgentPlace], home: str) -> list[Paragraph]:
         Paragraph("hermes-tui doctor tells more; variables such as HERMES_HOME are heeded.", "faint"),
     ]
     return blocks
-
-
-def _short(path: str, home: str) -> str:
-    return "~" + path[len(home) :] if path == home or path.startswith(home.rstrip("/") + "/") else path

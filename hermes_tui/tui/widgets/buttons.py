@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from rich.segment import Segment
 from textual.strip import Strip
-from textual.widget import Widget
 
 from hermes_tui.tui.widgets.cells import width_of
+from hermes_tui.tui.widgets.styled import Part, Styled, looks
 
 __all__ = ["Buttons"]
 
 
-class Buttons(Widget):
+class Buttons(Styled):
     """Cancel, and what is asked; the chosen one stands in brackets and is drawn as a cursor."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--key", "choices--faint", "choices--cursor"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = looks("faint", "cursor")
 
     def __init__(self) -> None:
         super().__init__(id="buttons")
@@ -36,11 +35,9 @@ class Buttons(Widget):
 
     def render_line(self, y: int) -> Strip:
         """The only line, at the right."""
-        base, segments = self.rich_style, []
+        parts: list[Part] = []
         for at, word in enumerate(self.words):
             chosen = at == self.chosen
-            style = base + self.get_component_rich_style(f"choices--{'cursor' if chosen else 'faint'}", partial=True)
-            segments += [Segment("  ", base), Segment(f"[ {word} ]" if chosen else f"  {word}  ", style)]
-        used = sum(width_of(one.text) for one in segments)
-        blank = Segment(" " * max(0, self.size.width - used), base)
-        return Strip([blank, *segments]).adjust_cell_length(self.size.width, base)
+            parts += [("  ", ""), (f"[ {word} ]", "cursor") if chosen else (f"  {word}  ", "faint")]
+        used = sum(width_of(text) for text, _ in parts)
+        return self.strip([(" " * max(0, self.size.width - used), ""), *parts])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_tui.clock import Clock
-from hermes_tui.display import age, count, safe
+from hermes_tui.display import age, count, counted, safe
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.line import Part
 from hermes_tui.tui.widgets.session_list.rows import Conversation
@@ -25,11 +25,13 @@ def detail_parts(
     least = "≥ " if conversation.partial else ""
     state = lane or state_of(tip)
     right: list[Part] = [] if state is None else [(f"{state.glyph} {state.word} ", state.style)]
+    tokens = conversation.tokens or TokenUsage()
+    given, written = count(tokens.total - tokens.output_tokens), count(tokens.output_tokens)
     facts = {
         "model": safe(tip.model or ""),
         "branch": safe(tip.git_branch or ""),
-        "turns": f"{least}{conversation.turns} turn{'' if conversation.turns == 1 else 's'}",
-        "tokens": _tokens(conversation.tokens, least),
+        "turns": f"{least}{counted(conversation.turns, 'turn')}",
+        "tokens": f"{least}{given} in {written} out" if tokens.total else "",
         "parts": f"{len(conversation.parts)} parts" if len(conversation.parts) > 1 else "",
         "notes": ", ".join(map(safe, tip.notes)),
         "times": _times(conversation, clock),
@@ -45,13 +47,6 @@ def detail_parts(
         left += [(" · ", "faint")] if len(left) > 1 else []
         left.append((fact, ""))
     return left, right
-
-
-def _tokens(tokens: TokenUsage | None, least: str) -> str:
-    """Everything read, cached or not, and everything written."""
-    if tokens is None or not tokens.total:
-        return ""
-    return f"{least}{count(tokens.total - tokens.output_tokens)} in {count(tokens.output_tokens)} out"
 
 
 def _times(conversation: Conversation, clock: Clock) -> str:

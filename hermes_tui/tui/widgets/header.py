@@ -5,6 +5,7 @@ from __future__ import annotations
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 
+from hermes_tui.display import counted
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.line import Line, Part
 from hermes_tui.tui.widgets.search_box import SearchBox
@@ -63,12 +64,7 @@ class Header(Horizontal):
         self.query_one("#brand", Line).show(brand)
         parts: list[Part] = []
         if problems:
-            parts.append(
-                (
-                    f"! {problems:,} problem{'' if problems == 1 else 's'}" if width >= 60 else f"!{problems}",
-                    "warning",
-                )
-            )
+            parts.append((f"! {counted(problems, 'problem')}" if width >= 60 else f"!{problems}", "warning"))
         if marked:
             parts.append((f"◆ {marked} marked" if width >= 60 else f"◆{marked}", "accent"))
         if live and width >= (140 if searching else 60):
@@ -78,8 +74,8 @@ class Header(Horizontal):
         if partial and width >= 100:
             parts.append((f"counting {partial:,}", "faint"))
         room = width - _BOX - sum(width_of(text) + _GAP for text, _ in (*brand, *parts))
-        counted = _counted(width, room, _found(shown, sessions, more=more), sessions, searching)
-        parts.append((counted, "faint"))
+        total = _counted(width, room, _found(shown, sessions, more=more), sessions, searching)
+        parts.append((total, "faint"))
         spaced: list[Part] = []
         for part in parts:
             spaced += [("   " if width >= 60 else " ", ""), part]
@@ -89,7 +85,7 @@ class Header(Horizontal):
         taken = sum(width_of(text) for text, _ in spaced)
         found = _found(sessions, sessions, more=True)
         most = max(width_of(_counted(width, room, found, sessions, one)) for one in (SEARCHING, _USUAL))
-        most += taken - width_of(counted)
+        most += taken - width_of(total)
         before = self._widest[1] if self._widest[0] == width else 0
         widest = max(before, taken, most) if asking else 0
         self._widest = width, widest
@@ -105,7 +101,7 @@ def _found(shown: int | None, sessions: int, *, more: bool) -> str:
 
 def _counted(width: int, room: int, total: str, sessions: int, searching: str) -> str:
     """How many there are, with as much of how complete the answer is as there is room for."""
-    said = f"{total} session{'' if sessions == 1 else 's'}" if width >= 60 else total
+    said = f"{total} session{'s' * (sessions != 1)}" if width >= 60 else total
     if not searching or width < 60:
         return said
     if searching == SEARCHING:

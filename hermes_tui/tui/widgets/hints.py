@@ -8,7 +8,7 @@ from typing import Any
 from textual.screen import Screen
 from textual.strip import Strip
 
-from hermes_tui.tui.keymap import KEYS, Key, all_keys, key_label
+from hermes_tui.tui.keymap import KEYS, Key, key_label
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.line import Line, Part
 
@@ -49,7 +49,7 @@ def keys_here(screen: Screen[Any]) -> list[Key]:
     active = {key: one.binding.id for key, one in screen.active_bindings.items()}
     found: list[Key] = []
     for context in dict.fromkeys(id_.partition(".")[0] for id_ in active.values() if id_):
-        for key in [one for one in all_keys() if one.context == context and one.id not in unlisted]:
+        for key in [one for one in KEYS if one.context == context and one.id not in unlisted]:
             names = [name for name, id_ in active.items() if id_ == key.id]
             # Textual's own ctrl+c copies what is selected, and where nothing is, lets ours have it.
             names = names or [name for name in key.keys.split(",") if active.get(name, key.id) is None]

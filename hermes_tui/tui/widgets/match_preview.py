@@ -6,18 +6,15 @@ from collections.abc import Callable, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.segment import Segment
-from rich.style import Style
 from rich.text import Text
 from textual.content import Content
 from textual.geometry import Region, Size
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import APART, safe
 from hermes_tui.tui.widgets.session_list.list_columns import lit_parts
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
+from hermes_tui.tui.widgets.styled import Parts, TextView, looks
 from hermes_tui.tui.widgets.transcript.border import title
 from session_adapters.model import SessionSummary
 
@@ -31,34 +28,22 @@ _LINES = 4
 _MATCH_LINES = 12
 _WIDEST = 120
 Find = Callable[[str], Sequence[tuple[int, int]]]
-Parts = list[tuple[str, str]]
 
 
-class MatchPreview(ScrollView):
+class MatchPreview(TextView):
     """Goal, match, resolution. Compares before it paints."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "match-preview--heading",
-        "match-preview--who",
-        "match-preview--faint",
-        "match-preview--match",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = looks("heading", "who", "faint", "match")
 
     def __init__(self, clock: Clock, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self._clock = clock
         self._shown: tuple[ListedPart | None, Result | None, str, Find] = (None, None, "", lambda text: ())
-        self._lines: list[Parts] = []
 
     @property
     def summary(self) -> SessionSummary | None:
         """The session that is shown."""
         return self._shown[0].summary if self._shown[0] is not None else None
-
-    @property
-    def text(self) -> str:
-        """All lines."""
-        return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
 
     def show(self, part: ListedPart | None, result: Result | None, note: str, find: Find) -> None:
         """Show the preview of a session; `note` where there is none yet, or never will be."""
@@ -79,15 +64,14 @@ class MatchPreview(ScrollView):
         room = max(self.outer_size.width - 6, 4)
         self.border_title = Content(title(part, room, gone=part.summary.gone) if part is not None else "")
         lines: list[Parts] = self._result_lines(result, width) if result is not None else [[(f" {note}", "faint")]]
-        before, self._lines = self._lines, lines
+        before, self.lines = self.lines, lines
         height = self.size.height
         if self.scroll_offset.y or max(len(lines), len(before)) > height:
             self.virtual_size = Size(width, len(lines))
             self.scroll_to(y=0, animate=False, force=True, immediate=True)
             self.refresh()
             return
-        blank: Parts = []
-        pairs = zip_longest(lines, before, fillvalue=blank)
+        pairs = zip_longest(lines, before, fillvalue=())
         changed = [Region(0, y, width, 1) for y, (new, old) in enumerate(pairs) if new != old]
         if changed:
             self.refresh(*changed)
@@ -123,18 +107,11 @@ class MatchPreview(ScrollView):
             [(" ── ", "faint"), (heading, "heading"), (f" {note} " if note else " ", "faint"), (rule, "faint")]
         )
         for one in said:
-            lines.append([(f" {self._who(one)}", "who"), (f"  {self._when(one)}", "faint")])
+            when = f"{self._clock.local(one.timestamp):%a %-d %b %H:%M}" if one.timestamp is not None else ""
+            agent = safe(self.summary.agent) if self.summary is not None else "assistant"
+            who = {"user": "you", "assistant": agent}.get(one.role, safe(one.role))
+            lines.append([(f" {who}", "who"), (f"  {when}", "faint")])
             lines += self._wrapped(one, width, snippet)
-
-    def _who(self, line: ResultLine) -> str:
-        summary = self.summary
-        names = {"user": "you", "assistant": safe(summary.agent) if summary is not None else "assistant"}
-        return names.get(line.role, safe(line.role))
-
-    def _when(self, line: ResultLine) -> str:
-        if line.timestamp is None:
-            return ""
-        return f"{self._clock.local(line.timestamp):%a %-d %b %H:%M}"
 
     def _wrapped(self, line: ResultLine, width: int, snippet: Result | None) -> list[Parts]:
         find = self._shown[3]
@@ -155,15 +132,3 @@ class MatchPreview(ScrollView):
             rows.append([("   ", ""), *lit_parts(plain, here, "")])
             at += len(plain)
         return rows if len(rows) <= most else [*rows[:most], [("   …", "faint")]]
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the part in view."""
-        width, base = self.size.width, self.rich_style
-        index = y + self.scroll_offset.y
-        if index >= len(self._lines):
-            return Strip.blank(width, base)
-        segments = [Segment(text, self._style(style, base)) for text, style in self._lines[index] if text]
-        return Strip(segments).adjust_cell_length(width, base).simplify()
-
-    def _style(self, name: str, base: Style) -> Style:
-        return base + self.get_component_rich_style(f"match-preview--{name}", partial=True) if name else base

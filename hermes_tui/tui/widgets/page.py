@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from rich.segment import Segment
 from rich.text import Text
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
-from textual.strip import Strip
 
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.cells import pad, width_of
+from hermes_tui.tui.widgets.styled import Parts, TextView, looks
 
 __all__ = ["Page", "Paragraph"]
 
@@ -30,27 +28,16 @@ class Paragraph(NamedTuple):
     """Width of the label's column."""
 
 
-class Page(ScrollView, can_focus=True):
+class Page(TextView, can_focus=True):
     """Blocks one below the other."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "page--heading",
-        "page--faint",
-        "page--accent",
-        "page--warning",
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = looks("heading", "faint", "accent", "warning")
     BINDINGS = bindings("page")
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.blocks: tuple[Paragraph, ...] = ()
-        self._lines: list[tuple[tuple[str, str], ...]] = []
         self._width = 0
-
-    @property
-    def text(self) -> str:
-        """All lines as they are wrapped now."""
-        return "\n".join("".join(text for text, _ in line).rstrip() for line in self._lines)
 
     def show(self, blocks: Sequence[Paragraph]) -> None:
         """Show these; does nothing when they are shown already."""
@@ -67,15 +54,15 @@ class Page(ScrollView, can_focus=True):
         self._width = self.size.width
         if not self._width:
             return
-        self._lines = [line for block in self.blocks for line in self._block_lines(block)]
-        self.virtual_size = Size(self._width, len(self._lines))
+        self.lines = [line for block in self.blocks for line in self._block_lines(block)]
+        self.virtual_size = Size(self._width, len(self.lines))
         self.refresh(layout=self.styles.auto_dimensions)
 
-    def _block_lines(self, block: Paragraph) -> list[tuple[tuple[str, str], ...]]:
+    def _block_lines(self, block: Paragraph) -> list[Parts]:
         margin = " " * (1 + block.indent)
         column = min(block.column, max(0, self._width // 2 - len(margin)))
         room = max(4, self._width - len(margin) - column - 1)
-        lines: list[tuple[tuple[str, str], ...]] = []
+        lines: list[Parts] = []
         if width_of(block.label) > column - 1 and block.label:
             lines.append(((margin, ""), (block.label, "accent")))
             label = ""
@@ -86,19 +73,6 @@ class Page(ScrollView, can_focus=True):
             lines.append(((margin, ""), (pad(label, column), "accent"), (line.plain.rstrip(), block.style)))
             label = ""
         return lines
-
-    def render_line(self, y: int) -> Strip:
-        """One line of the part in view."""
-        width, base = self.size.width, self.rich_style
-        index = y + self.scroll_offset.y
-        if index >= len(self._lines):
-            return Strip.blank(width, base)
-        segments = [
-            Segment(text, base + self.get_component_rich_style(f"page--{style}", partial=True) if style else base)
-            for text, style in self._lines[index]
-            if text
-        ]
-        return Strip(segments).adjust_cell_length(width, base).simplify()
 
     def action_scroll_by(self, step: int) -> None:
         """A line up (-1) or down (1)."""

@@ -64,12 +64,12 @@ class SearchBox(Input):
     async def _on_key(self, event: events.Key) -> None:
         """Change the text in the order of the keys. Textual runs a key that is no letter only after the event has
         come up to the program: of `ctrl+u` and a word in one read, as slow lines bring them, the word would go."""
-        own = next((keys for node, keys in self.screen._modal_binding_chain if node is self), None)
-        for binding in own.key_to_bindings.get(event.key, ()) if own is not None else ():
-            if "." not in binding.action and await self.app.run_action(binding.action, self):
-                event.stop()
-                event.prevent_default()
-                return
+        own = self.screen.active_bindings.get(event.key)
+        is_own = own is not None and own.node is self and "." not in own.binding.action
+        if own is not None and is_own and await self.app.run_action(own.binding.action, self):
+            event.stop()
+            event.prevent_default()
+            return
         await super()._on_key(event)
 
     def replace(self, text: str, start: int, end: int) -> None:

@@ -102,7 +102,7 @@ class HermesDemo:
         manager = SessionManager(self.environment, cache_dir=self.home / "cache", indexed=False)
         app = HermesApp(manager, Config(**config), clock=Clock(NOW))
         async with app.run_test(size=size, notifications=True) as pilot:
-            await until(pilot, lambda: app.main.snapshot.sessions and app.main.lanes is not None)
+            await until(pilot, lambda: app.main.snapshot.sessions and app.main.parts.lanes is not None)
             if lanes:
                 await pilot.press("L")
                 await until(pilot, lambda: isinstance(app.screen, LanesScreen) and lanes_of(pilot).table.rows)

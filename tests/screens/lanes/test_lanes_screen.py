@@ -76,7 +76,7 @@ async def test_the_header_and_the_list_know_of_lanes(demo: HermesDemo) -> None:
             "Review of the parser": "resume pending",
         }
         rows = [row.conversation.title if row.conversation else "" for row in main.sessions.rows]
-        main.sessions.move_to(rows.index("Was steht auf dem Schild? 📷"))
+        main.sessions.go(rows.index("Was steht auf dem Schild? 📷"))
         await until(pilot, lambda: "■ suspended" in screen_text(pilot).splitlines()[-2])
         demo.end_gateway()
         app_of(pilot).action_refresh()
@@ -91,7 +91,7 @@ async def test_a_machine_without_hermes(tmp_path: Path, monkeypatch: pytest.Monk
     manager = SessionManager(Environment(home=tmp_path), cache_dir=tmp_path / "cache", indexed=False)
     app = HermesApp(manager, clock=Clock(NOW))
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
-        await until(pilot, lambda: app.main.snapshot.places and app.main.lanes is not None)
+        await until(pilot, lambda: app.main.snapshot.places and app.main.parts.lanes is not None)
         assert "⚕" not in screen_text(pilot)
         await pilot.press("L", *"RSEmcup", "enter", "tab", "down")
         await until(pilot, lambda: "There is no Hermes here." in screen_text(pilot))

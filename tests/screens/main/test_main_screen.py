@@ -38,7 +38,7 @@ def here(pilot: Pilot[None]) -> str:
 
 
 def laid_out(main: MainScreen, width: int) -> bool:
-    return main.size.width == width and main.is_wide == (width >= 120)
+    return main.size.width == width and main.parts.is_wide == (width >= 120)
 
 
 async def test_one_pane_at_a_time_when_narrow(program: Program, claude_home: ClaudeHome) -> None:
@@ -51,7 +51,7 @@ async def test_one_pane_at_a_time_when_narrow(program: Program, claude_home: Cla
         for back in ("escape", "backspace", "h", "tab"):
             await pilot.press("enter")
             await until(pilot, lambda: "Answer 0 to Second thoughts" in screen_text(pilot))
-            assert main.is_reading and main.pane.display and not main.sessions.display
+            assert main.parts.is_reading and main.pane.display and not main.sessions.display
             await pilot.press(back)
             await until(pilot, lambda: main.sessions.display and not main.pane.display)
             assert main.focused is main.sessions and here(pilot) == "Second thoughts"
@@ -67,7 +67,7 @@ async def test_side_by_side_when_wide(program: Program, claude_home: ClaudeHome)
         await pilot.press("down")
         await until(pilot, lambda: "Answer 0 to First things" in screen_text(pilot))
         await pilot.press("tab")
-        assert main.is_reading and main.sessions.display
+        assert main.parts.is_reading and main.sessions.display
         await pilot.press("escape")
         assert main.focused is main.sessions
 
@@ -83,7 +83,7 @@ async def test_resizing_changes_the_layout_and_loses_nothing(program: Program, c
             await pilot.resize_terminal(width, height)
             await until(pilot, partial(laid_out, main, width))
             assert here(pilot) == "Session 57"
-            assert main.is_reading
+            assert main.parts.is_reading
         await pilot.press("escape")
         for width, height in [(80, 24), (20, 5), (80, 24)]:
             await pilot.resize_terminal(width, height)
@@ -104,7 +104,7 @@ async def test_in_a_new_size_it_looks_as_if_it_had_begun_so(program: Program, cl
     async def shown(pilot: Pilot[None], size: tuple[int, int]) -> str:
         main = main_of(pilot)
         await until(pilot, partial(laid_out, main, size[0]))
-        await until(pilot, lambda: not main.is_wide or "following" in screen_text(pilot))
+        await until(pilot, lambda: not main.parts.is_wide or "following" in screen_text(pilot))
         await pilot.pause()
         return screen_text(pilot)
 
@@ -194,7 +194,7 @@ async def test_what_is_typed_ahead_goes_where_it_was_meant(program: Program, cla
         assert [row.conversation.title for row in main.sessions.rows if row.conversation] == [
             "Please reset the counter"
         ]
-        assert len(app.screen_stack) == 1 and not main.is_reading and not toasts(pilot)
+        assert len(app.screen_stack) == 1 and not main.parts.is_reading and not toasts(pilot)
         await pilot.press("escape")
         for char in "ry":
             app.post_message(events.Key(char, char))

@@ -25,7 +25,7 @@ def listed(main: MainScreen) -> list[str]:
 
 
 def laid_out(main: MainScreen, size: tuple[int, int]) -> bool:
-    return main.size == size and main.is_wide == (size[0] >= 120)
+    return main.size == size and main.parts.is_wide == (size[0] >= 120)
 
 
 async def search(pilot: Pilot[None], text: str) -> None:
@@ -100,7 +100,7 @@ async def test_more_than_a_hundred_are_all_listed(program: Program, claude_home:
         await pilot.press("enter", "end")
         await until(pilot, lambda: "Walk 0" in main.preview.text)
         await pilot.press("enter")
-        await until(pilot, lambda: main.is_reading and "Answer 0 to Walk 0" in screen_text(pilot))
+        await until(pilot, lambda: main.parts.is_reading and "Answer 0 to Walk 0" in screen_text(pilot))
         await pilot.press("escape", "escape")
         await until(pilot, lambda: not main.sessions.is_filtered)
 

@@ -7,7 +7,6 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, cast
 
 import pytest
-from rich.style import Style
 from textual.pilot import Pilot
 from textual.screen import Screen
 from textual.strip import Strip
@@ -18,7 +17,6 @@ from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.main import search as searching
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts
-from hermes_tui.tui.widgets.session_list.list_style import Painter, Parts
 from hermes_tui.tui.widgets.session_list.list_view import SessionLines
 from hermes_tui.tui.widgets.session_list.rows import ListRow
 from pilots import drawn, screen_text, until
@@ -33,17 +31,17 @@ class Counts:
         self.layouts = 0
         self.lines: list[int] = []
         self.strips = 0
-        line, strip = SessionLines.render_line, Painter.strip
+        line, strip = SessionLines.render_line, SessionLines.strip
 
         def drawn(sessions: SessionLines, y: int) -> Any:
             self.lines.append(y)
             return line(sessions, y)
 
-        def made(painter: Painter, parts: Parts, cursor: Style | None) -> Strip:
+        def made(sessions: SessionLines, *looks: Any) -> Strip:
             self.strips += 1
-            return strip(painter, parts, cursor)
+            return strip(sessions, *looks)
 
-        monkeypatch.setattr(Painter, "strip", made)
+        monkeypatch.setattr(SessionLines, "strip", made)
         monkeypatch.setattr(SessionLines, "render_line", drawn)
 
     def watch(self, screen: Screen[Any]) -> None:
@@ -228,7 +226,7 @@ async def test_the_lines_below_results_outlast_the_time_in_which_the_list_is_hid
         await pilot.press("slash", "h", "e", "r", "o")
         await press(pilot, "n", "heron")
         await pilot.press("enter", "enter")
-        await until(pilot, lambda: main.is_reading and not main.sessions.size)
+        await until(pilot, lambda: main.parts.is_reading and not main.sessions.size)
         main.search.sessions_changed()  # as when a session is written to meanwhile
         assert [row.snippet for row in main.sessions.rows[:3]][-1] is not None
         await pilot.press("escape")

@@ -150,7 +150,7 @@ async def test_nothing_found_says_what_was_searched(program: Program, claude_hom
         assert "in 3 sessions of 1 agent" in text
         assert "without quotation marks" in text and "fewer filters" in text
         await pilot.press("enter", "enter", "n", "j", "tab")
-        assert main.is_attached and not main.is_reading
+        assert main.is_attached and not main.parts.is_reading
 
 
 async def test_help_in_the_box_tells_what_can_be_searched_for(program: Program, claude_home: ClaudeHome) -> None:
@@ -240,7 +240,7 @@ async def test_goal_match_and_resolution_then_open_at_the_match(program: Program
         assert places == sorted(places)
         assert main.pane.styles.display == "none"
         await pilot.press("enter", "enter")
-        await until(pilot, lambda: main.is_reading and main.pane.message is not None)
+        await until(pilot, lambda: main.parts.is_reading and main.pane.message is not None)
         await until(pilot, lambda: main.pane.message and main.pane.message.content == "One heron at the weir.")
         row = next(line for line in screen_text(pilot).splitlines() if "One heron at the weir." in line)
         assert row
@@ -310,7 +310,7 @@ async def test_escape_returns_to_exactly_where_one_was(program: Program, claude_
         await until(pilot, lambda: not main.sessions.is_filtered)
         view = main.pane.view
         assert (main.sessions.cursor, main.sessions.scroll_y, view.top, view.cursor, view.following) == before
-        assert main.is_reading and main.box.value == ""
+        assert main.parts.is_reading and main.box.value == ""
         assert screen_text(pilot).splitlines()[2:-2] == shown
         assert main.pane.finder.within is None
 

@@ -12,7 +12,6 @@ from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.screen import ScreenResultType
 
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
@@ -32,38 +31,29 @@ class ConfirmScreen(Dialog[ScreenResultType | None]):
 
     def __init__(self, heading: str) -> None:
         """`heading`, safe for a terminal, is shown until there is more to say."""
-        super().__init__()
-        self.heading = heading
+        super().__init__(heading)
         self.shown_at = float("inf")
-        """When the text came on the screen, by the monotonic clock."""
         self._last_key = 0.0
         self._quiet = 0.0
         """Seconds without a key before the latest one."""
 
-    def compose(self) -> ComposeResult:
-        """Heading, text, buttons."""
-        with Vertical(classes="dialog"):
-            yield Line(id="dialog-title")
-            yield Page()
-            yield Buttons()
-
-    def on_mount(self) -> None:
-        """The heading alone."""
-        self._title(self.heading, "bright")
-
-    def _title(self, text: str, style: str) -> None:
-        self.query_one("#dialog-title", Line).show([(f" {text}", style)], [("esc leaves ", "faint")])
+    def body(self) -> ComposeResult:
+        """Text and buttons."""
+        yield Page()
+        yield Buttons()
 
     def ask(self, heading: str, blocks: Sequence[Paragraph], *words: str, refused: bool = False) -> None:
         """Show this, with buttons beside the one that says no; the time for which it is seen begins anew."""
         self.shown_at = float("inf")
-        self._title(heading, "error" if refused else "bright")
+        self.heading = heading
+        self.head("error" if refused else "bright")
         self.query_one(Page).show(blocks)
         self.query_one(Buttons).show("Cancel", *words)
-        self.call_after_refresh(self._painted)
 
-    def _painted(self) -> None:
-        self.shown_at = time.monotonic()
+        def painted() -> None:
+            self.shown_at = time.monotonic()
+
+        self.call_after_refresh(painted)
 
     def on_key(self, event: events.Key) -> None:
         """Remember when it came: as the terminal gave it, not as its turn came."""
@@ -83,7 +73,3 @@ class ConfirmScreen(Dialog[ScreenResultType | None]):
     def action_turn(self, step: int = 1) -> None:
         """The other button."""
         self.query_one(Buttons).turn(step)
-
-    def action_close(self) -> None:
-        """No."""
-        self.dismiss(None)

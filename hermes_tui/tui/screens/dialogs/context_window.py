@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.widgets import Input
 
 from hermes_tui.config import ContextWindow
@@ -29,23 +28,18 @@ class WindowScreen(Dialog[ContextWindow | None]):
 
     def __init__(self, text: str) -> None:
         """`text` stands there at first."""
-        super().__init__()
+        super().__init__("A window of another size")
         self._text = text
 
-    def compose(self) -> ComposeResult:
-        """Heading, the field, what can be typed."""
-        with Vertical(classes="dialog"):
-            yield Line(id="dialog-title")
-            field = Input(self._text, max_length=_LONGEST, select_on_focus=False)
-            field.cursor_blink = False
-            yield field
-            yield Line(id="dialog-help")
+    def body(self) -> ComposeResult:
+        """The field, what can be typed."""
+        field = Input(self._text, max_length=_LONGEST, select_on_focus=False)
+        field.cursor_blink = False
+        yield field
+        yield Line(id="dialog-help")
 
     def on_mount(self) -> None:
-        """Say what it is about."""
-        self.query_one("#dialog-title", Line).show(
-            [(" A window of another size", "bright")], [(" esc leaves ", "faint")]
-        )
+        """Say what can be typed."""
         self._say(_HELP, "faint")
 
     def _say(self, text: str, style: str) -> None:
@@ -64,7 +58,3 @@ class WindowScreen(Dialog[ContextWindow | None]):
             self._say(str(error), "warning")
         else:
             self.dismiss(window)
-
-    def action_leave(self) -> None:
-        """Choose nothing."""
-        self.dismiss(None)

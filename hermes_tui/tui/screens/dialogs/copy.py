@@ -50,7 +50,12 @@ def copyables(session: SessionSummary, message: Message | None, home: Path | Non
             found.append(_copyable("m", "message", text))
         if message.thinking:
             found.append(_copyable("t", "thinking", message.thinking))
-        pieces = [*_code(message), *_calls(message)]
+        pieces = [
+            (f"code {compact(token.info, 12)}".rstrip(), token.content.removesuffix("\n"))
+            for token in MarkdownIt("commonmark").parse(message.content)
+            if token.type in ("fence", "code_block") and token.content.strip()
+        ]
+        pieces += _calls(message)
         found += [_copyable(str(at), label, text) for at, (label, text) in enumerate(pieces[:_MOST_BLOCKS], 1)]
     found.append(_copyable("i", "session id", session.unified_id))
     found.append(_copyable("n", "native id", session.session_id))
@@ -80,12 +85,6 @@ def _copyable(key: str, label: str, text: str) -> Copyable:
     lines = count_lines(text)
     detail = compact(text, 60) if lines < 2 else f"{compact(text, 46)} … {lines:,} lines"
     return Copyable(MenuChoice(key, label, detail), text)
-
-
-def _code(message: Message) -> Iterator[tuple[str, str]]:
-    for token in MarkdownIt("commonmark").parse(message.content):
-        if token.type in ("fence", "code_block") and token.content.strip():
-            yield f"code {compact(token.info, 12)}".rstrip(), token.content.removesuffix("\n")
 
 
 def _calls(message: Message) -> Iterator[tuple[str, str]]:
@@ -123,7 +122,6 @@ class CopyMenu(MenuScreen):
 
     def on_mount(self) -> None:
         """Say what the keys are."""
-        super().on_mount()
         self.query_one(Hints).show_keys()
 
     async def action_mask(self) -> None:
@@ -144,6 +142,7 @@ class CopyMenu(MenuScreen):
             self._show(f"secrets: {redactor.secrets or 'none'} masked", masked)
 
     def _show(self, note: str, offered: Sequence[Copyable]) -> None:
-        self.say(note)
+        self.note = note
+        self.head()
         for at, one in enumerate(offered):
             self.change_line(at, one.choice)

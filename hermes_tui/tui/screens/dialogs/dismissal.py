@@ -6,10 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from textual import events
+from textual.app import ComposeResult
 from textual.await_complete import AwaitComplete
+from textual.containers import Vertical
 from textual.screen import ModalScreen, Screen, ScreenResultType
 
-__all__ = ["Dialog", "DismissOnce"]
+from hermes_tui.tui.widgets.line import Line
+
+__all__ = ["LEAVE", "Dialog", "DismissOnce"]
+
+LEAVE = "esc leaves "
+"""What stands at the right of every heading."""
 
 
 class DismissOnce(Screen[ScreenResultType]):
@@ -47,6 +54,36 @@ class DismissOnce(Screen[ScreenResultType]):
             self.workers.cancel_node(node)
         return super().dismiss(result)
 
+    def action_close(self) -> None:
+        """Leave without a result."""
+        self.dismiss(None)
+
 
 class Dialog(ModalScreen[ScreenResultType], DismissOnce[ScreenResultType]):
-    """Base of every screen that stands in front of another. Its style sheet is that of its first base."""
+    """Base of every screen that stands in front of another: a heading, and a body below it. Its style sheet is that
+    of its first base."""
+
+    def __init__(self, heading: str, note: str = "") -> None:
+        """Both are safe for a terminal; the `note` stands at the right of the heading."""
+        super().__init__()
+        self.heading = heading
+        self.note = note
+
+    def compose(self) -> ComposeResult:
+        """Heading and body."""
+        with Vertical(classes="dialog"):
+            yield Line(id="dialog-title")
+            yield from self.body()
+
+    def body(self) -> ComposeResult:
+        """What stands below the heading."""
+        raise NotImplementedError
+
+    def on_mount(self) -> None:
+        """Show the heading."""
+        self.head()
+
+    def head(self, style: str = "bright") -> None:
+        """Show heading and note as they are now."""
+        note = f"{self.note}  {LEAVE}" if self.note else LEAVE
+        self.query_one("#dialog-title", Line).show([(f" {self.heading}", style)], [(note, "faint")])

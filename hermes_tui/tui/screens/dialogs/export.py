@@ -6,14 +6,11 @@ import time
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from rich.segment import Segment
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.containers import Vertical
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from hermes_tui.display import compact
@@ -23,7 +20,7 @@ from hermes_tui.sessions.export.target import suggested_name
 from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
-from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.widgets.styled import Part, Styled, looks
 from session_adapters.model import SessionSummary
 
 __all__ = ["ARMED_AFTER", "ExportChoice", "ExportScreen"]
@@ -59,10 +56,10 @@ class _Field(NamedTuple):
     values: tuple[str, ...]
 
 
-class _Fields(Widget, can_focus=True, inherit_bindings=False):
+class _Fields(Styled, can_focus=True, inherit_bindings=False):
     """A line for each choice, its values side by side."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--key", "choices--faint", "choices--cursor"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = looks("key", "faint", "cursor")
     BINDINGS = bindings("export")
 
     class Changed(Message):
@@ -88,21 +85,18 @@ class _Fields(Widget, can_focus=True, inherit_bindings=False):
 
     def render_line(self, y: int) -> Strip:
         """One field."""
-        width, base = self.size.width, self.rich_style
         if y >= len(self._fields):
-            return Strip.blank(width, base)
-        key = base + self.get_component_rich_style("choices--key", partial=True)
-        faint = base + self.get_component_rich_style("choices--faint", partial=True)
+            return self.strip(())
         here = y == self.cursor and self.has_focus
-        segments = [Segment(f" {'›' if here else ' '} {self._fields[y].label:{_LABEL - 3}}", base if here else faint)]
+        parts: list[Part] = [
+            (f" {'›' if here else ' '} {self._fields[y].label:{_LABEL - 3}}", "" if here else "faint")
+        ]
         values = list(enumerate(self._fields[y].values))
-        if sum(len(value) + 3 for _, value in values) > width - _LABEL:  # then the one that is chosen has to do
-            values = [values[self.chosen[y]]]
+        if sum(len(value) + 3 for _, value in values) > self.size.width - _LABEL:
+            values = [values[self.chosen[y]]]  # then the one that is chosen has to do
         for number, value in values:
-            chosen = number == self.chosen[y]
-            segments.append(Segment(f" [{value}]" if chosen else f"  {value} ", key if chosen else faint))
-        strip = Strip(segments).adjust_cell_length(width, base)
-        return strip.apply_style(self.get_component_rich_style("choices--cursor", partial=True)) if here else strip
+            parts.append((f" [{value}]", "key") if number == self.chosen[y] else (f"  {value} ", "faint"))
+        return self.strip(parts, "cursor" if here else "")
 
     def action_move(self, step: int) -> None:
         """A line up (-1) or down (1); below the last is the name of the file."""
@@ -136,7 +130,7 @@ class ExportScreen(Dialog[ExportChoice]):
     def __init__(self, session: SessionSummary, parts: int, folder: Path, home: Path | None = None) -> None:
         """`parts`: of how many sessions the conversation consists. `folder`: where the file is suggested. `home`: as
         in `own_command`."""
-        super().__init__()
+        super().__init__(f"Export: {compact(session.title, 60) or 'untitled'}", "↵ write")
         self._session = session
         self._home = home
         self._parts = parts
@@ -145,20 +139,16 @@ class ExportScreen(Dialog[ExportChoice]):
         self._suggested = self._suggest(_FORMS[0], redact=False)
         self._shown_at = time.monotonic()
 
-    def compose(self) -> ComposeResult:
-        """Heading, fields, the name of the file, the command that does the same."""
-        with Vertical(classes="dialog"):
-            yield Line(id="dialog-title")
-            yield _Fields(self._parts)
-            yield Input(self._suggested, id="file", select_on_focus=False)
-            yield Static(id="command", markup=False)
+    def body(self) -> ComposeResult:
+        """Fields, the name of the file, the command that does the same."""
+        yield _Fields(self._parts)
+        name = Input(self._suggested, id="file", select_on_focus=False)
+        name.cursor_blink = False
+        yield name
+        yield Static(id="command", markup=False)
 
     def on_mount(self) -> None:
-        """Say what it is about."""
-        name = compact(self._session.title, 60) or "untitled"
-        heading = self.query_one("#dialog-title", Line)
-        heading.show([(f" Export: {name}", "bright")], [(" ↵ write  esc leave ", "faint")])
-        self.query_one("#file", Input).cursor_blink = False
+        """Show the command."""
         self._shown_at = time.monotonic()
         self._show_command()
 
@@ -215,7 +205,3 @@ class ExportScreen(Dialog[ExportChoice]):
             self.notify("Give the name of a file.", severity="warning", markup=False)
             return
         self.dismiss(wish)
-
-    def action_leave(self) -> None:
-        """Export nothing."""
-        self.dismiss(None)

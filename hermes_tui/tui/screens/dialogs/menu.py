@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, NamedTuple
 
-from rich.segment import Segment
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.geometry import Size
-from textual.strip import Strip
-from textual.widget import Widget
 
 from hermes_tui.tui.keymap import bindings
-from hermes_tui.tui.screens.dialogs.dismissal import Dialog
+from hermes_tui.tui.screens.dialogs.dismissal import LEAVE, Dialog
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.widgets.styled import Parts, RowView, looks
 
 __all__ = ["MenuChoice", "MenuScreen"]
 
-_LEAVE = "esc leaves "
 _AROUND = 5
 """Lines of a dialog that are no choices, and of the screen around it."""
 
@@ -34,10 +29,10 @@ class MenuChoice(NamedTuple):
     detail: str = ""
 
 
-class _Choices(Widget, can_focus=True, inherit_bindings=False):
+class _Choices(RowView, can_focus=True, inherit_bindings=False):
     """The lines, with a cursor."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--key", "choices--faint", "choices--cursor"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = looks("key", "faint", "cursor")
     BINDINGS = bindings("menu")
 
     def __init__(self, choices: Sequence[MenuChoice], width: int, at: int) -> None:
@@ -47,7 +42,11 @@ class _Choices(Widget, can_focus=True, inherit_bindings=False):
         self._width = width
         self._column = max((width_of(one.label) for one in choices if one.detail), default=0)
         self.cursor = at
-        self._top = 0
+
+    @property
+    def count(self) -> int:
+        """How many choices there are."""
+        return len(self._choices)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
         """A line for each, as many as there is room for in a dialog."""
@@ -58,36 +57,16 @@ class _Choices(Widget, can_focus=True, inherit_bindings=False):
         details = [6 + self._column + width_of(one.detail) for one in self._choices if one.detail]
         return max(self._width, *details, *(6 + width_of(one.label) for one in self._choices))
 
-    def render_line(self, y: int) -> Strip:
+    def parts(self, at: int) -> Parts:
         """One choice."""
-        width, base = self.size.width, self.rich_style
-        at = self._top + y
-        if at >= len(self._choices):
-            return Strip.blank(width, base)
-        one = self._choices[at]
-        key = base + self.get_component_rich_style("choices--key", partial=True)
-        faint = base + self.get_component_rich_style("choices--faint", partial=True)
-        label = fit(one.label, width - 4).ljust(min(self._column, max(0, width - 4)))
-        room = width - 6 - width_of(label)
-        detail = Segment(f"  {fit(one.detail, room)}", faint)
-        strip = Strip([Segment(f" {one.key or ' '} ", key), Segment(f" {label}", base), detail]).adjust_cell_length(
-            width, base
-        )
-        if at == self.cursor:
-            strip = strip.apply_style(self.get_component_rich_style("choices--cursor", partial=True))
-        return strip
+        one, room = self._choices[at], self.size.width - 4
+        label = fit(one.label, room).ljust(min(self._column, max(0, room)))
+        detail = fit(one.detail, room - 2 - width_of(label))
+        return [(f" {one.key or ' '} ", "key"), (f" {label}", ""), (f"  {detail}", "faint")]
 
     def action_move(self, step: int) -> None:
         """Up (-1) or down (1), round and round."""
-        self.cursor = (self.cursor + step) % len(self._choices)
-        self.on_resize()
-
-    def on_resize(self) -> None:
-        """Keep the cursor in view."""
-        height = max(1, self.size.height)
-        last = max(0, len(self._choices) - height)
-        self._top = min(last, max(min(self._top, self.cursor), self.cursor - height + 1))
-        self.refresh()
+        self.go((self.cursor + step) % self.count)
 
     def change_line(self, at: int, choice: MenuChoice) -> None:
         """Show another one in the place of a line."""
@@ -102,10 +81,8 @@ class MenuScreen(Dialog[str]):
 
     def __init__(self, heading: str, choices: Sequence[MenuChoice], *, note: str = "", at: int = 0) -> None:
         """`note`: what is to be known of the lines. `at`: the one that the cursor is on at first."""
-        super().__init__()
-        self._heading = heading
-        self._note = note
-        self._list = _Choices(choices, width_of(heading) + width_of(note) + width_of(_LEAVE) + 5, at)
+        super().__init__(heading, note)
+        self._list = _Choices(choices, width_of(heading) + width_of(note) + width_of(LEAVE) + 5, at)
         self.choices = choices
 
     @property
@@ -117,28 +94,13 @@ class MenuScreen(Dialog[str]):
         """What choosing the line gives."""
         return self.choices[at].key
 
-    def compose(self) -> ComposeResult:
-        """Heading and choices."""
-        with Vertical(classes="dialog"):
-            yield from self.body()
-
     def body(self) -> ComposeResult:
-        """What stands in the dialog."""
-        yield Line(id="dialog-title")
+        """The choices."""
         yield self._list
 
     def change_line(self, at: int, choice: MenuChoice) -> None:
         """Show another one in the place of a line, with the same key and no longer."""
         self._list.change_line(at, choice)
-
-    def on_mount(self) -> None:
-        """Say what it is about."""
-        self.say(self._note)
-
-    def say(self, note: str) -> None:
-        """Show another note."""
-        note = f"{note}  {_LEAVE}" if note else _LEAVE
-        self.query_one("#dialog-title", Line).show([(f" {self._heading}", "bright")], [(note, "faint")])
 
     def on_key(self, event: events.Key) -> None:
         """The character of a choice chooses it, unless somebody gave it another meaning."""
@@ -150,7 +112,3 @@ class MenuScreen(Dialog[str]):
     def action_choose(self) -> None:
         """Choose what the cursor is on."""
         self.dismiss(self.given(self.cursor))
-
-    def action_leave(self) -> None:
-        """Choose nothing."""
-        self.dismiss(None)

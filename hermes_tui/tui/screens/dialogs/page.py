@@ -6,19 +6,14 @@ from collections.abc import Sequence
 
 from textual.app import ComposeResult
 
-from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
-from hermes_tui.tui.widgets.hints import Hints
-from hermes_tui.tui.widgets.line import Line
+from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.widgets.page import Page, Paragraph
 
 __all__ = ["PageScreen"]
 
 
-class PageScreen(DismissOnce[None]):
+class PageScreen(FullScreen[None]):
     """Subclass, give `blocks` and a heading."""
-
-    without: tuple[str, ...] = ()
-    """Ids of keys that get no hint."""
 
     AUTO_FOCUS = "Page"
 
@@ -27,18 +22,11 @@ class PageScreen(DismissOnce[None]):
         self._heading = heading
         self._blocks = blocks
 
-    def compose(self) -> ComposeResult:
-        """Title, page, hints."""
-        yield Line(id="title")
+    def body(self) -> ComposeResult:
+        """The page."""
         yield Page()
-        yield Hints(id="hints")
 
     def on_mount(self) -> None:
         """Fill it."""
-        self.query_one("#title", Line).show([(f" {self._heading}", "bright")])
+        self.show_title([(f" {self._heading}", "bright")])
         self.query_one(Page).show(self._blocks)
-        self.call_after_refresh(self.query_one(Hints).show_keys, self.without)
-
-    def action_close(self) -> None:
-        """Close this screen."""
-        self.dismiss()

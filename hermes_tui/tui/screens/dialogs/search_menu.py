@@ -117,7 +117,7 @@ class SearchMenu(MenuScreen):
         self.change_line(self.cursor, self._choice(one))
 
     def _say(self, text: str, *, severe: bool = False) -> None:
-        self.notify(text, severity="warning" if severe else "information", markup=False)
+        self.notify(text, severity="warning" if severe else "information")
 
     def _choice(self, one: _Offer) -> MenuChoice:
         if one.name:

@@ -7,21 +7,18 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import ClassVar, NamedTuple
 
-from rich.segment import Segment
-from textual import events, on
+from textual import on
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.message import Message
 from textual.strip import Strip
-from textual.widget import Widget
 from textual.widgets import Input
 
 from hermes_tui.display import age, safe
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.cells import fit, pad, width_of
-from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.session_list.rows import project_of
+from hermes_tui.tui.widgets.styled import Parts, RowView, looks
 from session_adapters.model import SessionSummary
 
 __all__ = ["Candidate", "SessionPicker"]
@@ -45,10 +42,10 @@ class Candidate(NamedTuple):
         return "\n".join(parts).lower()
 
 
-class _Found(Widget, inherit_bindings=False):
+class _Found(RowView, can_focus=False, inherit_bindings=False):
     """Those that match, with a cursor. The keys go to the box above."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"choices--key", "choices--faint", "choices--cursor"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = looks("faint", "cursor")
 
     class Clicked(Message):
         """One was clicked twice."""
@@ -62,10 +59,14 @@ class _Found(Widget, inherit_bindings=False):
         self._alike = {name for name, count in names.items() if count > 1}
         """Titles that several have: there the end of the id is shown where there is no room for all of it."""
         self.cursor = 0
-        self._top = 0
 
     @property
-    def chosen(self) -> Candidate | None:
+    def count(self) -> int:
+        """How many match."""
+        return len(self.found)
+
+    @property
+    def highlighted(self) -> Candidate | None:
         """Under the cursor."""
         return self.found[self.cursor] if self.found else None
 
@@ -73,26 +74,20 @@ class _Found(Widget, inherit_bindings=False):
         """Show those that have every word."""
         words = text.lower().split()
         self.found = [one for haystack, one in self._all if all(word in haystack for word in words)]
-        self.cursor = self._top = 0
-        self.refresh()
-
-    def move(self, step: int) -> None:
-        """Up or down."""
-        self.cursor = max(0, min(self.cursor + step, len(self.found) - 1))
-        height = max(1, self.size.height)
-        self._top = max(min(self._top, self.cursor), self.cursor - height + 1)
+        self.cursor = 0
+        self.fit()
+        self.jump(0)
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        """One session."""
-        width, base = self.size.width, self.rich_style
-        faint = base + self.get_component_rich_style("choices--faint", partial=True)
-        at = self._top + y
+        """One session, or why there is none."""
         if not self.found and y == 0:
-            return Strip([Segment(" No session has all these words.", faint)]).adjust_cell_length(width, base)
-        if at >= len(self.found):
-            return Strip.blank(width, base)
-        one = self.found[at]
+            return self.strip([(" No session has all these words.", "faint")])
+        return super().render_line(y)
+
+    def parts(self, at: int) -> Parts:
+        """One session."""
+        one, width = self.found[at], self.size.width
         session = one.session
         last = f" {age(session.updated_at, self._now)} {session.message_count:>5} msg "
         note = f" {fit(one.note, _NOTE)}" if one.note and width >= 60 else ""
@@ -101,18 +96,11 @@ class _Found(Widget, inherit_bindings=False):
             id_ = f" …{safe(session.session_id)[-8:]}"
         room = max(1, width - len(last) - width_of(note) - width_of(id_) - 1)
         title = pad(safe(session.title or session.preview) or "untitled", room)
-        strip = Strip([Segment(f" {title}", base), Segment(note + id_ + last, faint)])
-        strip = strip.adjust_cell_length(width, base)
-        if at == self.cursor:
-            strip = strip.apply_style(self.get_component_rich_style("choices--cursor", partial=True))
-        return strip
+        return [(f" {title}", ""), (note + id_ + last, "faint")]
 
-    def on_click(self, event: events.Click) -> None:
-        """To the line; a second click chooses it."""
-        if self._top + event.y < len(self.found):
-            self.move(self._top + event.y - self.cursor)
-            if event.chain > 1:
-                self.post_message(self.Clicked())
+    def action_open(self) -> None:
+        """Say that it is chosen."""
+        self.post_message(self.Clicked())
 
 
 class SessionPicker(Dialog["SessionSummary | None"]):
@@ -122,24 +110,16 @@ class SessionPicker(Dialog["SessionSummary | None"]):
     BINDINGS = bindings("picker")
 
     def __init__(self, heading: str, candidates: Sequence[Candidate], now: datetime) -> None:
-        super().__init__()
-        self._heading = heading
+        super().__init__(heading, "↵ choose")
         self.candidates = candidates
         self._now = now
 
-    def compose(self) -> ComposeResult:
-        """Heading, the box, what was found."""
-        with Vertical(classes="dialog"):
-            yield Line(id="dialog-title")
-            box = Input(placeholder="words of its title, id or project", max_length=_LONGEST, select_on_focus=False)
-            box.cursor_blink = False
-            yield box
-            yield _Found(self.candidates, self._now)
-
-    def on_mount(self) -> None:
-        """Say what it is about."""
-        hints = [(" ↵ choose  esc leave ", "faint")]
-        self.query_one("#dialog-title", Line).show([(f" {self._heading}", "bright")], hints)
+    def body(self) -> ComposeResult:
+        """The box, what was found."""
+        box = Input(placeholder="words of its title, id or project", max_length=_LONGEST, select_on_focus=False)
+        box.cursor_blink = False
+        yield box
+        yield _Found(self.candidates, self._now)
 
     @on(Input.Changed)
     def _typed(self, event: Input.Changed) -> None:
@@ -152,18 +132,13 @@ class SessionPicker(Dialog["SessionSummary | None"]):
         # What was typed in the same moment may not have been looked for yet.
         found = self.query_one(_Found)
         words = self.query_one(Input).value.lower().split()
-        if found.chosen is not None and all(word in found.chosen.haystack for word in words):
-            self.dismiss(found.chosen.session)
+        if found.highlighted is not None and all(word in found.highlighted.haystack for word in words):
+            self.dismiss(found.highlighted.session)
 
     def action_move(self, step: int) -> None:
         """Up or down."""
-        self.query_one(_Found).move(step)
+        self.query_one(_Found).action_move(step)
 
     def action_page(self, step: int) -> None:
         """A page up or down."""
-        found = self.query_one(_Found)
-        found.move(step * max(1, found.size.height - 1))
-
-    def action_leave(self) -> None:
-        """Choose nothing."""
-        self.dismiss(None)
+        self.query_one(_Found).action_page(step)

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from textual.app import ComposeResult
-from textual.containers import Vertical
 from textual.widgets import Input
 
 from hermes_tui.display import safe
@@ -18,7 +17,6 @@ from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.widgets.buttons import Buttons
-from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.page import Page, Paragraph
 from hermes_tui.tui.workers.coroutines import run_beside
 
@@ -54,6 +52,7 @@ class StartScreen(ConfirmScreen[Agreed]):
         """`make` gives the plan for a directory (None: the session's own), called in a thread; it raises
         `HermesTuiError`. `tmux`: a window can be opened. `home`: as in `own_command`."""
         super().__init__(_WORDS[verb])
+        self._verb = _WORDS[verb]
         self._make = make
         self._home = home
         self._tmux = tmux
@@ -61,17 +60,14 @@ class StartScreen(ConfirmScreen[Agreed]):
         self.start: Start | None = None
         """What is shown; None while it is made, or where there is no way."""
 
-    def compose(self) -> ComposeResult:
-        """Heading, text, the directory while it is typed, buttons."""
-        with Vertical(classes="dialog"):
-            yield Line(id="dialog-title")
-            yield Page()
-            yield Input(id="directory", placeholder="Run it in another directory", select_on_focus=False)
-            yield Buttons()
+    def body(self) -> ComposeResult:
+        """Text, the directory while it is typed, buttons."""
+        yield Page()
+        yield Input(id="directory", placeholder="Run it in another directory", select_on_focus=False)
+        yield Buttons()
 
     def on_mount(self) -> None:
         """Have it looked up."""
-        super().on_mount()
         field = self.query_one(Input)
         field.cursor_blink = False
         field.display = False
@@ -93,13 +89,12 @@ class StartScreen(ConfirmScreen[Agreed]):
             self._failed(f"{type(error).__name__}: {error}")
 
     def _failed(self, reason: str) -> None:
-        heading = f"Cannot {self.heading.lower()}"
-        self.ask(heading, [Paragraph(f"{safe(reason)}.", style="warning")], refused=True)
+        self.ask(f"Cannot {self._verb.lower()}", [Paragraph(f"{safe(reason)}.", style="warning")], refused=True)
 
     def _take(self, start: Start) -> None:
         self.start = start
         blocks = list(start_blocks(start, self._home))
-        heading = f"{self.heading} with {safe(start.label)}?"
+        heading = f"{self._verb} with {safe(start.label)}?"
         if start.obstacles:
             self._choices = ()
             self.ask(f"Cannot {start.verb} yet", blocks, refused=True)

@@ -119,7 +119,7 @@ class LaneOperations:
         ]
         candidates = [Candidate(one, safe(note)) for one, note in self._for_lane(lane, sessions)]
         if not candidates:
-            self._program.notify("This profile has no other session.", markup=False)
+            self._program.notify("This profile has no other session.")
             return
 
         def chosen(session: SessionSummary | None) -> None:
@@ -175,7 +175,7 @@ class LaneOperations:
         known = news.undoable.get((profile.name, lane.key)) if lane is not None else None
         operation = known or news.undoable.get((profile.name, ""))
         if operation is None:
-            self._program.notify("Nothing was done to this lane that could be taken back.", markup=False)
+            self._program.notify("Nothing was done to this lane that could be taken back.")
             return
         self._push("undo", profile.name, target=operation)
 
@@ -207,11 +207,11 @@ class LaneOperations:
         """Whether nothing may be changed; then it says so."""
         if self._read_only:
             said = "Read-only: lanes are shown, not changed. Start without --read-only, or set read_only = false."
-            self._program.notify(said, markup=False)
+            self._program.notify(said)
         return self._read_only
 
     def _nothing_here(self) -> None:
-        self._program.notify("There is no lane here.", markup=False)
+        self._program.notify("There is no lane here.")
 
     # Carrying out ------------------------------------------------------------------------------------------
 
@@ -251,4 +251,4 @@ class LaneOperations:
         self._program.look_at_lanes()
 
     def _tell(self, text: str, *, bad: bool) -> None:
-        self._program.notify(safe(text), severity="error" if bad else "information", markup=False, timeout=10)
+        self._program.notify(safe(text), severity="error" if bad else "information", timeout=10)

@@ -52,7 +52,6 @@ class PlanScreen(ConfirmScreen["Plan"]):
 
     def on_mount(self) -> None:
         """Have it made."""
-        super().on_mount()
         self.query_one(Page).show([Paragraph("Making the plan …", style="faint")])
         run_beside(self, self._begin)
 

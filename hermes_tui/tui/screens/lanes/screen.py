@@ -11,13 +11,11 @@ from textual.app import ComposeResult
 from hermes_tui.display import safe
 from hermes_tui.tui.keymap import KEYS, bindings
 from hermes_tui.tui.program import Program
-from hermes_tui.tui.screens.dialogs.dismissal import DismissOnce
+from hermes_tui.tui.screens.full_screen import FullScreen
 from hermes_tui.tui.screens.lanes.operations import LaneOperations
-from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.widgets.lanes.facts import lane_blocks, lane_row
 from hermes_tui.tui.widgets.lanes.table import LaneTable
 from hermes_tui.tui.widgets.lanes.title import title_parts
-from hermes_tui.tui.widgets.line import Line
 from hermes_tui.tui.widgets.page import Page, Paragraph
 
 if TYPE_CHECKING:
@@ -33,7 +31,7 @@ _OPERATIONS = tuple(key.id for key in KEYS if key.context == "operations")
 _PROFILES = ("lanes.profile", "lanes.previous_profile")
 
 
-class LanesScreen(DismissOnce[None]):
+class LanesScreen(FullScreen[None]):
     """Shows what `LaneWatch` finds; asks `Operations` to change it."""
 
     AUTO_FOCUS = "LaneTable"
@@ -51,24 +49,22 @@ class LanesScreen(DismissOnce[None]):
         self.news = news
         self.operations = LaneOperations(program, self, self._show, read_only=read_only)
 
-    def compose(self) -> ComposeResult:
-        """Title, table, what is known of the lane, hints."""
-        yield Line(id="title")
+    def body(self) -> ComposeResult:
+        """Table, what is known of the lane."""
         yield LaneTable(id="lanes")
         page = Page(id="lane")
         page.can_focus = False
         yield page
-        yield Hints(id="hints")
 
     def on_mount(self) -> None:
         """Show what is known, and have it looked at often from now on."""
         self._show()
-        self.call_after_refresh(self._show_hints)
 
-    def _show_hints(self) -> None:
+    def show_hints(self) -> None:
+        """Show the keys that do something here now."""
         many = self.news is None or len(self.news.board.profiles) > 1
-        needless = ("app.lanes", *self.unlisted, *(() if many else _PROFILES))
-        self.query_one(Hints).show_keys(needless)
+        self.without = ("app.lanes", *self.unlisted, *(() if many else _PROFILES))
+        super().show_hints()
 
     @property
     def unlisted(self) -> tuple[str, ...]:
@@ -77,7 +73,7 @@ class LanesScreen(DismissOnce[None]):
 
     def on_screen_resume(self) -> None:
         """The keys of the screen above were others."""
-        self.call_after_refresh(self._show_hints)
+        self.call_after_refresh(self.show_hints)
 
     def on_resize(self) -> None:
         """The title is cut to the width."""
@@ -115,7 +111,7 @@ class LanesScreen(DismissOnce[None]):
             return
         news = self.news
         if news is None:
-            self.query_one("#title", Line).show([(" Lanes", "bright"), (" · reading …", "faint")])
+            self.show_title([(" Lanes", "bright"), (" · reading …", "faint")])
             return
         names = [one.name for one in news.board.profiles]
         if self._profile not in names:
@@ -133,8 +129,7 @@ class LanesScreen(DismissOnce[None]):
             for lane in news.board.lanes
             if lane.profile == self._profile
         ]
-        left, right = title_parts(news, self.profile, now, self.app.size.width, read_only=self._read_only)
-        self.query_one("#title", Line).show(left, right)
+        self.show_title(*title_parts(news, self.profile, now, self.app.size.width, read_only=self._read_only))
         self.table.show(rows, "This profile has no lanes." if names else "There is no Hermes here.")
         self._show_lane()
 
@@ -176,7 +171,7 @@ class LanesScreen(DismissOnce[None]):
         """The next profile (1) or the one before (-1)."""
         names = [one.name for one in self.news.board.profiles] if self.news is not None else []
         if len(names) < 2:
-            self.notify("There is no other profile with a Hermes of its own.", markup=False)
+            self.notify("There is no other profile with a Hermes of its own.")
         else:
             self._profile = names[(names.index(self._profile) + step) % len(names)]
             self._show()
@@ -186,7 +181,7 @@ class LanesScreen(DismissOnce[None]):
         page = self.query_one("#lane", Page)
         if page.scroll_y == (page.max_scroll_y if step > 0 else 0):
             where = "end" if step > 0 else "beginning"
-            self.notify(f"This is the {where} of the text below the table.", markup=False)
+            self.notify(f"This is the {where} of the text below the table.")
         else:
             page.action_scroll_page(step)
 
@@ -200,7 +195,7 @@ class LanesScreen(DismissOnce[None]):
         if news is not None and news.trouble:
             found.append(("log", news.trouble))
         if not found and not notes:
-            self.notify("No problems: all that is known of lanes could be read.", markup=False)
+            self.notify("No problems: all that is known of lanes could be read.")
             return
         blocks = [Paragraph(safe(text), style="warning", label=safe(name), column=12) for name, text in found]
         blocks += [Paragraph(safe(text), label=safe(name), column=12) for name, text in notes]
@@ -213,29 +208,15 @@ class LanesScreen(DismissOnce[None]):
 
         lane = self.lane
         if lane is None or not lane.session_id or lane.state == "no session":
-            self.notify("This lane has no session to read yet.", markup=False)
+            self.notify("This lane has no session to read yet.")
             return
         if lane.state == "unknown":
-            self.notify("The database cannot be read; ! says why.", markup=False)
+            self.notify("The database cannot be read; ! says why.")
             return
         sessions: list[tuple[str, str]] = [(lane.continues_in or lane.session_id, lane.state)]
         if lane.continues_in:
             sessions.append((lane.session_id, "compression"))
         sessions += [(one.session_id, one.end_reason or "not ended") for one in lane.earlier]
-        manager = self._program.manager
         title = safe(f"{lane.platform} {lane.chat}".strip()) or safe(lane.key)
-        self.app.push_screen(
-            LaneTranscript(
-                self._clock,
-                title,
-                [(id_, note) for at, (id_, note) in enumerate(sessions) if id_ not in dict(sessions[:at])],
-                lambda id_: manager.summary("hermes", id_),
-                lambda unified: self._program.forest.part(unified),
-                manager.open,
-                self._program.in_loop,
-            )
-        )
-
-    def action_close(self) -> None:
-        """Back to the sessions."""
-        self.dismiss(None)
+        once = [(id_, note) for at, (id_, note) in enumerate(sessions) if id_ not in dict(sessions[:at])]
+        self.app.push_screen(LaneTranscript(self._program, title, once))

@@ -78,7 +78,7 @@ class ContextActions:
         if self._pane.summary is not None and self._pane.display:
             return self._pane.summary
         said = "Open a session first: then this dims what its agent no longer sees."
-        self._parts.screen.notify(said, markup=False)
+        self._parts.screen.notify(said)
         return None
 
     def _see(self, window: ContextWindow | None) -> None:
@@ -91,9 +91,9 @@ class ContextActions:
         try:
             choice = await in_thread(self._parts.program.manager.context_window, summary, window)
         except HermesTuiError as error:
-            self._parts.screen.notify(safe(str(error)), severity="error", markup=False)
+            self._parts.screen.notify(safe(str(error)), severity="error")
             return
         if self._pane.summary is not None and self._pane.summary.unified_id == summary.unified_id:
             self._pane.context.see(choice)
             if choice.trouble:
-                self._parts.screen.notify(safe(choice.trouble), severity="warning", markup=False)
+                self._parts.screen.notify(safe(choice.trouble), severity="warning")

@@ -34,7 +34,7 @@ class SearchHistory:
             self._say_unreadable(error)
         except OSError as error:
             said = f"The search is not kept: {error.strerror or error}"
-            self._parts.screen.notify(said, severity="warning", markup=False)
+            self._parts.screen.notify(said, severity="warning")
 
     def recall(self, step: int) -> bool:
         """Put the search before (-1) or after (1) into the box; False where another is typed there, or there is
@@ -68,7 +68,7 @@ class SearchHistory:
         if any(offers):
             program.push_screen(SearchMenu(offers, self._saved), lambda query: chosen(query) if query else None)
         else:
-            self._parts.screen.notify("No search was made yet, and none is saved.", markup=False)
+            self._parts.screen.notify("No search was made yet, and none is saved.")
 
     def _read(self, queries: Callable[[], list[str]]) -> list[str]:
         try:
@@ -81,4 +81,4 @@ class SearchHistory:
         """Tell it once: the keys that ask for these searches are pressed often."""
         if str(error) not in self._told:
             self._told.add(str(error))
-            self._parts.screen.notify(str(error), severity="warning", markup=False)
+            self._parts.screen.notify(str(error), severity="warning")

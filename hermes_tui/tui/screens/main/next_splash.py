@@ -6,10 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.segment import Segment
 from rich.style import Style
+from textual._compositor import LayoutUpdate
+from textual.screen import Screen
 from textual.strip import Strip
 
 from hermes_tui.platform.background import in_background
@@ -23,21 +25,27 @@ if TYPE_CHECKING:
     from hermes_tui.tui.screens.main.screen import MainScreen
     from hermes_tui.tui.splash.splash import Splash
 
-__all__ = ["keep_splash", "splash_image_of"]
+__all__ = ["frame_of", "keep_splash", "splash_image_of"]
 
 
-def keep_splash(screen: MainScreen, splash: Splash, frame: Sequence[Sequence[Strip]]) -> None:
-    """Save what `frame`, the first one, shows besides sessions; where that was empty what is shown now, if that is
-    how the program begins. Written in a thread, for the disk may be slow."""
-    if not frame and _is_as_it_began(screen):
-        frame = screen.frame()
-    if frame and screen.snapshot.sessions and splash.size == tuple(screen.app.size):
+def frame_of(screen: Screen[Any]) -> Sequence[Strip]:
+    """What a screen, and those that are seen behind it, show now, line by line. Textual (8.2) tells it to nobody."""
+    update = screen._compositor.render_update(full=True, screen_stack=screen.app._background_screens)
+    return [Strip.join(line) for line in update.strips] if isinstance(update, LayoutUpdate) else ()
+
+
+def keep_splash(screen: MainScreen, splash: Splash) -> None:
+    """Save what the screen shows besides sessions, if it shows the beginning of the whole list, with the keys there.
+    Written in a thread, for the disk may be slow."""
+    sessions = screen.sessions
+    as_at_first = screen.focused is sessions and not sessions.scroll_y and not screen.search.is_searching
+    if as_at_first and screen.is_current and screen.snapshot.sessions and splash.size == tuple(screen.app.size):
         splash.is_kept = True
-        made = splash_image_of(screen, frame, splash.key)
+        made = splash_image_of(screen, frame_of(screen), splash.key)
         in_background("first frame", lambda: save(made()))
 
 
-def splash_image_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: str) -> Callable[[], SplashImage]:
+def splash_image_of(screen: MainScreen, frame: Sequence[Strip], key: str) -> Callable[[], SplashImage]:
     """What is to be looked up on the screen is; the rest may be worked out in any thread."""
     sessions = screen.sessions
     console = screen.app.console
@@ -50,7 +58,7 @@ def splash_image_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: s
     def make() -> SplashImage:
         return SplashImage(
             key=key,
-            lines=tuple(_line(y, Strip.join(line), moving).render(console) for y, line in enumerate(frame)),
+            lines=tuple(_line(y, line, moving).render(console) for y, line in enumerate(frame)),
             left=rows.x,
             top=rows.y,
             width=width,
@@ -62,12 +70,6 @@ def splash_image_of(screen: MainScreen, frame: Sequence[Sequence[Strip]], key: s
         )
 
     return make
-
-
-def _is_as_it_began(screen: MainScreen) -> bool:
-    """It shows the beginning of the whole list, and the keys go there."""
-    at_top = screen.focused is screen.sessions and not screen.sessions.scroll_y
-    return screen.is_current and at_top and not screen.search.is_searching
 
 
 def _inks(widget: Widget, looks: Mapping[str, Style], console: Console) -> dict[str, Ink]:

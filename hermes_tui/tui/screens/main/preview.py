@@ -56,7 +56,7 @@ class SearchPreviews:
         self._parts = parts
         self._shown = shown
         self._changed = changed
-        self._previewer = Previewer(look, lambda: parts.program.in_loop(self._was_seen))
+        self._previewer = Previewer(look, lambda: parts.program.in_loop(self._gather.start_once))
         self._snippets: dict[str, Snippet] = {}
         """Unified id of a session that was found → the line below it."""
         self._rest = Delay(parts.screen, self.look_closer, _REST)
@@ -135,11 +135,6 @@ class SearchPreviews:
                 summary = answer.summary_of(conversation)
                 wishes.setdefault(summary.unified_id, PreviewWish(summary.unified_id, summary.path, not wishes))
         self._previewer.want(answer.query.text, list(wishes.values()))
-
-    def _was_seen(self) -> None:
-        """Something was looked at: soon show it, together with what comes next."""
-        if not self._gather.is_waiting:
-            self._gather.start()
 
     def _show_seen(self) -> None:
         if self._shown() is not None:

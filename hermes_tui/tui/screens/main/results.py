@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from hermes_tui.display import counted
 from hermes_tui.platform.background import in_background
 from hermes_tui.tui.delay import Delay
 from hermes_tui.tui.screens.main.parts import MainParts
@@ -89,17 +90,14 @@ class SearchResults:
         self.answer = Answer(query, snapshot, found, {one.key: result for one, result in found.conversations})
         self._show_rows(top=top)
         if snapshot.done:
-            self._say_failure(snapshot.failure)
+            # Once, while it is the same at every key.
+            before, self._failure_said = self._failure_said, snapshot.failure
+            if snapshot.failure and snapshot.failure != before:
+                self._parts.screen.notify(f"The search broke off: {snapshot.failure}", severity="error")
             self.previews.look_later()
             self._wondering.stop()
             if not found.conversations:
                 self._wondering.start()
-
-    def _say_failure(self, failure: str) -> None:
-        """Say why the search broke off: once, while it is the same at every key."""
-        before, self._failure_said = self._failure_said, failure
-        if failure and failure != before:
-            self._parts.screen.notify(f"The search broke off: {failure}", severity="error", markup=False)
 
     def _fitting(self, query: Query) -> Sequence[Conversation]:
         """What fits by name: the same for every snapshot of an answer."""
@@ -151,21 +149,20 @@ class SearchResults:
 
         def find() -> None:
             instead = program.manager.searches.instead(text)
-            program.in_loop(lambda: self._offer(text, instead))
+            program.in_loop(lambda: offer(instead))
+
+        def offer(instead: str) -> None:
+            self._meant = (text, instead)
+            if instead and self.query is not None and self.query.text == text:
+                self._show_rows()
 
         in_background("spelling", find)
-
-    def _offer(self, text: str, instead: str) -> None:
-        self._meant = (text, instead)
-        if instead and self.query is not None and self.query.text == text:
-            self._show_rows()
 
 
 def _searched(sessions: Sequence[SessionSummary], coverage: str) -> str:
     """What a search has looked at; `coverage` is empty where that took no look at any text."""
-    agents = len({one.agent for one in sessions})
-    number = f"{len(sessions):,} session{'' if len(sessions) == 1 else 's'}"
-    whose = f"{number} of {agents} agent{'' if agents == 1 else 's'}"
+    agents = counted(len({one.agent for one in sessions}), "agent")
+    whose = f"{counted(len(sessions), 'session')} of {agents}"
     if not coverage:
         return f"the list of {whose}"
     return f"titles, what was said, and what tools got and gave, in {whose}; {coverage}"

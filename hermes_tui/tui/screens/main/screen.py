@@ -5,14 +5,14 @@ One at a time where the terminal is narrow.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from textual import events, on
 from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.message import Message
-from textual.strip import Strip
+from textual.screen import Screen
 from textual.widgets import Input
 
 from hermes_tui.display import compact
@@ -23,7 +23,6 @@ from hermes_tui.tui.program import Program
 from hermes_tui.tui.screens.empty import empty_blocks
 from hermes_tui.tui.screens.main.completion import FilterCompletion
 from hermes_tui.tui.screens.main.context_window import ContextActions
-from hermes_tui.tui.screens.main.first_frame import FirstFrame
 from hermes_tui.tui.screens.main.history import SearchHistory
 from hermes_tui.tui.screens.main.parts import MainParts
 from hermes_tui.tui.screens.main.search import SearchController
@@ -50,7 +49,7 @@ _TALL = 10
 """Lines from which there is room for the line of details."""
 
 
-class MainScreen(FirstFrame):
+class MainScreen(Screen[None]):
     """Puts the widgets and their controllers together, gives keys and messages to them, and moves the focus."""
 
     BINDINGS = bindings("main")
@@ -59,11 +58,7 @@ class MainScreen(FirstFrame):
     VERTICAL_BREAKPOINTS = [(0, "-short"), (_TALL, "-tall")]  # noqa: RUF012  (as Screen declares it)
 
     class Painted(Message):
-        """The first frame is on the terminal; line by line."""
-
-        def __init__(self, frame: Sequence[Sequence[Strip]]) -> None:
-            super().__init__()
-            self.frame = frame
+        """The first frame is on the terminal."""
 
     def __init__(
         self, program: Program, badges: Mapping[str, str], reader: SessionReader, saved: Snapshot, forest: Forest
@@ -83,6 +78,7 @@ class MainScreen(FirstFrame):
         self.actions = SessionActions(parts)
         self.context = ContextActions(parts)
         self._settle = Delay(self, self._open_highlighted, _SETTLE)
+        self._is_painted = False
         self._reading = False
         """Where there is room for one pane only: it is the transcript."""
         self._was_reading = False
@@ -104,7 +100,7 @@ class MainScreen(FirstFrame):
     def on_mount(self) -> None:
         """Let ages grow; under a fixed clock they do not."""
         self.parts.empty.show([Paragraph(), Paragraph("Reading the stores …", style="faint")])
-        self.sessions.state_words = not self.is_wide
+        self.sessions.state_words = not self.parts.is_wide
         if self.snapshot.sessions:
             self.apply(self.snapshot, self._first)
             self.status.show_detail()
@@ -112,10 +108,6 @@ class MainScreen(FirstFrame):
         self.status.show_hints()
         if not self.parts.clock.is_fixed:
             self.set_interval(_MINUTE, self._tick)
-
-    def painted(self, frame: Sequence[Sequence[Strip]]) -> None:
-        """Tell the program."""
-        self.post_message(self.Painted(frame))
 
     # What is asked of it -----------------------------------------------------------------------------------
 
@@ -125,24 +117,9 @@ class MainScreen(FirstFrame):
         return self.parts.snapshot
 
     @property
-    def lanes(self) -> LaneNews | None:
-        """What is known of Hermes' gateway; None before the first look."""
-        return self.parts.lanes
-
-    @property
     def is_whole(self) -> bool:
         """Its parts are there: it was composed, and is not being taken down."""
         return len(self.query("#sessions, #detail, #hints")) == 3
-
-    @property
-    def is_wide(self) -> bool:
-        """Both panes are to be seen."""
-        return self.parts.is_wide
-
-    @property
-    def is_reading(self) -> bool:
-        """The transcript has the keys."""
-        return self.parts.is_reading
 
     # Data --------------------------------------------------------------------------------------------------
 
@@ -202,13 +179,16 @@ class MainScreen(FirstFrame):
         self.call_after_refresh(self._settle_layout)
 
     def _settle_layout(self) -> None:
-        if self.is_wide:
+        if not self._is_painted:
+            self._is_painted = True
+            self.post_message(self.Painted())
+        if self.parts.is_wide:
             self._open_highlighted()
         self.status.show()
 
     def on_descendant_focus(self) -> None:
         """Other keys work now, and on a narrow screen another pane is to be seen."""
-        self._turn_to(reading=self.is_reading)
+        self._turn_to(reading=self.parts.is_reading)
         self.status.show_counts()
         self.status.show_hints()
 
@@ -219,7 +199,7 @@ class MainScreen(FirstFrame):
     def _arrange(self) -> None:
         """Show the right one of the panes where there is room for one only. Not by a class of the screen, which
         would give everything on it new styles: that takes longer than to read a session."""
-        wide, searching = self.is_wide, self.search.is_searching
+        wide, searching = self.parts.is_wide, self.search.is_searching
         alone = "none" if self._reading and not wide else None
         self.sessions.styles.display = self.parts.detail.styles.display = alone
         # Also where it would be shown anyway: between two sizes it must not lose the keys.
@@ -247,7 +227,7 @@ class MainScreen(FirstFrame):
         self._settle.stop()
         shown = event.conversation
         follows = shown is not None and self.transcript.shows_one_of(shown.parts)
-        if self.is_wide or self.search.is_searching or (follows and self._reading):
+        if self.parts.is_wide or self.search.is_searching or (follows and self._reading):
             self._settle.start()
 
     def _open_highlighted(self) -> None:
@@ -255,31 +235,26 @@ class MainScreen(FirstFrame):
         if self.search.is_searching:
             self.search.results.previews.look_closer()
         elif conversation is not None:
-            self.transcript.request(conversation.tip)
+            self.transcript.ask_for(conversation.tip)
 
     @on(SessionList.Selected)
     def _selected(self, event: SessionList.Selected) -> None:
         if self.search.is_searching:
             self.search.open(event.conversation)
         else:
-            self.transcript.request(event.conversation.tip)
+            self.transcript.ask_for(event.conversation.tip)
         self.go_to_transcript()
 
     @on(TranscriptPane.NoMore)
     def _no_more(self, event: TranscriptPane.NoMore) -> None:
         self.search.open_next(event.step)
 
-    @on(SessionList.Refused)
-    @on(TranscriptPane.Refused)
-    def _refused(self, event: SessionList.Refused | TranscriptPane.Refused) -> None:
-        self.notify(event.reason, markup=False)
-
     @on(SessionList.MarksChanged)
     def _marks_changed(self, event: SessionList.MarksChanged) -> None:
         self.status.show_counts()
         if event.dropped is not None:
             title = compact(event.dropped.title, 40) or "untitled"
-            self.notify(f"Two sessions are compared: the mark of “{title}” is taken away.", markup=False)
+            self.notify(f"Two sessions are compared: the mark of “{title}” is taken away.")
 
     # Keys --------------------------------------------------------------------------------------------------
 
@@ -291,27 +266,27 @@ class MainScreen(FirstFrame):
 
     def action_back(self) -> None:
         """From the transcript to the list, from a filtered list to all of it."""
-        if self.is_reading:
+        if self.parts.is_reading:
             self.go_to_list()
         elif self.parts.can_go_back:
             self.action_leave()
         else:
-            self.notify("This is the list of all sessions: there is nothing to go back to.", markup=False)
+            self.notify("This is the list of all sessions: there is nothing to go back to.")
 
     def action_other_pane(self) -> None:
         """From the list to the transcript, or back."""
         conversation = self.sessions.highlighted
-        if self.is_reading:
+        if self.parts.is_reading:
             self.go_to_list()
         elif conversation is None:
-            self.notify("There is no session here to read.", markup=False)
+            self.notify("There is no session here to read.")
         else:
             self._selected(SessionList.Selected(conversation))
 
     def action_filter(self) -> None:
         """Type into the box. The focus moves at once: the next key may be in the same read."""
         if not self.sessions.is_filtered and self.focused is not self.box:
-            self._was_reading = self.is_reading
+            self._was_reading = self.parts.is_reading
         self._turn_to(reading=False)
         self.set_focus(self.box)
         self.search.get_ready()

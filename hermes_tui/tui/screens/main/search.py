@@ -198,8 +198,8 @@ class SearchController:
             self._overtaken = self._live.snapshot if self._live is not None else None
             self._changed()
             self._ask_again()
-        elif not self._again.is_waiting:
-            self._again.start()
+        else:
+            self._again.start_once()
 
     def ask_further(self) -> None:
         """The index has come further: an answer that ended before all was searched may be had whole by now."""
@@ -285,6 +285,6 @@ class SearchController:
             sessions.action_move(step)
         if sessions.cursor == before or sessions.highlighted is None:
             where = "below" if step > 0 else "above"
-            self._parts.screen.notify(f"There is no match {where} this one.", markup=False)
+            self._parts.screen.notify(f"There is no match {where} this one.")
         else:
             self.open(sessions.highlighted, step)

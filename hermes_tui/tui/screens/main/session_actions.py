@@ -39,17 +39,23 @@ class SessionActions:
         """The session to act on; where there is none, that is said."""
         subject = self._parts.subject
         if subject is None:
-            self._screen.notify("There is no session here.", markup=False)
+            self._screen.notify("There is no session here.")
         return subject
 
     def _run(self, work: Callable[[], Awaitable[None]]) -> None:
-        run_beside(self._screen, work, "session")
+        """Do this beside the screen. What goes wrong is said; a bug of one adapter too, and the program goes on."""
+
+        async def told() -> None:
+            try:
+                await work()
+            except Exception as error:
+                self._failed(error)
+
+        run_beside(self._screen, told, "session")
 
     def _failed(self, error: Exception) -> None:
-        """Say what went wrong. A bug of one adapter is told, too, and the program goes on."""
         known = isinstance(error, HermesTuiError)
-        said = str(error) if known else f"It did not work ({type(error).__name__}: {error})"
-        self._screen.notify(safe(said), severity="error", markup=False, timeout=10)
+        self._tell(str(error) if known else f"It did not work ({type(error).__name__}: {error})", bad=True)
 
     # Compare -----------------------------------------------------------------------------------------------
 
@@ -73,7 +79,7 @@ class SessionActions:
         pair = self._pair()
         if pair is None:
             said = "Mark two sessions with space, then press d; a fork is compared with its origin."
-            self._screen.notify(said, markup=False)
+            self._screen.notify(said)
             return
         self._program.push_screen(DiffScreen(*pair, self._program.manager.diff))
 
@@ -98,12 +104,7 @@ class SessionActions:
     async def _export(self, subject: SessionSummary, parts: Sequence[SessionSummary], wish: ExportChoice) -> None:
         from hermes_tui.tui.screens.main.session_work import beside, write_export
 
-        try:
-            said = await beside(partial(write_export, self._program.manager, subject, parts, wish))
-        except Exception as error:
-            self._failed(error)
-        else:
-            self._screen.notify(safe(said), markup=False, timeout=10)
+        self._tell(await beside(partial(write_export, self._program.manager, subject, parts, wish)))
 
     # Copy --------------------------------------------------------------------------------------------------
 
@@ -142,17 +143,12 @@ class SessionActions:
     async def _copy_command(self, subject: SessionSummary, verb: Verb, *, masked: bool) -> None:
         """Looking for the program, and whether the session is open elsewhere, may take a moment."""
         manager = self._program.manager
-        try:
-            start = await in_thread(
-                manager.resume if verb == "resume" else manager.fork, subject.agent, subject.session_id
-            )
-        except HermesTuiError as error:
-            self._failed(error)
-            return
+        make = manager.resume if verb == "resume" else manager.fork
+        start = await in_thread(make, subject.agent, subject.session_id)
         await self._copy(start.line, masked=masked)
         told = [f"As it is the command would fail: {one.text}." for one in start.obstacles]
         for text in (*told, *(f"{warning}." for warning in start.warnings)):
-            self._screen.notify(safe(text), severity="warning", markup=False, timeout=10)
+            self._screen.notify(safe(text), severity="warning", timeout=10)
 
     async def _copy(self, text: str, *, masked: bool) -> None:
         """Copy it, and say how much went where, and how many secrets were `masked`."""
@@ -167,9 +163,9 @@ class SessionActions:
         try:
             said = write(self._program, text)
         except OSError as error:
-            self._screen.notify(f"Cannot be copied: {error.strerror or error}", severity="error", markup=False)
+            self._screen.notify(f"Cannot be copied: {error.strerror or error}", severity="error")
         else:
-            self._screen.notify(said + report, markup=False)
+            self._screen.notify(said + report)
 
     # Elsewhere ---------------------------------------------------------------------------------------------
 
@@ -200,26 +196,17 @@ class SessionActions:
     async def _read_elsewhere(self, subject: SessionSummary, argv: Sequence[str]) -> None:
         from hermes_tui.tui.screens.main.session_work import beside, write_for_reading
 
-        try:
-            name = await beside(partial(write_for_reading, self._program.manager, subject))
-        except Exception as error:
-            self._failed(error)
-        else:
-            self._hand_over(argv, name)
+        self._hand_over(argv, await beside(partial(write_for_reading, self._program.manager, subject)))
 
     def _hand_over(self, argv: Sequence[str], name: str) -> None:
         from hermes_tui.platform.external_programs import run_outside
 
         try:
             code = run_outside(self._program, [*argv, name]) if self._screen.is_attached else 0
-        except HermesTuiError as error:
-            self._failed(error)
-        else:
-            if code:
-                told = f"{safe(Path(argv[0]).name)} ended with code {code}."
-                self._screen.notify(told, severity="warning", markup=False)
         finally:
             Path(name).unlink(missing_ok=True)  # an editor may have moved it
+        if code:
+            self._screen.notify(f"{safe(Path(argv[0]).name)} ended with code {code}.", severity="warning")
 
     # The agent's own CLI ------------------------------------------------------------------------------
 
@@ -282,4 +269,4 @@ class SessionActions:
         self._program.action_refresh()
 
     def _tell(self, text: str, *, bad: bool = False) -> None:
-        self._program.notify(safe(text), severity="error" if bad else "information", markup=False, timeout=10)
+        self._program.notify(safe(text), severity="error" if bad else "information", timeout=10)

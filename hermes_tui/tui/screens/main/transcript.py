@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from hermes_tui.tui.screens.followed import FollowedSession
 from hermes_tui.tui.screens.main.parts import MainParts
-from hermes_tui.tui.workers.coroutines import run_beside
-from hermes_tui.tui.workers.session_reader import OpenedSession, SessionReader
+from hermes_tui.tui.workers.session_reader import SessionReader
 from session_adapters.model import SessionSummary
-from session_adapters.transcript import Transcript
 
 if TYPE_CHECKING:
     from hermes_tui.sessions.query import Query
@@ -48,19 +47,14 @@ class _Aim(NamedTuple):
     """Ids of all messages with a match, where they are known."""
 
 
-class TranscriptController:
-    """Owns which session the transcript shows."""
+class TranscriptController(FollowedSession):
+    """Shows what the list and a search ask for."""
 
     def __init__(self, parts: MainParts, reader: SessionReader) -> None:
         """`reader` opens sessions, and tells of those that have grown."""
-        self._parts = parts
-        self._pane = parts.pane
-        self._reader = reader
-        self._wanted = ""
-        """Unified id of the session that is shown or about to be."""
-        self.shown: Transcript | None = None
-        """What is open; None while the session that was asked for is not."""
-        self._polling = False
+        super().__init__(parts.pane, reader, lambda unified: parts.sessions.forest.part(unified))
+        self.pane = parts.pane
+        self._sessions = reader
         self._kept: OpenTranscript | None = None
         """The session as it was before the search."""
         self._aim: _Aim | None = None
@@ -69,67 +63,28 @@ class TranscriptController:
     @property
     def is_settled(self) -> bool:
         """Nothing is under way: no session to be opened, no match to be gone to, nothing to be read on."""
-        return self.shown is not None and not self._polling and self._aim is None and not self._pane.finder.is_seeking
+        return self.shown is not None and not self.polling and self._aim is None and not self.pane.finder.is_seeking
 
     def shows_one_of(self, sessions: Sequence[SessionSummary]) -> bool:
         """One of these is shown or about to be."""
-        return any(one.unified_id == self._wanted for one in sessions)
+        return any(one.unified_id == self.wanted for one in sessions)
 
     # Opening and following ---------------------------------------------------------------------------------
 
-    def request(self, summary: SessionSummary) -> bool:
+    def ask_for(self, summary: SessionSummary) -> bool:
         """Have a session shown; whether it has to be opened for that."""
-        if summary.unified_id == self._wanted:
+        if summary.unified_id == self.wanted:
             return self.shown is None
-        self._wanted = summary.unified_id
-        self.shown = None
-        self._pane.finder.light(None)
-        self._reader.request(summary)
+        self.request(summary)
+        self.pane.finder.light(None)
         return True
-
-    def opened(self, opened: OpenedSession) -> None:
-        """A session was opened, or could not be."""
-        if opened.summary.unified_id != self._wanted:
-            return
-        before = self.shown
-        if before is not None and not (opened.transcript and self._pane.following):
-            self._reader.watch(before)  # opened again, for nothing: what is shown stays
-            return
-        self.shown = opened.transcript
-        if opened.transcript is None:
-            self._wanted = ""
-            self._pane.clear(f"Cannot be shown: {opened.reason}")
-        else:
-            self._pane.show(opened.summary, opened.transcript)
-            self.update()  # the list may know more by now than when the session was asked for
-            if before is None:
-                self._take_aim()
-
-    def update(self) -> None:
-        """Tell the transcript what is new about the session that it shows."""
-        shown = self._pane.summary
-        part = self._parts.sessions.forest.part(shown.unified_id) if shown is not None else None
-        if part is not None:
-            self._pane.show_part(part)
-
-    def grown(self, transcript: Transcript) -> None:
-        """The file of a transcript has changed, or it is time to ask its server, unless that has yet to answer."""
-        if transcript is self.shown and not (transcript.is_remote and self._polling):
-            self._polling = True
-            run_beside(self._parts.screen, self._poll, "poll")
-
-    async def _poll(self) -> None:
-        await self._pane.poll()
-        self._polling = False
-        if self.shown is not None and self._pane.is_heavy and self._pane.summary is not None:
-            self._reader.request(self._pane.summary)
 
     # Before and after a search -----------------------------------------------------------------------------
 
     def keep_place(self) -> None:
         """Before the first question of a search: remember the session as it is."""
         if self._kept is None:
-            self._kept = self._pane.opened
+            self._kept = self.pane.opened
 
     def forget_hit(self) -> None:
         """What was found is not asked for any more."""
@@ -140,15 +95,15 @@ class TranscriptController:
         kept, self._kept = self._kept, None
         if kept is None:
             return
-        self._pane.finder.light(None)
-        self._pane.bring_back(kept)
+        self.pane.finder.light(None)
+        self.pane.bring_back(kept)
         self.shown = kept.transcript
-        self._wanted = kept.summary.unified_id if kept.summary is not None else ""
+        self.wanted = kept.summary.unified_id if kept.summary is not None else ""
         if kept.transcript is not None:
-            self._reader.watch(kept.transcript)
+            self._sessions.watch(kept.transcript)
             self.update()
         else:
-            self._reader.forget()
+            self._sessions.forget()
 
     # From match to match -----------------------------------------------------------------------------------
 
@@ -167,7 +122,7 @@ class TranscriptController:
     def open_beyond(self, query: Query, key: str, step: int) -> bool:
         """Open the next part (1) or the one before (-1) with a match of the conversation, which has this key in the
         list; False behind the last."""
-        hit, shown = self._hit, self._pane.summary
+        hit, shown = self._hit, self.pane.summary
         if hit is None or shown is None or key != hit.key:
             return False
         ids = [one.summary.unified_id for one in hit.parts]
@@ -187,12 +142,12 @@ class TranscriptController:
 
     def _aim_at(self, aim: _Aim, summary: SessionSummary) -> None:
         self._aim = aim
-        if not self.request(summary):
-            self._take_aim()
+        if not self.ask_for(summary):
+            self.arrived()
 
-    def _take_aim(self) -> None:
+    def arrived(self) -> None:
         """The session that was asked for is there: go to the match."""
-        aim, pane = self._aim, self._pane
+        aim, pane = self._aim, self.pane
         if aim is None or pane.summary is None or pane.summary.unified_id != aim.unified_id:
             return
         self._aim = None

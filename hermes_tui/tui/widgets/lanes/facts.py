@@ -27,10 +27,11 @@ def lane_row(
     lane: Lane, now: datetime, local: Callable[[datetime], datetime], notice: Notice | None, doing: str = ""
 ) -> LaneRow:
     """The line. `notice`: what was done to it lately; `doing`: what is being done right now."""
+    chat = safe(lane.chat) or safe(dict(lane.parts).get("chat", "")) or "?"
     tokens = f"{count(lane.context_tokens)} ctx" if lane.context_tokens else ""
     cells = (
         safe(lane.platform) or "?",
-        _chat(lane),
+        f"{lane.chat_type} {chat}" if lane.chat_type in ("group", "dm") else chat,
         safe(lane.who),
         safe(lane.session_id),
         age(lane.last_active, now),
@@ -44,11 +45,6 @@ def lane_row(
     return LaneRow(lane.profile, lane.key, cells, state, safe(lane.resets), safe(lane.resets_briefly))
 
 
-def _chat(lane: Lane) -> str:
-    chat = safe(lane.chat) or safe(dict(lane.parts).get("chat", "")) or "?"
-    return f"{lane.chat_type} {chat}" if lane.chat_type in ("group", "dm") else chat
-
-
 def lane_blocks(
     lane: Lane, now: datetime, local: Callable[[datetime], datetime], notice: Notice | None, waits: str = ""
 ) -> list[Paragraph]:
@@ -57,6 +53,8 @@ def lane_blocks(
     def moment(one: datetime | None) -> str:
         return f"{local(one):%Y-%m-%d %H:%M}" if one is not None else ""
 
+    by_gateway = ", by the gateway" if "was_auto_reset" in lane.flags else ""
+    tokens = {"in the last prompt": lane.context_tokens, "in": lane.input_tokens, "out": lane.output_tokens}
     facts = {"waits": waits}
     if notice is not None:
         outcome = notice.outcome
@@ -69,9 +67,9 @@ def lane_blocks(
         "policy": lane.policy if not lane.resets.startswith(lane.policy) else "",
         "session": _session_words(lane),
         "sessions": _lineage(lane),
-        "last reset": _last_reset(lane),
+        "last reset": f"{lane.last_reset}{by_gateway}" if lane.last_reset else "",
         "restarts": f"{lane.restarts} in a row while it was busy; at 3 it is suspended" if lane.restarts else "",
-        "tokens": _tokens(lane),
+        "tokens": ", ".join(f"{number:,} {name}" for name, number in tokens.items() if number),
         "since": f"{moment(lane.created_at)}, last active {moment(lane.last_active)}" if lane.created_at else "",
         "key": ", ".join(f"{name} {value}" for name, value in lane.parts),
     }
@@ -114,14 +112,3 @@ def _lineage(lane: Lane) -> str:
     parts += [f"{one.session_id} ({one.end_reason or 'not ended'})" for one in lane.earlier[:_EARLIER]]
     more = len(lane.earlier) - _EARLIER
     return " ← ".join(parts) + (f" ← {more} more" if more > 0 else "")
-
-
-def _last_reset(lane: Lane) -> str:
-    if not lane.last_reset:
-        return ""
-    return f"{lane.last_reset}, by the gateway" if "was_auto_reset" in lane.flags else lane.last_reset
-
-
-def _tokens(lane: Lane) -> str:
-    counts = {"in the last prompt": lane.context_tokens, "in": lane.input_tokens, "out": lane.output_tokens}
-    return ", ".join(f"{number:,} {name}" for name, number in counts.items() if number)

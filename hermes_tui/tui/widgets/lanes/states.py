@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hermes_tui.display import duration, safe
+from hermes_tui.display import counted, duration, safe
 from hermes_tui.tui.widgets.states import State
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def gateway_words(profile: Profile, now: datetime, room: int = 1000) -> tuple[st
     more = [safe(gateway.phase)] if gateway.phase not in ("", "running") else []
     if gateway.active_agents is not None:
         turns = gateway.active_agents
-        more.append(f"{turns or 'no'} turn{'' if turns == 1 else 's'} running")
+        more.append(f"{counted(turns, 'turn') if turns else 'no turns'} running")
     if profile.rules is not None and profile.rules.verdict != "proven":
         more.append(f"not to be worked beside: {safe(profile.rules.reason)}")
     tries = (f"gateway{version}{pid} {up}", f"gateway {up}", f"gateway {up.split()[0]}")
@@ -145,4 +145,4 @@ def brand_words(board: Board, now: datetime, *, short: bool) -> str:
         words = f"⚕ gateway up {duration(now - since)}" if since else "⚕ gateway up"
     else:
         words = "⚕ gateway unknown" if unknown else "⚕ no gateway"
-    return f"{words} · {count:,} lane{'' if count == 1 else 's'}"
+    return f"{words} · {counted(count, 'lane')}"

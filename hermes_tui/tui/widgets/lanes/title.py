@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hermes_tui.display import safe
+from hermes_tui.display import counted, safe
 from hermes_tui.tui.widgets.cells import width_of
 from hermes_tui.tui.widgets.lanes.states import gateway_words
 from hermes_tui.tui.widgets.line import Part
@@ -30,7 +30,7 @@ def title_parts(
     right: list[Part] = []
     problems = len(profile.problems) + bool(news.trouble)
     if problems:
-        right.append((f"! {problems} problem{'' if problems == 1 else 's'} ", "warning"))
+        right.append((f"! {counted(problems, 'problem')} ", "warning"))
     if width >= _LONG:
         right.append(("read-only " if read_only else "read-write ", "faint"))
     if len(news.board.profiles) > 1:

@@ -47,12 +47,9 @@ def columns_for(width: int, *, words: bool) -> Columns:
     if width < 54:
         return Columns(0, _AGE, 0, 6, 1)
     project = 9 if width < 72 else 12 if width < 100 else 20
-    return Columns(project, _AGE, _TURNS, 6, _state_width(width) if words else 1)
-
-
-def _state_width(width: int) -> int:
-    """For `✗ error`, then `■ suspended`, then `↻ resume pending`."""
-    return 1 if width < 64 else 8 if width < 72 else 11 if width < 100 else 16
+    # With words: for `✗ error`, then `■ suspended`, then `↻ resume pending`.
+    state = 1 if not words or width < 64 else 8 if width < 72 else 11 if width < 100 else 16
+    return Columns(project, _AGE, _TURNS, 6, state)
 
 
 def _in_words(state: State, width: int) -> str:

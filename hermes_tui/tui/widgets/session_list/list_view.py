@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from itertools import chain
 from typing import ClassVar, NamedTuple
 
 from rich.style import Style
 from textual.geometry import Size
-from textual.scroll_view import ScrollView
 from textual.strip import Strip
 from textual.widget import Widget
 
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
-from hermes_tui.tui.widgets.session_list.list_style import Painter, Parts
 from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow
 from hermes_tui.tui.widgets.states import State
+from hermes_tui.tui.widgets.styled import Parts, RowView, looks
 
 __all__ = ["SessionLines", "ShownAnswer"]
 
 
-_Look = tuple[Parts, Style | None]
-"""What stands in a line, and how the cursor looks where it is on it."""
-_NOTHING: _Look = ((), None)
+_Look = tuple[Parts, str]
+"""What stands in a line, and where the cursor is on it, how that looks: `cursor` or `resting`."""
 
 
 class ShownAnswer(NamedTuple):
@@ -43,29 +40,29 @@ class _Position(NamedTuple):
     unfolded: frozenset[str]
 
 
-class SessionLines(ScrollView):
+class SessionLines(RowView):
     """Conversations, newest first, under headings for days; forks and helpers folded below where they came from.
 
-    A cursor move draws two lines. New data draws the lines that look different, and leaves the cursor on the
-    conversation it was on.
+    New data draws the lines that look different, and leaves the cursor on the conversation it was on.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {
-        "session-list--cursor",
-        "session-list--resting",
-        "session-list--heading",
-        "session-list--title",
-        "session-list--faint",
-        "session-list--rule",
-        "session-list--cost",
-        "session-list--match",
-        "session-list--live",
-        "session-list--idle",
-        "session-list--error",
-        "session-list--accent",
-        "session-list--warning",
-        *(f"session-list--agent-{number}" for number in range(8)),
-    }
+    COMPONENT_CLASSES: ClassVar[set[str]] = looks(
+        *(
+            "cursor",
+            "resting",
+            "heading",
+            "title",
+            "faint",
+            "rule",
+            "cost",
+            "match",
+            "live",
+            "idle",
+            "error",
+            "accent",
+        ),
+        *("warning", *(f"agent-{number}" for number in range(8))),
+    )
 
     def __init__(self, clock: Clock, badges: Mapping[str, str], *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
@@ -80,10 +77,7 @@ class SessionLines(ScrollView):
         """Keys of conversations, the one that was marked first at first."""
         self._lane_states: Mapping[str, State] = {}
         self._rows: list[ListRow] = []
-        self._cursor = -1
         self._day = clock.local(clock.now()).date()
-        self._styles: dict[str, Style] = {}
-        self._base: Style | None = None
         self._drawn: dict[int, _Look] = {}
         """Line of the view → what is on the screen there; making a strip of it takes as long as finding out."""
         self._found: dict[int, _Look] = {}
@@ -94,9 +88,6 @@ class SessionLines(ScrollView):
         self.state_words = False
         """Write states out where there is room; set by the screen when the list has it to itself."""
 
-    def _highlight_changed(self) -> None:
-        """Called when the cursor is on another conversation, or on none, or the one it is on has changed."""
-
     # What is shown -----------------------------------------------------------------------------------------
 
     @property
@@ -105,14 +96,18 @@ class SessionLines(ScrollView):
         return self._rows
 
     @property
-    def cursor(self) -> int:
-        """Index into `rows`; -1 when there is nothing to be on."""
-        return self._cursor
+    def count(self) -> int:
+        """How many lines there are."""
+        return len(self._rows)
+
+    def may_rest(self, at: int) -> bool:
+        """On a conversation."""
+        return self._rows[at].conversation is not None
 
     @property
     def highlighted(self) -> Conversation | None:
         """The conversation under the cursor."""
-        return self._rows[self._cursor].conversation if 0 <= self._cursor < len(self._rows) else None
+        return self._rows[self.cursor].conversation if 0 <= self.cursor < len(self._rows) else None
 
     @property
     def marked(self) -> Sequence[Conversation]:
@@ -138,7 +133,7 @@ class SessionLines(ScrollView):
         if before is not None:
             here = forest.by_session.get(before.tip.unified_id)
             key = here.key if here else before.key
-        self._lay(key, self._cursor)
+        self._lay(key, self.cursor)
 
     @property
     def unfolded(self) -> frozenset[str]:
@@ -148,7 +143,7 @@ class SessionLines(ScrollView):
     def unfold(self, keys: Collection[str]) -> None:
         """Unfold these conversations, and no others."""
         self._unfolded = set(keys)
-        self._lay(self.highlighted.key if self.highlighted else "", self._cursor)
+        self._lay(self.highlighted.key if self.highlighted else "", self.cursor)
 
     def set_lane_states(self, states: Mapping[str, State]) -> None:
         """Show these (by unified id) beside the sessions of lanes."""
@@ -194,7 +189,7 @@ class SessionLines(ScrollView):
             self._unfolded |= {above.key for key in way if (above := self._forest.above.get(key)) is not None}
             self._lay("", 0, top=True)
         else:
-            self._lay(highlighted.key if highlighted else "", self._cursor)
+            self._lay(highlighted.key if highlighted else "", self.cursor)
 
     def set_answer(self, answer: ShownAnswer, *, top: bool) -> None:
         """Show what a search has found; with `top` from its beginning, else where the cursor is."""
@@ -204,33 +199,33 @@ class SessionLines(ScrollView):
         if top:
             self._lay("", 0, top=True)
         else:
-            self._lay(highlighted.key if highlighted else "", self._cursor)
+            self._lay(highlighted.key if highlighted else "", self.cursor)
 
     def _remember(self) -> None:
         if self._kept is None:
             highlighted = self.highlighted
             key = highlighted.key if highlighted else ""
-            self._kept = _Position(key, self._cursor, self.scroll_y, frozenset(self._unfolded))
+            self._kept = _Position(key, self.cursor, self.scroll_y, frozenset(self._unfolded))
 
     def _go_back(self) -> None:
         kept, self._kept = self._kept, None
         if kept is not None:
             self._unfolded = set(kept.unfolded)
             self._lay(kept.key, kept.row)
-            self.scroll_to(y=kept.scroll, animate=False, force=True, immediate=True)
+            self.jump(kept.scroll)
 
     def tick(self) -> None:
         """Let time pass: draw the lines whose age reads differently now, and move headings after midnight."""
         today = self._clock.local(self._clock.now()).date()
         if today != self._day:
             highlighted = self.highlighted
-            self._lay(highlighted.key if highlighted else "", self._cursor)
+            self._lay(highlighted.key if highlighted else "", self.cursor)
         else:
             self._redraw_changed()
 
     def _lay(self, key: str, index: int, *, top: bool = False) -> None:
         """Work out the rows anew, with the cursor on `key`, else near `index`."""
-        before_index = self._cursor
+        before_index = self.cursor
         before = self.highlighted
         self._day = self._clock.local(self._clock.now()).date()
         if self._answer is not None:
@@ -239,18 +234,18 @@ class SessionLines(ScrollView):
             only = None if self._only is None else self._forest.way_to(self._only)
             self._rows = self._forest.rows(self._clock, self._unfolded, only)
         found = next((at for at, row in enumerate(self._rows) if row.key == key), -1) if key else -1
-        self._cursor = found if found >= 0 else self._first_match() if top else self._near(index)
+        self.cursor = found if found >= 0 else self._first_match() if top else self.nearest(index)
         self._hold(len(self._rows))
         if top:
-            self.scroll_to(y=0, animate=False, force=True, immediate=True)
+            self.jump(0)
         elif found >= 0 and self.scroll_y > 0 and found != before_index:
             # The same line of the screen as before.
-            self.scroll_to(y=self.scroll_y + found - before_index, animate=False, force=True, immediate=True)
+            self.jump(self.scroll_y + found - before_index)
         self.show_cursor()
         self._redraw_changed()
         after = self.highlighted
         if after is not before:
-            self._highlight_changed()
+            self.moved()
 
     def _hold(self, height: int) -> None:
         """Make room for so many lines. A layout of the screen would paint every line of the list again, and most of
@@ -268,7 +263,7 @@ class SessionLines(ScrollView):
         if self.show_vertical_scrollbar:
             self.vertical_scrollbar.window_virtual_size = height
         if self.scroll_y > self.max_scroll_y:
-            self.scroll_to(y=self.max_scroll_y, animate=False, force=True, immediate=True)
+            self.jump(self.max_scroll_y)
 
     def _first_match(self) -> int:
         """The first row that the filter leaves itself, not only for something below it; -1 when there is none."""
@@ -276,113 +271,65 @@ class SessionLines(ScrollView):
         only = self._only
         return next((at for at, one in rows if one is not None and (only is None or one.holds(only))), -1)
 
-    def _near(self, index: int) -> int:
-        """The row with a conversation at `index` or nearest to it; -1 when there is none."""
-        if not self._rows:
-            return -1
-        index = min(max(index, 0), len(self._rows) - 1)
-        for at in chain(range(index, len(self._rows)), range(index, -1, -1)):
-            if self._rows[at].conversation is not None:
-                return at
-        return -1
-
     # Drawing -----------------------------------------------------------------------------------------------
 
     def render_line(self, y: int) -> Strip:
         """One line of the part in view."""
-        painter, top = self._painter(), self.scroll_offset.y
+        top = self.scroll_offset.y
         look = self._found.pop(y, None) if self._found_at == (top, self.size.width) else None
-        look = self._drawn[y] = look or self._look(y + top, painter)
-        return painter.strip(*look)
+        look = self._drawn[y] = look or self._look(y + top, self._texts())
+        return self.strip(*look)
 
     def notify_style_update(self) -> None:
         """Forget looked-up styles: theme or focus changed."""
-        self._styles.clear()
         self._found.clear()
-        self._base = None
         super().notify_style_update()
 
-    def _painter(self) -> Painter:
+    def _texts(self) -> RowTexts:
         width = self.size.width
         columns = columns_for(width, words=self.state_words)
-        if self._base is None:
-            self._base = self.rich_style  # asks all ancestors
-        now, base = self._clock.now(), self._base
         find = self._answer.find if self._answer is not None else containing(())
-        writer = RowTexts(width, columns, now, self._badges, find, self.lane_state, self._marked)
-        return Painter(writer, base, self._purpose)
+        return RowTexts(width, columns, self._clock.now(), self._badges, find, self.lane_state, self._marked)
 
     def looks(self, *, on_cursor: bool) -> Mapping[str, Style]:
         """How text of each purpose looks, on the row under the cursor or on another."""
-        painter = self._painter()
-        cursor = self._purpose("cursor") if on_cursor else None
-        names = [name.removeprefix("session-list--") for name in self.COMPONENT_CLASSES]
-        return {name: painter.style_of(name, cursor) for name in ("", *names) if name not in ("cursor", "resting")}
+        names = {name.removeprefix("look--") for name in self.COMPONENT_CLASSES} - {"cursor", "resting"}
+        return {name: self.look(name, "cursor" if on_cursor else "") for name in ("", *names)}
 
-    def _purpose(self, name: str) -> Style:
-        style = self._styles.get(name)
-        if style is None:
-            style = self._styles[name] = self.get_component_rich_style(f"session-list--{name}", partial=True)
-        return style
-
-    def _look(self, index: int, painter: Painter) -> _Look:
+    def _look(self, index: int, texts: RowTexts) -> _Look:
         if not 0 <= index < len(self._rows):
-            return _NOTHING
+            return (), ""
         row = self._rows[index]
-        cursor = None
-        if index == self._cursor or (index - 1 == self._cursor and row.snippet is not None):
-            cursor = self._purpose("cursor" if self.has_focus else "resting")
-        return painter.writer.parts(row, on_cursor=cursor is not None), cursor
+        on_cursor = index == self.cursor or (index - 1 == self.cursor and row.snippet is not None)
+        return texts.parts(row, on_cursor=on_cursor), ("cursor" if self.has_focus else "resting") * on_cursor
 
     def _redraw_changed(self) -> None:
         """Draw the lines in view that look different from what is on the screen."""
         self._found.clear()
         if not self.is_attached or not self.size:
             return
-        painter = self._painter()
+        texts = self._texts()
         top = self.scroll_offset.y
         self._found_at = (top, self.size.width)
         for y in range(self.size.height):
-            look = self._look(top + y, painter)
+            look = self._look(top + y, texts)
             if self._drawn.get(y) != look:
                 self._found[y] = look
                 self.refresh_line(top + y)
 
     # Moving ------------------------------------------------------------------------------------------------
 
-    def move_to(self, index: int) -> None:
-        """Put the cursor on row `index`; a heading gives way to the row after it."""
-        old, new = self._cursor, self._near(index)
-        if new == old or new < 0:
-            return
-        self._cursor = new
-        self.refresh_row(old)
-        self.refresh_row(new)
-        self.show_cursor()
-        self._highlight_changed()
-
-    def refresh_row(self, index: int) -> None:
+    def draw(self, at: int) -> None:
         """Draw a row again, with its snippet."""
         self._found.clear()
-        self.refresh_line(index)
-        if self._has_snippet(index):
-            self.refresh_line(index + 1)
+        for row in range(at, self.extent(at)[1] + 1):
+            self.refresh_line(row)
 
-    def _has_snippet(self, index: int) -> bool:
-        return 0 <= index < len(self._rows) - 1 and self._rows[index + 1].snippet is not None
+    def extent(self, at: int) -> tuple[int, int]:
+        """With its snippet, and with its heading if that is just above."""
+        first = at - 1 if at > 0 and self._rows[at - 1].heading else at
+        return first, at + (0 <= at < len(self._rows) - 1 and self._rows[at + 1].snippet is not None)
 
-    def show_cursor(self) -> None:
-        """Scroll no further than needed to have the cursor in view, with its snippet, and with its heading if that
-        is just above."""
-        height = self.size.height
-        if self._cursor < 0 or not height:
-            return
-        top = self.scroll_offset.y
-        first = self._cursor
-        last = first + self._has_snippet(first)
-        if first and self._rows[first - 1].heading:
-            first -= 1
-        if first < top:
-            self.scroll_to(y=first, animate=False, force=True, immediate=True)
-        elif last >= top + height:
-            self.scroll_to(y=last - height + 1, animate=False, force=True, immediate=True)
+    def fit(self) -> None:
+        """Keep the cursor in view: `_hold` has made room."""
+        self.show_cursor()

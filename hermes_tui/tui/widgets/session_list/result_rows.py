@@ -18,7 +18,7 @@ from hermes_tui.clock import Clock
 from hermes_tui.display import safe
 from hermes_tui.tui.widgets.session_list.list_columns import containing, merged
 from hermes_tui.tui.widgets.session_list.list_view import ShownAnswer
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Headings, ListRow, Snippet, project_of
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Headings, ListRow, Snippet, called
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
@@ -72,9 +72,9 @@ class ConversationNames:
         """Made at the first question that is more than words."""
         from hermes_tui.sessions.search.titles import Titles
 
-        called = ((one, "\n".join(_name(part) for part in one.parts)) for one in self.forest.newest)
+        names = ((one, "\n".join(map(called, one.parts))) for one in self.forest.newest)
         before, self._before = self._before, None
-        return Titles(called, before)
+        return Titles(names, before)
 
     def get_ready(self) -> None:
         """Do now what the first question would have to wait for. Any thread may call it."""
@@ -94,10 +94,6 @@ class ConversationNames:
         return list(islice((one for one, name in near if _fits(search, one, name)), _MOST + 1))
 
 
-def _name(part: SessionSummary) -> str:
-    return "\n".join((part.title, project_of(part), part.agent, part.session_id))
-
-
 def _fits(search: Callable[[SessionSummary], Search], conversation: Conversation, name: TextUnit) -> bool:
     """`name` is that of all parts together."""
     from hermes_tui.sessions.query.tree import TextUnit
@@ -107,7 +103,7 @@ def _fits(search: Callable[[SessionSummary], Search], conversation: Conversation
         wanted = search(part)
         if wanted.forbids or wanted.decided is not None:
             continue
-        if wanted.matches(name if len(parts) == 1 else TextUnit(_name(part))):
+        if wanted.matches(name if len(parts) == 1 else TextUnit(called(part))):
             return True
     return False
 

@@ -17,7 +17,17 @@ from typing import NamedTuple
 from hermes_tui.clock import Clock
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
 
-__all__ = ["Conversation", "Forest", "Headings", "ListRow", "ListedPart", "Snippet", "day_heading", "project_of"]
+__all__ = [
+    "Conversation",
+    "Forest",
+    "Headings",
+    "ListRow",
+    "ListedPart",
+    "Snippet",
+    "called",
+    "day_heading",
+    "project_of",
+]
 
 
 class Conversation:
@@ -27,7 +37,11 @@ class Conversation:
     __slots__ = ("_haystack", "activity", "children", "key", "parts", "tip")
 
     def __init__(self, parts: Sequence[SessionSummary]) -> None:
-        self.parts = sorted(parts, key=_oldest_first) if len(parts) > 1 else list(parts)
+        self.parts = (
+            sorted(parts, key=lambda part: (part.created_at, part.updated_at, part.session_id))
+            if len(parts) > 1
+            else list(parts)
+        )
         self.tip = _tip(self.parts) if len(parts) > 1 else parts[0]
         self.key = self.parts[0].unified_id
         """Unified id of the first part: stays the same when the conversation goes on in a new one."""
@@ -81,7 +95,7 @@ class Conversation:
 
     def prepare(self) -> None:
         """Work out `haystack`."""
-        self._haystack = "\n".join(text for part in self.parts for text in _searched(part)).lower()
+        self._haystack = "\n".join(map(called, self.parts)).lower()
 
 
 class ListedPart(NamedTuple):
@@ -211,6 +225,11 @@ class Forest:
         return rows
 
 
+def called(session: SessionSummary) -> str:
+    """What a session is called: title, project, agent and id, a line each."""
+    return "\n".join((session.title, project_of(session), session.agent, session.session_id))
+
+
 def project_of(session: SessionSummary) -> str:
     """The last part of its working directory; empty when it has none."""
     return session.cwd.rstrip("/").rpartition("/")[2] if session.cwd else ""
@@ -251,14 +270,6 @@ class Headings:
         self._label = day_heading(local.date(), self._today)
         self._since = local.replace(hour=0, minute=0, second=0, microsecond=0)
         return self._label
-
-
-def _searched(session: SessionSummary) -> tuple[str, ...]:
-    return session.title, project_of(session), session.agent, session.session_id
-
-
-def _oldest_first(part: SessionSummary) -> tuple[datetime, datetime, str]:
-    return part.created_at, part.updated_at, part.session_id
 
 
 def _tip(parts: Sequence[SessionSummary]) -> SessionSummary:
@@ -315,13 +326,9 @@ def _settle(roots: list[Conversation]) -> None:
         waiting.extend(conversation.children)
     for conversation in reversed(order):
         if conversation.children:
-            conversation.children.sort(key=_newest_first, reverse=True)
+            conversation.children.sort(key=lambda one: (one.activity, one.key), reverse=True)
             conversation.activity = max(conversation.activity, conversation.children[0].activity)
-    roots.sort(key=_newest_first, reverse=True)
-
-
-def _newest_first(conversation: Conversation) -> tuple[datetime, str]:
-    return conversation.activity, conversation.key
+    roots.sort(key=lambda one: (one.activity, one.key), reverse=True)
 
 
 def _lay_out(

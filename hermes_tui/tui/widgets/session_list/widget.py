@@ -34,13 +34,6 @@ class SessionList(SessionLines, can_focus=True):
             super().__init__()
             self.conversation = conversation
 
-    class Refused(Message):
-        """An action could not run; `reason` is one sentence."""
-
-        def __init__(self, reason: str) -> None:
-            super().__init__()
-            self.reason = reason
-
     class MarksChanged(Message):
         """A conversation was marked or its mark taken away; `dropped` lost its mark to the third one."""
 
@@ -51,20 +44,18 @@ class SessionList(SessionLines, can_focus=True):
     at_once: Callable[[], None] | None = None
     """Called before `HighlightChanged` is sent, so that what it shows is painted together with the cursor."""
 
-    def _highlight_changed(self) -> None:
+    def moved(self) -> None:
+        """The cursor is on another conversation, or on none, or the one it is on has changed."""
         if self.at_once is not None:
             self.at_once()
         self.post_message(self.HighlightChanged(self.highlighted))
 
     def action_move(self, step: int) -> None:
         """One conversation up (-1) or down (1)."""
-        at = self.cursor + step
-        while 0 <= at < len(self.rows) and self.rows[at].conversation is None:
-            at += step
-        if 0 <= at < len(self.rows):
-            self.move_to(at)
-        elif step < 0:
-            self.scroll_to(y=0, animate=False, force=True, immediate=True)
+        before = self.cursor
+        super().action_move(step)
+        if step < 0 and self.cursor == before:
+            self.jump(0)
 
     def action_page(self, step: int) -> None:
         """A page up (-1) or down (1)."""
@@ -79,19 +70,19 @@ class SessionList(SessionLines, can_focus=True):
         if not self.rows:
             return
         target = min(max(self.cursor + rows, 0), len(self.rows) - 1)
-        self.scroll_to(y=self.scroll_y + rows, animate=False, force=True, immediate=True)
+        self.jump(self.scroll_y + rows)
         while rows < 0 and self.rows[target].conversation is None and target > 0:
             target -= 1
-        self.move_to(target)
+        self.go(target)
 
     def action_first(self) -> None:
         """To the first conversation."""
-        self.scroll_to(y=0, animate=False, force=True, immediate=True)
-        self.move_to(0)
+        self.jump(0)
+        self.go(0)
 
     def action_last(self) -> None:
         """To the last one."""
-        self.move_to(len(self.rows) - 1)
+        self.go(len(self.rows) - 1)
 
     def action_day(self, step: int) -> None:
         """To the first conversation of the next (1) or of this or the previous (-1) day."""
@@ -100,9 +91,9 @@ class SessionList(SessionLines, can_focus=True):
         if step < 0 and at > 0 and headings[at] + 1 == self.cursor:
             at -= 1
         if 0 <= at < len(headings):
-            self.move_to(headings[at] + 1)
+            self.go(headings[at] + 1)
         else:
-            self.post_message(self.Refused(f"There is no day {'below' if step > 0 else 'above'} this one."))
+            self.notify(f"There is no day {'below' if step > 0 else 'above'} this one.")
 
     # Folding and opening -----------------------------------------------------------------------------------
 
@@ -110,7 +101,7 @@ class SessionList(SessionLines, can_focus=True):
         """Ask for the conversation under the cursor to be opened."""
         conversation = self.highlighted
         if conversation is None:
-            self.post_message(self.Refused("There is no session here to open."))
+            self.notify("There is no session here to open.")
         else:
             self.post_message(self.Selected(conversation))
 
@@ -119,10 +110,10 @@ class SessionList(SessionLines, can_focus=True):
         dropped = None
         conversation = self.highlighted
         if conversation is None:
-            self.post_message(self.Refused("There is no session here to mark."))
+            self.notify("There is no session here to mark.")
             return
         if conversation.key not in self.forest.by_session:
-            self.post_message(self.Refused("Only sessions can be compared: this is what an agent keeps in mind."))
+            self.notify("Only sessions can be compared: this is what an agent keeps in mind.")
             return
         marked = self.marked
         if conversation in marked:
@@ -138,7 +129,7 @@ class SessionList(SessionLines, can_focus=True):
         """Unfold or fold what is under the cursor."""
         conversation = self.highlighted
         if conversation is None or self.rows[self.cursor].unfolded is None:
-            self.post_message(self.Refused(self._why_flat(conversation)))
+            self.notify(self._why_flat(conversation))
             return
         self.unfold(self.unfolded ^ {conversation.key})
 
@@ -166,44 +157,38 @@ class SessionList(SessionLines, can_focus=True):
             self.action_toggle_fold()
         elif here.guide:
             above = range(self.cursor - 1, -1, -1)
-            self.move_to(next(at for at in above if len(self.rows[at].guide) < len(here.guide)))
+            self.go(next(at for at in above if len(self.rows[at].guide) < len(here.guide)))
         else:
-            self.post_message(self.Refused("Nothing to fold: nothing is unfolded below this row."))
+            self.notify("Nothing to fold: nothing is unfolded below this row.")
 
     def action_toggle_all(self) -> None:
         """Fold everything if anything is unfolded, else unfold everything."""
         if self.answer is not None or all(row.unfolded is None for row in self.rows):
-            self.post_message(self.Refused("Nothing to unfold: no session here has a fork or helper below it."))
+            self.notify("Nothing to unfold: no session here has a fork or helper below it.")
             return
         self.unfold([] if any(row.unfolded for row in self.rows) else [one.key for one in self.forest.above.values()])
 
     # Events ------------------------------------------------------------------------------------------------
 
-    def on_click(self, event: events.Click) -> None:
+    def clicked(self, at: int, event: events.Click) -> None:
         """Put the cursor there; on the fold mark fold, on the cursor open."""
-        index = self.scroll_offset.y + event.y
-        if 0 < index < len(self.rows) and self.rows[index].snippet is not None:
-            index -= 1
-        if not 0 <= index < len(self.rows) or self.rows[index].conversation is None:
+        index = at - (at > 0 and self.rows[at].snippet is not None)
+        if not self.may_rest(index):
             return
         row = self.rows[index]
         mark = 2 + len(row.guide)
         if row.unfolded is not None and event.x < (mark + 2 if row.guide else 2):
-            self.move_to(index)
+            self.go(index)
             self.action_toggle_fold()
         elif index == self.cursor:
             self.action_open()
         else:
-            self.move_to(index)
-
-    def on_resize(self) -> None:
-        """Keep the cursor in view."""
-        self.show_cursor()
+            self.go(index)
 
     def on_focus(self) -> None:
         """The cursor looks different where the keys go."""
-        self.refresh_row(self.cursor)
+        self.draw(self.cursor)
 
     def on_blur(self) -> None:
         """See `on_focus`."""
-        self.refresh_row(self.cursor)
+        self.draw(self.cursor)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hermes_tui.display import priced, safe
+from hermes_tui.display import counted, priced, safe
 from hermes_tui.tui.widgets.cells import fit, width_of
-from hermes_tui.tui.widgets.session_list.rows import ListedPart
+from hermes_tui.tui.widgets.session_list.rows import ListedPart, project_of
 from hermes_tui.tui.widgets.states import state_of
 from hermes_tui.tui.widgets.transcript.branches import place
 from hermes_tui.tui.widgets.transcript.open_transcript import OpenTranscript
@@ -30,22 +30,16 @@ def _facts(part: ListedPart, *, gone: bool) -> list[str]:
         return ["∅ gone: the store no longer has it"]
     session = part.summary
     state = state_of(session)
-    turns = session.turn_count
+    own, whole = priced(session.cost), priced(part.whole)
     return [
-        session.cwd.rstrip("/").rpartition("/")[2] if session.cwd else "",
+        project_of(session),
         session.git_branch or "",
         session.model or "",
-        f"{turns:,} {'turn' if turns == 1 else 'turns'}" if turns else "",
+        counted(session.turn_count, "turn") if session.turn_count else "",
         str(part),
-        _price(part),
+        own if part.of == 1 or not whole else f"{own} of {whole}" if own else f"{whole} in all",
         f"{state.glyph} {state.word}" if state is not None else "",
     ]
-
-
-def _price(part: ListedPart) -> str:
-    """`$0.12 of $0.40`: of this part and of all parts, the sum that the list shows."""
-    own, whole = priced(part.summary.cost), priced(part.whole)
-    return own if part.of == 1 or not whole else f"{own} of {whole}" if own else f"{whole} in all"
 
 
 def subtitle(bottom: int, total: int, loaded: int | None, *states: str) -> str:

@@ -16,11 +16,11 @@ from textual.strip import Strip
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
+from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.widgets.session_list.rows import ListedPart
 from hermes_tui.tui.widgets.transcript.border import border
 from hermes_tui.tui.widgets.transcript.context_view import SeenContext
 from hermes_tui.tui.widgets.transcript.finder import TranscriptFinder
-from hermes_tui.tui.widgets.transcript.keys import BINDINGS
 from hermes_tui.tui.widgets.transcript.layout.block_writer import SHUT
 from hermes_tui.tui.widgets.transcript.match_light import highlighted_rows
 from hermes_tui.tui.widgets.transcript.open_transcript import EarlierUnreadable, OpenTranscript
@@ -40,14 +40,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
     keys act on; the block it belongs to is marked at the left edge.
     """
 
-    BINDINGS = BINDINGS
-
-    class Refused(Event):
-        """An action could not run; `reason` is one sentence."""
-
-        def __init__(self, reason: str) -> None:
-            super().__init__()
-            self.reason = reason
+    BINDINGS = bindings("transcript")
 
     class NoMore(Event):
         """There is no further match in this conversation, in the direction of `step`."""
@@ -67,7 +60,7 @@ class TranscriptPane(TranscriptRenderer, can_focus=True, inherit_bindings=False)
 
     def refuse(self, reason: str) -> None:
         """Say why an action could not run; one sentence."""
-        self.post_message(self.Refused(reason))
+        self.notify(reason)
 
     def no_more(self, step: int) -> None:
         """Say that there is no further match in the direction of `step`."""

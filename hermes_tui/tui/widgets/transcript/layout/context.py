@@ -45,21 +45,20 @@ def context_of(
     message = entries[index].message
     found = column.shown(index - 1, -1)
     above = None if found is None else entries[found].message
+    recent = reversed(entries[max(0, index - _LOOK_BACK) : index])
+    model = next((entry.message.model for entry in recent if entry.message.model), None)
     return MessageContext(
         first=above is None,
         unread=above is None and not complete,
-        continues=above is not None and _goes_on(above, message),
-        model=bool(message.model) and message.model != _model_above(column, index),
+        continues=above is not None
+        and (above.role, above.kind) == (message.role, message.kind) == ("assistant", "message")
+        and (above.visibility, above.inherited) == (message.visibility, message.inherited),
+        model=bool(message.model) and message.model != model,
         day=_is_new_day(above, message, clock),
         divides=above is not None and above.inherited and not message.inherited,
         above=index if message.kind == "compaction" and complete else None,
         branches=branches,
     )
-
-
-def _model_above(column: MessageColumn, index: int) -> str | None:
-    recent = reversed(column.entries[max(0, index - _LOOK_BACK) : index])
-    return next((entry.message.model for entry in recent if entry.message.model), None)
 
 
 def _is_new_day(above: Message | None, message: Message, clock: Clock) -> bool:
@@ -68,12 +67,3 @@ def _is_new_day(above: Message | None, message: Message, clock: Clock) -> bool:
     if above is None or above.timestamp is None:
         return True
     return clock.local(above.timestamp).date() != clock.local(message.timestamp).date()
-
-
-def _goes_on(above: Message, message: Message) -> bool:
-    return (
-        above.role == message.role == "assistant"
-        and above.kind == message.kind == "message"
-        and above.visibility == message.visibility
-        and above.inherited == message.inherited
-    )

@@ -1,0 +1,194 @@
+"""Bases of widgets that draw lines of texts, each text styled by its purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.geometry import Size
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.widget import Widget
+
+__all__ = ["Part", "Parts", "RowView", "Styled", "TextView", "looks"]
+
+Part = tuple[str, str]
+"""A text, safe for a terminal, and its purpose: empty for plain, else one of those that the widget names."""
+Parts = Sequence[Part]
+
+
+def looks(*purposes: str) -> set[str]:
+    """The component classes of these purposes; the style sheet says how each looks."""
+    return {f"look--{purpose}" for purpose in purposes}
+
+
+class Styled(Widget):
+    """Makes lines of parts. Looked-up styles are kept until the theme, the focus or a class changes."""
+
+    _looks: dict[tuple[str, str], Style] | None = None
+
+    def look(self, purpose: str = "", cursor: str = "") -> Style:
+        """How text of that purpose looks; `cursor` is the purpose of what lies under it."""
+        if self._looks is None:
+            self._looks = {}
+        style = self._looks.get((purpose, cursor))
+        if style is None:
+            style = self._looks[purpose, cursor] = self._looked_up(purpose, cursor)
+        return style
+
+    def _looked_up(self, purpose: str, cursor: str) -> Style:
+        if not purpose and not cursor:
+            return self.rich_style  # asks all ancestors
+        base = self.look("", cursor) if purpose else self.look()
+        # Reversed colours would turn every colour of the text into a patch.
+        if purpose and cursor and base.reverse and purpose != "heading":
+            return base
+        return base + self.get_component_rich_style(f"look--{purpose or cursor}", partial=True)
+
+    def strip(self, parts: Parts, cursor: str = "", width: int = -1) -> Strip:
+        """The parts as a line as wide as the widget, unless a `width` is given."""
+        segments = [Segment(text, self.look(purpose, cursor)) for text, purpose in parts if text]
+        room = self.size.width if width < 0 else width
+        return Strip(segments).adjust_cell_length(room, self.look("", cursor)).simplify()
+
+    def notify_style_update(self) -> None:
+        """Forget the styles."""
+        self._looks = None
+        super().notify_style_update()
+
+
+class TextView(ScrollView, Styled):
+    """Shows `lines`; whoever changes them sets the virtual size."""
+
+    lines: Sequence[Parts] = ()
+
+    @property
+    def text(self) -> str:
+        """All lines as they are wrapped now."""
+        return "\n".join("".join(text for text, _ in line).rstrip() for line in self.lines)
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the part in view."""
+        at = y + self.scroll_offset.y
+        return self.strip(self.lines[at] if at < len(self.lines) else ())
+
+
+class RowView(ScrollView, Styled, inherit_bindings=False):
+    """Rows with a cursor on one of them. Moving it draws two lines.
+
+    A subclass gives `count` and `parts`, and whatever else is not as it is here."""
+
+    HEAD = 0
+    """Lines above the rows that stay where they are."""
+    cursor = -1
+    """The row that it is on; -1 where there is none to be on."""
+
+    @property
+    def count(self) -> int:
+        """How many rows there are."""
+        raise NotImplementedError
+
+    def parts(self, at: int) -> Parts:
+        """The texts of a row."""
+        raise NotImplementedError
+
+    def may_rest(self, at: int) -> bool:
+        """Whether the cursor can be on that row."""
+        return True
+
+    def extent(self, at: int) -> tuple[int, int]:
+        """The first and the last row that are to be in view when the cursor is on row `at`."""
+        return at, at
+
+    def moved(self) -> None:
+        """Called when the cursor was put on another row."""
+
+    def render_line(self, y: int) -> Strip:
+        """One line of the part in view."""
+        at = y + self.scroll_offset.y - self.HEAD
+        if not 0 <= at < self.count:
+            return self.strip(())
+        return self.strip(self.parts(at), "cursor" if at == self.cursor else "")
+
+    @property
+    def page_height(self) -> int:
+        """Rows that there is room for, but one: what moving by a page leaves in view."""
+        return max(1, self.size.height - self.HEAD - 1)
+
+    def nearest(self, at: int, step: int = 1) -> int:
+        """The row at `at`, or the next in the direction of `step`, or else in the other, that the cursor may be on;
+        -1 where there is none."""
+        at = max(0, min(at, self.count - 1))
+        ways = [range(at, self.count), range(at, -1, -1)]
+        rows = chain(*(ways if step > 0 else reversed(ways)))
+        return next((row for row in rows if row < self.count and self.may_rest(row)), -1)
+
+    def go(self, at: int, step: int = 1) -> None:
+        """Put the cursor on a row, or near it; see `nearest`."""
+        before, at = self.cursor, self.nearest(at, step)
+        if at < 0 or at == before:
+            return
+        self.cursor = at
+        self.draw(before)
+        self.draw(at)
+        self.show_cursor()
+        self.moved()
+
+    def draw(self, at: int) -> None:
+        """Draw a row again."""
+        self.refresh_line(at + self.HEAD)
+
+    def show_cursor(self) -> None:
+        """Scroll no further than needed to have the row under the cursor in view."""
+        height = self.size.height - self.HEAD
+        if self.cursor < 0 or height <= 0:
+            return
+        first, last = self.extent(self.cursor)
+        if first < self.scroll_offset.y:
+            self.jump(first)
+        elif last >= self.scroll_offset.y + height:
+            self.jump(last - height + 1)
+
+    def jump(self, y: float) -> None:
+        """Let the view begin there, at once."""
+        self.scroll_to(y=y, animate=False, force=True, immediate=True)
+
+    def on_resize(self) -> None:
+        """Fit the rows in."""
+        self.fit()
+
+    def fit(self) -> None:
+        """Make room for the rows there are, with the cursor in view."""
+        self.virtual_size = Size(self.size.width, self.HEAD + self.count)
+        self.show_cursor()
+
+    def on_click(self, event: events.Click) -> None:
+        """Say which row it was."""
+        at = event.y + self.scroll_offset.y - self.HEAD
+        if event.y >= self.HEAD and at < self.count:
+            self.clicked(at, event)
+
+    def clicked(self, at: int, event: events.Click) -> None:
+        """Go to a row; a second click opens it."""
+        if self.may_rest(at):
+            self.go(at)
+            if event.chain > 1:
+                self.action_open()
+
+    def action_open(self) -> None:
+        """Have the row under the cursor opened."""
+
+    def action_move(self, step: int) -> None:
+        """A row down (1) or up (-1)."""
+        self.go(self.cursor + step, step)
+
+    def action_page(self, step: int) -> None:
+        """A page down (1) or up (-1)."""
+        self.go(self.cursor + step * self.page_height, step)
+
+    def action_edge(self, edge: int) -> None:
+        """To the first (-1) or the last (1)."""
+        self.go(0 if edge < 0 else self.count - 1, -edge)

@@ -15,7 +15,7 @@ BOMBS ?=
 SOAK_ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test quick test-long lint types check format docs snapshots screenshots page bench queries soak bombs ccusage differential writers kills test-gateway build clean
+.PHONY: help demo run test quick test-long lint types check format docs snapshots screenshots page bench queries soak bombs ccusage differential writers kills test-agents test-gateway build clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' $(MAKEFILE_LIST) | while IFS='|' read -r name text; do \
@@ -89,6 +89,9 @@ writers: $(STAMP)  ## eight processes on one session store for minutes, then man
 
 kills: $(STAMP)  ## kill the indexer some fifty times at random moments
 	HERMES_TUI_EXAMPLES=12 $(BIN)/python -m pytest -q tests/sessions/index/test_indexer_process.py -k killed
+
+test-agents: $(STAMP)  ## the agents' real programs (from npm) in tmux, and what is said of them (needs npm)
+	PYTHONPATH=$(HELPERS) $(BIN)/python -m pytest -q -n 0 -s tests/agents/real_agents.py $(PYTEST_ARGS)
 
 test-gateway: $(STAMP)  ## take fifty random sequences of steps on the real gateway (EXAMPLES=50)
 	HERMES_TUI_EXAMPLES=$$(($(or $(EXAMPLES),50) / 2)) $(BIN)/python -m pytest -q -n auto --timeout 1800 \

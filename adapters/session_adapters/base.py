@@ -12,11 +12,13 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import msgspec
 
+from session_adapters.activity import Step
 from session_adapters.model import Problem, Session, SessionMissing, SessionSummary, SessionUnreadable
 from session_adapters.reading.bounds import Stint, excess, is_cut, unread, unsearched
 from session_adapters.text import scrub
@@ -113,6 +115,12 @@ class Liveness(msgspec.Struct, frozen=True, kw_only=True):
     pid: int
     status: str | None = None
     """busy, idle, waiting … as the agent names it."""
+    steps: frozenset[Step] = frozenset()
+    """What the conversation may be at, as the process says; empty where it does not."""
+    since: datetime | None = None
+    """When it came to say so."""
+    waits_for: str = ""
+    """What of its user, as the agent names it."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -170,6 +178,9 @@ class Adapter(ABC):
     sums_at_once: ClassVar[bool] = False
     """`usage` of all sessions in a source takes no longer than a list of them; else they are best asked for singly
     where there are too many."""
+
+    tells_processes: ClassVar[bool] = False
+    """A session that `live` does not give is certainly open in no process."""
 
     def __init__(self, environment: Environment) -> None:
         self.environment = environment

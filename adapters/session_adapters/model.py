@@ -201,6 +201,8 @@ class Message(_Record, frozen=True):
     """Identity of the model call that `token_usage` belongs to. The same call can stand in several files
     (forks, resumes): count it once per key over all of them. One that begins with `@` was made from a place, and
     tells calls apart within one session only. «ours»"""
+    unfinished: bool = False
+    """The model has not said all of it, or never came to. «ours»"""
     kept_from: str = ""
     """Of a compaction that left something above it as it was: id of the first message there that the agent still
     sees. «ours»"""

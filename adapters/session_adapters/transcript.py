@@ -11,6 +11,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
+from session_adapters.activity import Activity, activity_of
 from session_adapters.model import Message, Problem, ToolResult
 from session_adapters.reading.damage import Damage, reading_session, reason_of
 from session_adapters.reading.files import Line, is_whole, line_start, lines, open_file, read_at
@@ -51,8 +52,7 @@ class Branch(NamedTuple):
     leaf_id: str
     """What `Transcript.switch` takes."""
     first: int | None
-    """Index in `messages` of the first message that is not on this branch too; their number when it goes on where
-    they end; None while the parting lies above the loaded part."""
+    """Index in `messages` of the first that is not on it too, or their number; None above the loaded part."""
     label: str = ""
     """The user's own name for a place on it."""
     preview: str = ""
@@ -66,10 +66,7 @@ class Branch(NamedTuple):
 
 
 class Transcript(ABC):
-    """Messages in conversation order; `messages` is the loaded part and always reaches to the newest.
-
-    Not safe for several threads at once; one at a time may be any.
-    """
+    """Messages in conversation order; `messages` is the loaded part, to the newest. For one thread at a time."""
 
     def __init__(self, agent: str, session_id: str, path: str) -> None:
         self.agent = agent
@@ -88,12 +85,16 @@ class Transcript(ABC):
 
     @abstractmethod
     def earlier(self) -> int:
-        """Load the part before; how many messages were put in front. 0 when there is nothing more: `complete`, or
-        the store cannot be read as it was (`refresh` tells which)."""
+        """Load the part before; how many messages came in front. 0: `complete`, or it cannot be read (`refresh`)."""
 
     @abstractmethod
     def refresh(self) -> Change:
         """Take in what the writer has done since. Never raises for a store that is gone or unreadable."""
+
+    @property
+    def activity(self) -> Activity:
+        """Where the conversation stands, by what is loaded."""
+        return activity_of(self.messages)
 
     @property
     def branches(self) -> tuple[Branch, ...]:
@@ -152,6 +153,11 @@ class Builder(ABC):
     def starts_turn(cls, line: bytes) -> bool:
         """Whether a long file may be cut before this line: what follows does not belong to what is above it."""
         return True
+
+    @property
+    def activity(self) -> Activity:
+        """Where the conversation stands after the lines so far."""
+        return activity_of(self.messages)
 
     def add(self, message: Message) -> int:
         """Append a message; its index."""
@@ -213,8 +219,7 @@ class Builder(ABC):
         self.renumber(places)
 
     def renumber(self, places: Sequence[int | None]) -> None:
-        """Called when the message that had index `i` has `places[i]`, or is no more. A builder that keeps indices
-        of its own and drops messages extends this."""
+        """The message that had index `i` has `places[i]`, or is no more: to be extended where indices are kept."""
         self._calls = {
             key: (place, position)
             for key, (index, position) in self._calls.items()
@@ -233,8 +238,7 @@ class Builder(ABC):
         return True
 
     def drain(self) -> list[Message]:
-        """Hand over, and forget, the messages that are settled, so that a long file is read in bounded memory.
-        Results of forgotten calls stay unlinked."""
+        """Hand over, and forget, the messages that are settled; results of forgotten calls stay unlinked."""
         done = self.messages[: self.settled()]
         self.drop(set(range(len(done))))
         return done
@@ -255,9 +259,8 @@ class JsonlTranscript(Transcript, Generic[B]):
     """A conversation in one append-only file of JSON lines.
 
     For what is earlier it is read again from further up, each time twice as far: a line may belong to one far above
-    it, and a builder that is fed both needs no rule for joining two. Append-only until proven otherwise: the offset
-    and the bytes before it are kept; when the file shrank, became another one or differs in those bytes, it is read
-    anew. A torn last line waits for its newline.
+    it. Append-only until proven otherwise: the offset and the bytes before it are kept; when the file shrank or
+    differs in those bytes, it is read anew. A torn last line waits for its newline.
     """
 
     def __init__(
@@ -284,6 +287,11 @@ class JsonlTranscript(Transcript, Generic[B]):
         size = status.st_size
         self._read(fd, self._cut(fd, size, self._page), size, self._page)
         self._inode = (status.st_dev, status.st_ino)
+
+    @property
+    def activity(self) -> Activity:
+        """See `Transcript.activity`."""
+        return self.builder.activity
 
     @property
     def loaded(self) -> int:

@@ -23,6 +23,7 @@ class CommandPlace(NamedTuple):
 
 
 COMMANDS = {
+    "attention": CommandPlace("hermes_tui.cli.attention", "attention", "Say which sessions need a person now."),
     "cost": CommandPlace("hermes_tui.cli.cost", "cost", "Say what sessions cost."),
     "demo": CommandPlace("hermes_tui.cli.demo", "demo", "Try it on made-up sessions in a temporary home."),
     "doctor": CommandPlace(
@@ -35,6 +36,7 @@ COMMANDS = {
         "sessions",
         "List, search, print, export, compare and go on with sessions.",
     ),
+    "status": CommandPlace("hermes_tui.cli.attention", "status", "Print one line for a status bar."),
 }
 
 

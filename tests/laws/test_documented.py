@@ -23,6 +23,7 @@ LANES = ("list", "show", "reset", "suspend", "resume", "mark", "clear", "prune",
 def test_the_commands_are_those_of_the_design() -> None:
     assert set(EVERY) == {
         "hermes-tui",
+        "hermes-tui attention",
         "hermes-tui cost",
         "hermes-tui cost report",
         "hermes-tui demo",
@@ -40,6 +41,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui sessions resume",
         "hermes-tui sessions search",
         "hermes-tui sessions show",
+        "hermes-tui status",
     }
 
 

@@ -16,10 +16,12 @@ from typing import TypeVar
 
 from msgspec import Struct
 
+from session_adapters.activity import Step
 from session_adapters.base import Environment, Liveness, Report, Root, Source
 from session_adapters.model import Problem
 from session_adapters.reading.files import Decoder, read_small
 from session_adapters.reading.folders import file_source, is_folder, may_be_folder
+from session_adapters.times import from_millis
 
 __all__ = [
     "HelperMeta",
@@ -61,7 +63,21 @@ class _Process(Struct, rename="camel"):
     session_id: str | None = None
     proc_start: str | int | None = None
     status: str | None = None
+    waiting_for: str | None = None
+    status_updated_at: float | None = None
+    """Milliseconds since the epoch."""
 
+
+_RESTS: frozenset[Step] = frozenset(("done", "idle", "failed", "limited"))
+_STEPS: Mapping[str, frozenset[Step]] = {
+    "busy": frozenset(("working",)),
+    "idle": _RESTS,
+    "shell": _RESTS,  # the turn is over, a command of it goes on
+    "waiting": frozenset(("approval", "question")),
+}
+"""By `status`, what the conversation may be at; of one that nobody knows, anything."""
+_LEAVE: frozenset[Step] = frozenset(("approval",))
+_ANSWER: frozenset[Step] = frozenset(("question",))
 
 _META = Decoder(HelperMeta)
 _SIDECAR = Decoder(_Sidecar)
@@ -207,8 +223,22 @@ def live_sessions(environment: Environment) -> Mapping[str, Liveness]:
                 continue  # removed or being written; the next look tells
             pid = int(entry.name.removesuffix(".json"))
             if process.session_id and _runs(environment.proc, pid, process.proc_start):
-                found[process.session_id] = Liveness(pid=pid, status=process.status)
+                found[process.session_id] = Liveness(
+                    pid=pid,
+                    status=process.status,
+                    steps=_steps_of(process),
+                    since=from_millis(process.status_updated_at),
+                    waits_for=process.waiting_for or "",
+                )
     return found
+
+
+def _steps_of(process: _Process) -> frozenset[Step]:
+    if process.status == "waiting" and "permission" in (process.waiting_for or ""):
+        return _LEAVE
+    if process.status == "waiting" and "input" in (process.waiting_for or ""):
+        return _ANSWER
+    return _STEPS.get(process.status or "", frozenset())
 
 
 def _runs(proc: Path, pid: int, start: str | int | None) -> bool:

@@ -59,6 +59,7 @@ class CodexAdapter(JsonlAdapter):
     label: ClassVar[str] = "Codex CLI"
     badge: ClassVar[str] = "cx"
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True, can_fork=True)
+    tells_processes = True
     verbatim = Verbatim(own=frozenset(b"turn aborted unknown error".split()), unless=(b"history_base",))
 
     def __init__(self, environment: Environment) -> None:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
+from session_adapters.activity import Activity
 from session_adapters.codex.records import (
     LINE,
     Payload,
@@ -59,10 +60,13 @@ class CodexBuilder(TokenBuilder):
         self._ordinal: int | None = None
         self._spoken: tuple[str, str, datetime | None] | None = None
         self._said: int | None = None
+        self._turn: bool | None = None
+        """Whether a turn is being worked on; None where its record says nothing of turns."""
         self._events: dict[str, Callable[[Payload, datetime | None], None]] = {
             "user_message": self._user_event,
             "item_completed": self._item_event,
             "agent_message": self._agent_event,
+            "task_started": self._task_started,
             "task_complete": self._task_complete,
             "turn_aborted": self._turn_aborted,
             "error": self._error_event,
@@ -299,7 +303,19 @@ class CodexBuilder(TokenBuilder):
                 self.change(index, replace(message, content=text, timestamp=when or message.timestamp))
                 self._said = index
 
+    @property
+    def activity(self) -> Activity:
+        """See `Builder.activity`. What is said in the middle of a turn is not the last of it."""
+        found = super().activity
+        if self._turn and found.step in ("done", "idle"):
+            return replace(found, step="working", record="a turn that is not complete")
+        return found
+
+    def _task_started(self, event: Payload, when: datetime | None) -> None:
+        self._turn = True
+
     def _task_complete(self, event: Payload, when: datetime | None) -> None:
+        self._turn = False
         error = event.error
         text = error.get("message") if isinstance(error, dict) else error
         if isinstance(text, str) and text:
@@ -314,6 +330,7 @@ class CodexBuilder(TokenBuilder):
             self._say("system", text, "error", when=when)
 
     def _turn_aborted(self, event: Payload, when: datetime | None) -> None:
+        self._turn = False
         if self.messages and self.messages[-1].content.startswith(_ABORTED):
             return
         self._say("user", _ABORTED, "notice", when=when)

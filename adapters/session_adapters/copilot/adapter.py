@@ -54,6 +54,7 @@ class CopilotAdapter(JsonlAdapter):
     badge: ClassVar[str] = "cp"
     # Forking is done with /fork inside a session; there is no option for it.
     capabilities: ClassVar[Capabilities] = Capabilities(session_persistence="file", can_resume=True)
+    tells_processes = True
 
     # Finding -----------------------------------------------------------------------------------------------
 

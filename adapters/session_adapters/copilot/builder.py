@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from session_adapters.activity import Activity, activity_of
 from session_adapters.copilot.counting import HIDDEN_CALL, CountingBuilder
 from session_adapters.copilot.pieces import (
     attachments,
@@ -25,6 +26,7 @@ from session_adapters.copilot.records import (
     Done,
     HelperStarted,
     Noted,
+    PermissionAsked,
     Prompt,
     Reply,
     Rewound,
@@ -36,6 +38,7 @@ from session_adapters.copilot.records import (
 from session_adapters.copilot.usage import RUN_ENDED
 from session_adapters.model import Message, MessageKind, Role, ToolCall, ToolResult
 from session_adapters.reading.files import Line
+from session_adapters.text import one_line
 
 __all__ = ["CopilotBuilder", "helper_id"]
 
@@ -60,6 +63,8 @@ class CopilotBuilder(CountingBuilder):
         self._helpers: dict[str, str] = {}
         self._running: dict[str, datetime] = {}
         """When calls that have no result yet were begun."""
+        self._asked: dict[str, Activity] = {}
+        """What waits for the user's leave, by the id of the question."""
 
     @classmethod
     def starts_turn(cls, line: bytes) -> bool:
@@ -86,6 +91,7 @@ class CopilotBuilder(CountingBuilder):
             self._seen.add(found.key)
         if found.type in _SETTLING:
             self.settle()
+            self._asked.clear()
         take = _TAKE.get(found.type)
         if take is not None:
             take(self, found, data)
@@ -181,6 +187,31 @@ class CopilotBuilder(CountingBuilder):
             role=role, content=text, id=found.id, kind=kind, timestamp=found.time, inherited=copied, **more
         )
 
+    # Leave -------------------------------------------------------------------------------------------------
+
+    @property
+    def activity(self) -> Activity:
+        """See `Builder.activity`. A permission that was asked for and not answered comes first."""
+        return next(reversed(self._asked.values()), None) or activity_of(self.messages)
+
+    def _ask(self, found: CopilotEvent, data: PermissionAsked) -> None:
+        wanted = data.permission_request
+        if not data.request_id or wanted is None:
+            return
+        place = self._calls.get(wanted.tool_call_id or "")
+        call = self.messages[place[0]].tool_calls[place[1]] if place is not None else None
+        text = one_line(wanted.full_command_text or wanted.path or wanted.intention or "", 200)
+        self._asked[data.request_id] = Activity(
+            step="approval",
+            since=found.time,
+            tool=call.tool_name if call is not None else wanted.kind or "",
+            text=text,
+            record="permission.requested",
+        )
+
+    def _answered(self, found: CopilotEvent, data: PermissionAsked) -> None:
+        self._asked.pop(data.request_id or "", None)
+
     # Tokens ------------------------------------------------------------------------------------------------
 
     def _usage(self, found: CopilotEvent, data: CopilotUsageRecord) -> None:
@@ -245,6 +276,8 @@ _SETTLING = frozenset(
 _TAKE: Mapping[str, Callable[[CopilotBuilder, CopilotEvent, Any], None]] = {
     "abort": CopilotBuilder._aborted,
     "assistant.message": CopilotBuilder._reply,
+    "permission.completed": CopilotBuilder._answered,
+    "permission.requested": CopilotBuilder._ask,
     "session.compaction_complete": CopilotBuilder._compaction,
     "session.context_cleared": CopilotBuilder._cleared,
     "session.error": CopilotBuilder._noted,

@@ -267,6 +267,23 @@ class HelperStarted(_Data):
     model: Text = None
 
 
+class Permission(Struct, rename="camel"):
+    """What a tool wants to do."""
+
+    tool_call_id: Text = None
+    kind: Text = None
+    full_command_text: Text = None
+    intention: Text = None
+    path: Text = None
+
+
+class PermissionAsked(_Data):
+    """`permission.requested`, and `permission.completed`, which has the id alone."""
+
+    request_id: Text = None
+    permission_request: Permission | None = None
+
+
 class Ignored(_Data):
     """Marks the end of a turn or that there is something of which nothing is shown."""
 
@@ -275,6 +292,8 @@ DATA: dict[str, Decoder[Any]] = {
     "abort": Decoder(Noted),
     "assistant.message": Decoder(Reply),
     "assistant.turn_end": Decoder(Ignored),
+    "permission.completed": Decoder(PermissionAsked),
+    "permission.requested": Decoder(PermissionAsked),
     "session.compaction_complete": Decoder(Compacted),
     "session.context_cleared": Decoder(Noted),
     "session.error": Decoder(Noted),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import ClassVar
 
 from session_adapters.base import (
     Capabilities,
     Environment,
+    Liveness,
     NativeCommand,
     Report,
     Root,
@@ -36,6 +37,7 @@ from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
 from session_adapters.reading.files import open_file, read_at
 from session_adapters.transcript import JsonlTranscript, Transcript
+from session_adapters.tree.live import newest_by_directory, processes
 
 __all__ = ["GeminiAdapter"]
 
@@ -117,6 +119,21 @@ class GeminiAdapter(JsonlAdapter):
                 best = (_length(summary), source)
         return best[1] if best else empty
 
+    def live(self) -> Mapping[str, Liveness]:
+        """A process that runs `gemini`; which session it has open is inferred (`tree.live`). It starts itself once
+        more with more memory: of such a pair the first counts."""
+        found = list(processes(self.environment.proc, _is_gemini))
+        pids = {one.pid for one in found}
+        running = [one for one in found if one.parent not in pids]
+        return newest_by_directory(running, lambda: self.sources(lambda problem: None), self._header)
+
+    def _header(self, source: Source) -> tuple[str, str] | None:
+        try:
+            summary = self._summary(source, survey(source.path, head=self.head, tail=self.tail, exact=False))
+        except OSError:
+            return None  # `summaries` reports it
+        return (summary.session_id, summary.cwd) if summary.cwd and summary.kind != "subagent" else None
+
     def _summary(self, source: Source, found: GeminiSurvey) -> SessionSummary:
         folder = project_folder(source)
         home = gemini_home(self.environment)
@@ -184,6 +201,12 @@ class GeminiAdapter(JsonlAdapter):
                 f"copy {summary.path} first if you want to keep it"
             ),
         )
+
+
+def _is_gemini(words: tuple[str, ...]) -> bool:
+    """The program itself, or the script of that name that an interpreter runs, behind its options."""
+    names = [word.rpartition("/")[2] for word in words if not word.startswith("-")][:2]
+    return any(name in ("gemini", "gemini.js") for name in names)
 
 
 def _length(summary: SessionSummary) -> tuple[float, int, int]:

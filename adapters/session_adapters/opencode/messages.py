@@ -82,6 +82,7 @@ def _answer(
         model=None if command else model,
         attachments=tuple(_answer_files(parts)),
         usage_key=usage_key(when, model, usage),
+        unfinished=record.time is not None and record.time.completed is None and record.error is None,
     )
     return _named(message_id, [*_with_error(message, record.error), *_others("assistant", parts, when)])
 

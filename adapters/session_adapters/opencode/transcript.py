@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from session_adapters.activity import Activity
+from session_adapters.opencode.asking import with_asking
 from session_adapters.opencode.units import OpenCodeStore, OpenCodeUnit
 from session_adapters.reading.units import PAGE_UNITS, UnitTranscript
 
@@ -13,3 +15,8 @@ class OpenCodeTranscript(UnitTranscript[OpenCodeUnit]):
 
     def __init__(self, shelf: OpenCodeStore, session_id: str, *, page: int = PAGE_UNITS) -> None:
         super().__init__("opencode", shelf, session_id, page=page)
+
+    @property
+    def activity(self) -> Activity:
+        """See `Transcript.activity`."""
+        return with_asking(super().activity, self.path, self.session_id)

@@ -32,6 +32,8 @@ class Process(NamedTuple):
     started: float
     """Seconds since the epoch."""
     cwd: str
+    parent: int
+    """Id of the process that started it."""
 
 
 def process(proc: Path, pid: int) -> Process | None:
@@ -39,7 +41,8 @@ def process(proc: Path, pid: int) -> Process | None:
     folder = proc / str(pid)
     try:
         # The name in parentheses may hold anything; field 22 of the line is the start in ticks since boot.
-        ticks = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[19])
+        fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
+        parent, ticks = int(fields[1]), int(fields[19])
         boot = next(
             int(line.split()[1]) for line in (proc / "stat").read_text().splitlines() if line.startswith("btime ")
         )
@@ -47,7 +50,7 @@ def process(proc: Path, pid: int) -> Process | None:
     except (OSError, ValueError, IndexError, StopIteration):
         return None
     started = boot + ticks / os.sysconf("SC_CLK_TCK")
-    return Process(pid, _words(proc, pid), started, cwd)
+    return Process(pid, _words(proc, pid), started, cwd, parent)
 
 
 def processes(proc: Path, wanted: Callable[[tuple[str, ...]], bool]) -> Iterator[Process]:

@@ -116,6 +116,11 @@ class AgentSessions:
                 yield replace(summary, live=now is not None, status=status)
         yield from self._gone.values()
 
+    @property
+    def live(self) -> Mapping[str, Liveness]:
+        """By native id, the process that had the session open when that was last looked at."""
+        return self._live
+
     def take_news(self) -> bool:
         """Whether `sessions`, `problems` or `place` may differ from what they were when this was last asked."""
         news, self._news = self._news, False

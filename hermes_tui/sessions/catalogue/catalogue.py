@@ -19,7 +19,7 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue import cache
 from hermes_tui.sessions.catalogue.agent import AgentSessions, Key, read
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
-from session_adapters.base import Adapter, Source
+from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary, unified_id
 from session_adapters.reading.bounds import is_cut
 
@@ -124,6 +124,22 @@ class Catalogue:
                 with suppress(AdapterBroken):  # `refresh` says so
                     state.refresh_processes(self._adapters.get(agent))
             return self._publish()
+
+    @property
+    def processes(self) -> Mapping[str, Liveness]:
+        """By unified id, the process that had a session open when that was last looked at."""
+        with self._work:
+            return {
+                unified_id(agent, session_id): live
+                for agent, state in self._agents.items()
+                for session_id, live in state.live.items()
+            }
+
+    def tells_processes(self, agent: str) -> bool:
+        """Whether a session of that agent that is not among `processes` is certainly open in none."""
+        with suppress(AdapterBroken):  # `refresh` says so
+            return self._adapters.get(agent).tells_processes
+        return False
 
     def complete(
         self, stop: Callable[[], bool], agents: Iterable[str] | None = None, only: Collection[str] | None = None

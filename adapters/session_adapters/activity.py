@@ -1,0 +1,142 @@
+"""Where a conversation stands, by what its agent wrote last."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, Literal
+
+import msgspec
+
+from session_adapters.model import Message, ToolCall
+from session_adapters.text import one_line
+
+__all__ = ["QUESTIONS", "Activity", "Step", "activity_of", "steps_of_title"]
+
+Step = Literal["working", "approval", "question", "done", "idle", "limited", "failed"]
+"""`working`: the model or a tool is at it. `approval`: a tool waits for leave. `question`: the user was asked
+something. `done`: the model's last word was said. `idle`: nothing is going on: an interrupted turn, or none yet.
+`limited`: the provider refuses for a while. `failed`: a call failed and nothing came after it."""
+
+QUESTIONS = frozenset(
+    ("askuserquestion", "exitplanmode", "request_user_input", "ask_user", "question", "clarify", "askquestion")
+)
+"""Tools by which agents ask their users, in small letters."""
+
+_WORDS = 200
+_STOPPED = re.compile(r"interrupted|aborted|cancell?ed", re.IGNORECASE)
+_LIMIT = re.compile(
+    r"usage limit|rate.?limit|limit reached|hit your .*limit|quota|too many requests|\b429\b", re.IGNORECASE
+)
+_ARGUMENTS = ("command", "cmd", "question", "questions", "prompt", "file_path", "path", "url", "pattern", "query")
+"""Those of a call that tell most, the best first."""
+
+
+class Activity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """The last step of a conversation. Only its record says so: whether the agent still runs is not known here."""
+
+    step: Step
+    since: datetime | None = None
+    """When it came to stand there; UTC."""
+    tool: str = ""
+    """What runs, or waits for leave."""
+    text: str = ""
+    """Its command, the question, the error; one line."""
+    until: datetime | None = None
+    """When the limit ends, where that is recorded."""
+    record: str = ""
+    """The record that says so, in a few words."""
+
+
+def activity_of(messages: Sequence[Message]) -> Activity:
+    """The step that the newest messages tell; times are those of the messages. Empty: `idle`."""
+    answered: datetime | None = None
+    for message in reversed(messages):
+        if message.visibility in ("rewound", "branch"):
+            continue
+        when = message.timestamp
+        if message.kind == "error":
+            step: Step = "limited" if _LIMIT.search(message.content[:_WORDS]) else "failed"
+            return Activity(step=step, since=when, text=_line(message.content), record="an error")
+        if message.kind == "notice" and _STOPPED.search(message.content[:_WORDS]):
+            return Activity(step="idle", since=when, record="the turn was interrupted")
+        if message.kind in ("compaction", "summary"):
+            return Activity(step="idle", since=when, record="the conversation was summarised")
+        if message.role == "tool" and message.tool_result is not None:
+            answered = answered or when
+        elif message.role == "assistant":
+            return _of_reply(message, answered)
+        elif message.is_prompt:
+            return Activity(step="working", since=answered or when, record="a prompt without an answer")
+    return Activity(step="idle", record="nothing was asked yet")
+
+
+def _of_reply(message: Message, answered: datetime | None) -> Activity:
+    """What the model's last words say; `answered` is when the last result of a tool came after them."""
+    waits = [call for call in message.tool_calls if call.output is None]
+    if waits:
+        return _waiting(waits[-1], message.timestamp)
+    if message.tool_calls:
+        return Activity(step="working", since=answered or message.timestamp, record="a result without an answer")
+    if message.unfinished or not message.content:
+        return Activity(step="working", since=message.timestamp, record="an answer that is not finished")
+    return Activity(step="done", since=message.timestamp, record="an answer")
+
+
+def _waiting(call: ToolCall, when: datetime | None) -> Activity:
+    """A call that has no result yet: a question to the user, or work."""
+    asks = call.tool_name.lower() in QUESTIONS
+    record = f"a call of {_line(call.tool_name)} without a result"
+    return Activity(
+        step="question" if asks else "working",
+        since=when,
+        tool=_line(call.tool_name),
+        text=_line(_most_telling(call.input)),
+        record=record,
+    )
+
+
+def _most_telling(value: Any) -> str:
+    """Of a call's arguments the one that says most."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        for name in _ARGUMENTS:
+            if value.get(name):
+                return _most_telling(value[name])
+        return _most_telling(next(iter(value.values()), ""))
+    if isinstance(value, list | tuple) and value:
+        if all(isinstance(one, str) for one in value):
+            return " ".join(value)
+        return _most_telling(value[0])
+    return ""
+
+
+def _line(text: str) -> str:
+    return one_line(text, _WORDS)
+
+
+# Titles --------------------------------------------------------------------------------------------------------
+
+_WORKS: frozenset[Step] = frozenset(("working",))
+_ASKS: frozenset[Step] = frozenset(("approval", "question"))
+_RESTS: frozenset[Step] = frozenset(("done", "idle", "failed", "limited"))
+_SPINNER = "[\u2800-\u28ff\u25d0-\u25d3]"
+
+_RULES: Mapping[str, tuple[tuple[re.Pattern[str], frozenset[Step]], ...]] = {
+    # Waiting for leave has the sign of rest, too.
+    "claude": ((re.compile(rf"^{_SPINNER} "), _WORKS), (re.compile("^\u2733 "), _RESTS | _ASKS)),
+    "codex": ((re.compile(r"\bAction Required\b"), _ASKS), (re.compile(rf"^{_SPINNER} "), _WORKS)),
+    # The hand stands also for a shell command that seems to wait for input.
+    "gemini": ((re.compile("^\u270b"), _ASKS), (re.compile("^\u2726"), _WORKS), (re.compile("^\u25c7"), _RESTS)),
+    "hermes": ((re.compile("^\u26a0"), _ASKS), (re.compile("^\u23f3"), _WORKS), (re.compile("^\u2713"), _RESTS)),
+}
+
+
+def steps_of_title(agent: str, title: str) -> frozenset[Step]:
+    """The steps that the title of an agent's terminal allows; empty where it says nothing.
+
+    As the programs write it: Claude Code 2.1, Codex 0.169 and Gemini CLI 0.61 were run, Hermes' is as reported.
+    Titles can be switched off or changed in an agent's settings."""
+    return next((steps for rule, steps in _RULES.get(agent, ()) if rule.search(title)), frozenset())

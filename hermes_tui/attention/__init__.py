@@ -1,0 +1,1 @@
+"""What needs a person now, how that is known, and what a person has seen."""

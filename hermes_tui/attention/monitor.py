@@ -1,0 +1,161 @@
+"""Looks at all sessions that may need a person, and says how each is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from hermes_tui.attention.marks import MarkStore
+from hermes_tui.attention.panes import Pane, list_panes, pane_of
+from hermes_tui.attention.states import NEEDS, STUCK_AFTER, SessionState, Sign, judge
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.activity import Activity, steps_of_title
+from session_adapters.base import Liveness
+from session_adapters.model import SessionSummary
+
+__all__ = ["Attended", "Monitor"]
+
+_RECENT = timedelta(days=2)
+"""Sessions that nobody has open are looked at if they changed since then, and nobody has seen it."""
+_MOST = 300
+"""Sessions that are looked at, the newest first."""
+
+
+class Attended(msgspec.Struct, frozen=True, kw_only=True):
+    """A session that was looked at."""
+
+    session: SessionSummary
+    state: SessionState
+    unread: bool
+    """Something came since a person looked at it."""
+    pane: Pane | None = None
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """Sort key: who needs a person first, then who works; the newest first."""
+        state = self.state.state
+        group = NEEDS.index(state) if state in NEEDS else len(NEEDS) + (state != "working")
+        return group, -(self.state.since or self.session.updated_at).timestamp()
+
+
+class _Known(NamedTuple):
+    stamp: tuple[int, ...]
+    activity: Activity
+    changed: float
+    """When the store changed last, seconds since the epoch."""
+
+
+class _Title(NamedTuple):
+    text: str
+    since: float
+
+
+class Monitor:
+    """Keeps what it read of each session until its store changes. One thread at a time."""
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        marks: MarkStore,
+        *,
+        stuck_after: timedelta = STUCK_AFTER,
+        panes: Callable[[], Sequence[Pane]] = list_panes,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self._manager = manager
+        self._marks = marks
+        self._stuck_after = stuck_after
+        self._list_panes = panes
+        self._now = now
+        self._known: dict[str, _Known] = {}
+        self._titles: dict[str, _Title] = {}
+
+    def look(self, snapshot: Snapshot) -> Sequence[Attended]:
+        """The sessions that run or that changed unseen, those that need a person first. Raises `MarksUnusable`."""
+        processes = self._manager.catalogue.processes
+        seen, began, now = self._marks.seen(), self._marks.began, self._now()
+        wanted: list[tuple[SessionSummary, bool]] = []
+        for session in snapshot.sessions:
+            if session.gone or session.kind == "subagent":
+                continue
+            at = session.updated_at.timestamp()
+            unread = at > seen.get(session.unified_id, began)
+            if session.unified_id in processes or (unread and at > now - _RECENT.total_seconds()):
+                wanted.append((session, unread))
+            if len(wanted) == _MOST:
+                break
+        panes = self._list_panes() if processes else ()
+        found = [self._attend(session, unread, processes, panes, now) for session, unread in wanted]
+        kept = {session.unified_id for session, _ in wanted}
+        self._known = {key: known for key, known in self._known.items() if key in kept}
+        return sorted((one for one in found if one is not None), key=lambda one: one.rank)
+
+    def _attend(
+        self,
+        session: SessionSummary,
+        unread: bool,
+        processes: Mapping[str, Liveness],
+        panes: Sequence[Pane],
+        now: float,
+    ) -> Attended | None:
+        known = self._read(session)
+        if known is None:
+            return None
+        live = processes.get(session.unified_id)
+        pane = pane_of(live.pid, panes, self._manager.environment.proc) if live is not None else None
+        state = judge(
+            known.activity,
+            live,
+            title=self._title(session.agent, pane, now) if pane is not None else None,
+            changed=datetime.fromtimestamp(known.changed, UTC),
+            now=datetime.fromtimestamp(now, UTC),
+            unread=unread,
+            can_tell=self._manager.catalogue.tells_processes(session.agent),
+            stuck_after=self._stuck_after,
+        )
+        return Attended(session=session, state=state, unread=unread, pane=pane)
+
+    def _read(self, session: SessionSummary) -> _Known | None:
+        """What the record says; None where it cannot be read, which the list of problems says."""
+        stamp, changed = _look_at(session.path)
+        known = self._known.get(session.unified_id)
+        if known is None or known.stamp != stamp:
+            with suppress(HermesTuiError):
+                activity = self._manager.open(session.agent, session.session_id).activity
+                known = self._known[session.unified_id] = _Known(stamp, activity, changed)
+        return known
+
+    def _title(self, agent: str, pane: Pane, now: float) -> Sign | None:
+        """What the title of a pane says, since when it does."""
+        steps = steps_of_title(agent, pane.title)
+        if not steps:
+            return None
+        before = self._titles.get(pane.id)
+        if before is None or steps_of_title(agent, before.text) != steps:
+            before = self._titles[pane.id] = _Title(pane.title, now)
+        return Sign(
+            source="title",
+            steps=steps,
+            at=datetime.fromtimestamp(before.since, UTC),
+            words=f"the title of pane {pane.name} is {pane.title.strip()!r}",
+        )
+
+
+def _look_at(path: str) -> tuple[tuple[int, ...], float]:
+    """What changes with a store, and when it changed last: a database writes beside itself first."""
+    stamp: list[int] = []
+    newest = 0.0
+    for name in (path, f"{path}-wal"):
+        with suppress(OSError):
+            status = Path(name).stat()
+            stamp += (status.st_ino, status.st_size, status.st_mtime_ns)
+            newest = max(newest, status.st_mtime)
+    return tuple(stamp), newest

@@ -1,0 +1,131 @@
+"""The tmux panes of this user: whose session runs in which, and how to get there.
+
+Only asks tmux, never types into a pane. Every server of the user is asked, each by its socket, within a second.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["Pane", "jump_commands", "list_panes", "pane_of"]
+
+_SECONDS = 1.0
+_SERVERS = 8
+_FIELDS = (
+    "pane_pid",
+    "pane_id",
+    "pane_tty",
+    "session_name",
+    "window_index",
+    "pane_index",
+    "pane_current_path",
+    "pane_dead",
+    "pane_title",
+)
+_BETWEEN = "\x1f"
+_FORMAT = _BETWEEN.join(f"#{{{name}}}" for name in _FIELDS)
+_DEEPEST = 64
+"""Ancestors of a process that are looked at."""
+
+
+class Pane(NamedTuple):
+    """A pane of a tmux server."""
+
+    socket: str
+    pid: int
+    """Of the program that was started in it."""
+    id: str
+    """`%5`."""
+    tty: str
+    session: str
+    window: str
+    number: str
+    directory: str
+    title: str
+
+    @property
+    def name(self) -> str:
+        """As tmux addresses it: `main:2.1`."""
+        return f"{self.session}:{self.window}.{self.number}"
+
+
+def list_panes(variables: Mapping[str, str] | None = None) -> Sequence[Pane]:
+    """All panes that live, of every server; none where tmux is not installed or none runs."""
+    variables = os.environ if variables is None else variables
+    tmux = shutil.which("tmux", path=variables.get("PATH"))
+    if tmux is None:
+        return ()
+    return [pane for socket in _sockets(variables) for pane in _ask(tmux, socket)]
+
+
+def _sockets(variables: Mapping[str, str]) -> Sequence[str]:
+    """Of every server of this user; the one that we are in first."""
+    own = variables.get("TMUX", "").partition(",")[0]
+    folder = Path(variables.get("TMUX_TMPDIR") or "/tmp") / f"tmux-{os.getuid()}"  # noqa: S108 - tmux' own place
+    try:
+        listed = sorted(entry.path for entry in os.scandir(folder) if entry.name)
+    except OSError:
+        listed = []
+    return list(dict.fromkeys(one for one in (own, *listed) if one))[:_SERVERS]
+
+
+def _ask(tmux: str, socket: str) -> Iterator[Pane]:
+    argv = [tmux, "-S", socket, "list-panes", "-a", "-F", _FORMAT]
+    try:
+        found = subprocess.run(argv, capture_output=True, timeout=_SECONDS, check=False, stdin=subprocess.DEVNULL)  # noqa: S603 - argv, and no shell
+    except (OSError, subprocess.TimeoutExpired):
+        return  # no server behind that socket, or one that does not answer
+    for line in found.stdout.decode("utf-8", "replace").splitlines():
+        parts = line.split(_BETWEEN, len(_FIELDS) - 1)
+        if len(parts) == len(_FIELDS) and parts[0].isdigit() and parts[7] != "1":
+            pid, pane, tty, session, window, number, directory, _, title = parts
+            yield Pane(socket, int(pid), pane, tty, session, window, number, directory, title)
+
+
+def pane_of(pid: int, panes: Sequence[Pane], proc: Path = Path("/proc")) -> Pane | None:
+    """The pane in which a process runs: the one whose program is among its ancestors, else the one with its tty."""
+    by_pid = {pane.pid: pane for pane in panes}
+    at, terminal = pid, 0
+    for _ in range(_DEEPEST):
+        if at in by_pid:
+            return by_pid[at]
+        facts = _parent_and_terminal(proc, at)
+        if facts is None:
+            break
+        terminal = terminal or facts[1]
+        at = facts[0]
+        if at <= 1:
+            break
+    return next((pane for pane in panes if terminal and _device(pane.tty) == terminal), None)
+
+
+def _parent_and_terminal(proc: Path, pid: int) -> tuple[int, int] | None:
+    """Fields 4 and 7 of `/proc/PID/stat`; the name before them may hold anything."""
+    try:
+        fields = (proc / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        return int(fields[1]), int(fields[4])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def _device(tty: str) -> int:
+    try:
+        return Path(tty).stat().st_rdev
+    except OSError:
+        return 0
+
+
+def jump_commands(pane: Pane, client: str | None) -> Sequence[Sequence[str]]:
+    """What to run, one after the other, so that `client` (None: the one that was used last) shows the pane."""
+    target = ("-c", client) if client else ()
+    base = ("tmux", "-S", pane.socket)
+    return (
+        (*base, "select-window", "-t", pane.id),
+        (*base, "select-pane", "-t", pane.id),
+        (*base, "switch-client", *target, "-t", pane.id),
+    )

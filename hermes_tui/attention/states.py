@@ -1,0 +1,161 @@
+"""The state of a session, judged by all the signs there are of it.
+
+A sign is what one source says: the session's own record, the process that has it open, the title of its terminal.
+Each allows some steps; the freshest decides, and where it allows several the next one chooses among them. Nothing is
+guessed: a record that says `working` while nobody can tell whether a process runs is not `sure`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Literal, get_args
+
+import msgspec
+
+from session_adapters.activity import Activity, Step
+from session_adapters.base import Liveness
+
+__all__ = ["NEEDS", "STATES", "STUCK_AFTER", "SessionState", "Sign", "StateEvidence", "StateName", "judge"]
+
+StateName = Literal["working", "approval", "question", "done", "idle", "limited", "stuck", "failed", "gone"]
+"""How a session is. `done`: finished since a person last looked. `stuck`: at work, and silent for long. `gone`: its
+process ended in the middle of a turn. The others as `Step` says."""
+
+STATES: tuple[StateName, ...] = get_args(StateName)
+
+NEEDS: tuple[StateName, ...] = ("approval", "question", "stuck", "failed", "limited", "gone", "done")
+"""States that need a person, the most urgent first."""
+
+STUCK_AFTER = timedelta(minutes=5)
+"""Silence after which work counts as stuck, where the settings say nothing else."""
+
+_RUNS: frozenset[Step] = frozenset(("working", "approval", "question"))
+
+
+class Sign(msgspec.Struct, frozen=True, kw_only=True):
+    """What one source says."""
+
+    source: str
+    """`record`, `process` or `title`."""
+    steps: frozenset[Step]
+    """What it allows."""
+    at: datetime | None
+    """When it came to say so; None: nobody knows."""
+    words: str
+    """The evidence, as a person reads it."""
+
+
+class StateEvidence(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """A sign, as it is shown."""
+
+    source: str
+    words: str
+    at: datetime | None = None
+    contradicts: bool = False
+    """It says something else than the state that was judged."""
+
+
+class SessionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """How a session is now, and why it is thought so."""
+
+    state: StateName
+    sure: bool = True
+    """False: no sign can tell (`working?`)."""
+    since: datetime | None = None
+    tool: str = ""
+    """What runs, or waits for leave."""
+    text: str = ""
+    """Its command, the question, the error; one line."""
+    until: datetime | None = None
+    """When a limit ends, where that is recorded."""
+    pid: int | None = None
+    evidence: tuple[StateEvidence, ...] = ()
+
+    @property
+    def word(self) -> str:
+        """As it is shown: with a question mark where it is not sure."""
+        return self.state if self.sure else f"{self.state}?"
+
+    @property
+    def needs_person(self) -> bool:
+        """Whether somebody should look."""
+        return self.state in NEEDS
+
+
+def judge(
+    activity: Activity,
+    live: Liveness | None,
+    *,
+    title: Sign | None = None,
+    changed: datetime | None,
+    now: datetime,
+    unread: bool = False,
+    can_tell: bool = True,
+    stuck_after: timedelta = STUCK_AFTER,
+) -> SessionState:
+    """The state of one session.
+
+    `activity`: what its record says. `live`: the process that has it open; with `can_tell` False none that is found
+    does not mean that there is none.
+    `title`: what the title of its terminal says. `changed`: when its store last changed; `unread`: it did since a
+    person looked. Times are aware.
+    """
+    record = Sign(source="record", steps=frozenset((activity.step,)), at=activity.since, words=activity.record)
+    signs = [record]
+    if live is not None:
+        why = f" ({live.waits_for})" if live.waits_for else ""
+        words = f"process {live.pid} says {live.status}{why}" if live.steps else f"process {live.pid} has it open"
+        signs.append(Sign(source="process", steps=live.steps, at=live.since, words=words))
+    if title is not None and live is not None:
+        signs.append(title)
+    step = _decide(signs, activity.step)
+    last = max((at for at in (changed, activity.since) if at is not None), default=None)
+    silent = last is not None and now - last >= stuck_after
+    state, sure = _settled(step, live, can_tell=can_tell, unread=unread, silent=silent)
+    same = step == activity.step
+    evidence = [
+        StateEvidence(
+            source=sign.source, words=sign.words, at=sign.at, contradicts=bool(sign.steps) and step not in sign.steps
+        )
+        for sign in signs
+    ]
+    if live is None and can_tell and step in _RUNS:
+        evidence.append(StateEvidence(source="process", words="no process has the session open"))
+    return SessionState(
+        state=state,
+        sure=sure,
+        since=activity.since if same else next((sign.at for sign in reversed(signs) if step in sign.steps), None),
+        tool=activity.tool if step in _RUNS else "",
+        text=activity.text if same or step in _RUNS else "",
+        until=activity.until,
+        pid=live.pid if live is not None else None,
+        evidence=tuple(evidence),
+    )
+
+
+def _settled(
+    step: Step, live: Liveness | None, *, can_tell: bool, unread: bool, silent: bool
+) -> tuple[StateName, bool]:
+    """The state that a step comes to, and whether that is sure."""
+    if step in _RUNS and live is None:
+        return ("gone" if can_tell or silent else "working"), can_tell
+    if step == "working" and silent:
+        return "stuck", True
+    if step == "done" and not unread:
+        return "idle", True
+    return step, True
+
+
+def _decide(signs: Sequence[Sign], recorded: Step) -> Step:
+    """The step that the freshest sign allows; the record's own where it is among those."""
+    told = [sign for sign in signs if sign.steps]
+    told.sort(key=lambda sign: sign.at.timestamp() if sign.at is not None else 0.0, reverse=True)
+    allowed = told[0].steps
+    for sign in told[1:]:
+        allowed = (allowed & sign.steps) or allowed
+    if recorded in allowed:
+        return recorded
+    return next(
+        step for step in ("working", "approval", "question", "limited", "failed", "done", "idle") if step in allowed
+    )

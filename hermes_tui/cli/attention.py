@@ -1,0 +1,142 @@
+"""`hermes-tui attention` and `hermes-tui status`."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from hermes_tui.cli import stdout
+from hermes_tui.cli.home_option import hurry, manager_of
+from hermes_tui.display import age, fit, safe
+from hermes_tui.platform import paths
+
+if TYPE_CHECKING:
+    from hermes_tui.attention.monitor import Attended, Monitor
+    from hermes_tui.sessions.manager import SessionManager
+
+__all__ = ["attention", "status"]
+
+_EVERY = 2.0
+"""Seconds between two looks of `--watch`."""
+_GROUPS = ("need you", "at work", "at rest")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a look, with all evidence.")
+@click.option("--watch", is_flag=True, help="Go on looking, every two seconds, and print what changed.")
+@click.pass_context
+def attention(context: click.Context, as_json: bool, watch: bool) -> None:
+    """Say which sessions need a person, what works, and how that is known.
+
+    Looks at the sessions that a process has open, and at those that changed in the last two days and were not seen
+    since. Nothing is changed, and no agent is asked.
+    """
+    manager, monitor = _made(context)
+    before: object = None
+    while True:
+        found = monitor.look(manager.catalogue.refresh())
+        told = [(one.session.unified_id, one.state.word) for one in found]
+        if told != before:
+            before = told
+            if as_json:
+                stdout.write_json({"at": datetime.now(UTC), "sessions": [_as_json(one) for one in found]})
+            else:
+                stdout.write("".join(f"{line}\n" for line in _lines(found, datetime.now(UTC))))
+        if not watch:
+            break
+        time.sleep(_EVERY)
+    manager.catalogue.close()
+
+
+@click.command()
+@click.option(
+    "--format",
+    "form",
+    default="{need} need you, {working} working",
+    show_default=True,
+    metavar="TEXT",
+    help="What to print: {need}, {working}, and each state by name ({approval}, {question}, {stuck} …).",
+)
+@click.pass_context
+def status(context: click.Context, form: str) -> None:
+    """Print one line for a status bar or a prompt: how many sessions need a person."""
+    from hermes_tui.errors import ValidationError
+
+    manager, monitor = _made(context)
+    found = monitor.look(manager.catalogue.refresh())
+    manager.catalogue.close()
+    counts = _counts(found)
+    try:
+        line = form.format_map(counts)
+    except (KeyError, ValueError, IndexError, AttributeError) as error:
+        raise ValidationError(f"--format {form!r} cannot be filled in; known are {', '.join(counts)}") from error
+    stdout.write(f"{line}\n")
+
+
+def _made(context: click.Context) -> tuple[SessionManager, Monitor]:
+    from hermes_tui.attention.marks import MarkStore
+    from hermes_tui.attention.monitor import Monitor
+
+    manager = manager_of(context.find_root().obj.home)
+    hurry(manager)
+    return manager, Monitor(manager, MarkStore(paths.state_dir() / "marks.db"))
+
+
+def _counts(found: Sequence[Attended]) -> dict[str, int]:
+    from hermes_tui.attention.states import STATES
+
+    states = Counter(one.state.state for one in found)
+    return {
+        "need": sum(one.state.needs_person for one in found),
+        **{name: states[name] for name in STATES},
+    }
+
+
+def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:
+    if not found:
+        yield "Nothing needs you, and nothing is at work."
+        return
+    group = ""
+    for one in found:
+        state = one.state
+        named = _GROUPS[0] if state.needs_person else _GROUPS[1] if state.state == "working" else _GROUPS[2]
+        if named != group:
+            group = named
+            yield named
+        doing = " ".join(part for part in (state.tool, state.text) if part)
+        where = one.pane.name if one.pane is not None else "-"
+        yield "  " + "  ".join(
+            (
+                fit(state.word, 10),
+                fit(age(state.since, now), 4, right=True),
+                fit(safe(one.session.unified_id), 24),
+                fit(safe(one.session.title), 30),
+                fit(safe(doing), 40),
+                safe(where),
+            )
+        )
+
+
+def _as_json(one: Attended) -> dict[str, Any]:
+    pane = one.pane
+    return {
+        "unifiedId": one.session.unified_id,
+        "title": one.session.title,
+        "cwd": one.session.cwd,
+        "state": one.state.state,
+        "sure": one.state.sure,
+        "needsPerson": one.state.needs_person,
+        "unread": one.unread,
+        "since": one.state.since,
+        "tool": one.state.tool,
+        "text": one.state.text,
+        "until": one.state.until,
+        "pid": one.state.pid,
+        "pane": {"socket": pane.socket, "id": pane.id, "name": pane.name} if pane is not None else None,
+        "evidence": one.state.evidence,
+    }

@@ -1,0 +1,93 @@
+"""Each agent's real program through its states, and what is said of it: `make test-agents`, which prints a table.
+
+What was true is known from the script; what we say comes from the stores, the processes and the titles alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from agents.programs import PROGRAMS, Running
+from hermes_tui.attention.marks import MarkStore
+from hermes_tui.attention.monitor import Attended, Monitor
+from hermes_tui.attention.panes import list_panes
+from hermes_tui.sessions.manager import SessionManager
+from session_adapters.base import Environment
+
+TABLE: list[str] = []
+pytestmark = [pytest.mark.needs("tmux"), pytest.mark.timeout(900)]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def table() -> Iterator[None]:
+    """Prints what was seen of all agents."""
+    yield
+    print("\n| agent | true | said | seconds | evidence |\n|---|---|---|---:|---|")
+    print("\n".join(TABLE))
+
+
+class Watcher:
+    """Says how the one session of an agent is, as the program would."""
+
+    def __init__(self, name: str, running: Running, folder: Path) -> None:
+        self.name, self.running = name, running
+        self.manager = SessionManager(Environment(home=running.home), cache_dir=folder / "cache", indexed=False)
+        marks = MarkStore(folder / "marks.db", now=lambda: 1.0)
+        self.monitor = Monitor(self.manager, marks, panes=lambda: list_panes(running.tmux))
+
+    def look(self) -> Attended | None:
+        found = self.monitor.look(self.manager.catalogue.refresh((self.name,)))
+        return found[0] if found else None
+
+    def expect(self, true: str, *said: str) -> Attended:
+        """Wait until one of these is said, and a second later still is."""
+        last: list[Attended | None] = [None]
+
+        def holds() -> bool:
+            last[0] = self.look()
+            return last[0] is not None and last[0].state.word in said
+
+        try:
+            seconds = self.running.until(holds, f"{self.name}: {true}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}\nlast said: {last[0]}") from None
+        time.sleep(1)
+        found = self.look()
+        assert found is not None and found.state.word in said, f"{true}: {found}"
+        evidence = "; ".join(one.words for one in found.state.evidence if not one.contradicts)
+        TABLE.append(f"| {self.name} | {true} | {found.state.word} | {seconds:.1f} | {evidence} |")
+        return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_an_agent_is_what_we_say(name: str, tmp_path: Path) -> None:
+    with Running(name, tmp_path / "agent") as running:
+        watcher = Watcher(name, running, tmp_path)
+        running.say("HOLD one")
+        running.until(lambda: running.model.is_holding("one"), "the model is asked")
+        watcher.expect("the model is asked", "working")
+        running.model.let_go("one")
+        watcher.expect("it answered", "done")
+        if running.program.asks_for_leave:
+            running.say(f"{running.program.asks_for_leave} touch built.txt")
+            asked = watcher.expect("a tool waits for leave", "approval")
+            assert "touch built.txt" in asked.state.text
+            assert asked.pane is not None
+            running.run("send-keys", "Enter")
+            watcher.expect("leave was given, and it answered", "done")
+        if running.program.has_questions:
+            running.say("ASK Which currency first?")
+            watcher.expect("it asks its user", "question")
+            running.run("send-keys", "Escape")
+            watcher.expect("the question was dismissed", "done", "idle", "failed")
+        running.say("HOLD two")
+        running.until(lambda: running.model.is_holding("two"), "the model is asked")
+        watcher.expect("the model is asked", "working")
+        running.kill()
+        watcher.expect(
+            "killed in the middle", *(("gone",) if name in ("claude", "codex", "copilot") else ("working?",))
+        )

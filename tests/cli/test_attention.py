@@ -1,0 +1,130 @@
+"""`hermes-tui attention` and `status`: what needs a person, by a real process and real files."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support import STORES
+from tiny_home import TinyHome, tree_hash
+
+Cli = Callable[..., Any]
+SESSION = "e83ad329-19e8-4541-be44-22c2ad4a47cf"
+
+
+@pytest.fixture
+def claude(tiny_home: TinyHome) -> Path:
+    """Claude Code's store of one session, whose last prompt was just given."""
+    home = tiny_home.home / ".claude"
+    (sample,) = (STORES / "claude" / "home" / ".claude" / "projects").glob(f"*/{SESSION}.jsonl")
+    target = home / "projects" / "-shop" / sample.name
+    target.parent.mkdir(parents=True)
+    shutil.copyfile(sample, target)
+    (home / "sessions").mkdir()
+    return home
+
+
+def say(claude: Path, record: dict[str, Any]) -> None:
+    """The next line of the transcript, said now."""
+    (path,) = claude.glob("projects/-shop/*.jsonl")
+    last = [json.loads(line) for line in path.read_text().splitlines() if '"uuid"' in line][-1]
+    common = {
+        "parentUuid": last["uuid"],
+        "uuid": os.urandom(8).hex(),
+        "isSidechain": False,
+        "sessionId": SESSION,
+        "timestamp": datetime.now(UTC).isoformat(),
+        "cwd": "/shop",
+    }
+    with path.open("a") as file:
+        file.write(json.dumps({**common, **record}) + "\n")
+
+
+def run_tool(claude: Path) -> None:
+    call = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "rm -rf build"}}
+    say(claude, {"type": "user", "message": {"role": "user", "content": "Tidy up"}})
+    reply = {"id": "msg_1", "role": "assistant", "model": "m", "content": [call]}
+    say(claude, {"type": "assistant", "message": reply})
+
+
+def be_live(claude: Path, status: str, waits_for: str | None = None) -> None:
+    """Have this very process be the one that has the session open."""
+    start = Path(f"/proc/{os.getpid()}/stat").read_text().rpartition(")")[2].split()[19]
+    moment = datetime.now(UTC).timestamp() * 1000
+    facts = {"sessionId": SESSION, "procStart": start, "status": status, "statusUpdatedAt": moment}
+    (claude / "sessions" / f"{os.getpid()}.json").write_text(json.dumps({**facts, "waitingFor": waits_for}))
+
+
+def told(cli: Cli) -> dict[str, Any]:
+    ran = cli("attention", "--json")
+    assert (ran.code, ran.err) == (0, "")
+    return {one["unifiedId"]: one for one in json.loads(ran.out)["sessions"]}
+
+
+def test_what_needs_a_person_is_said_with_its_evidence(claude: Path, cli: Cli) -> None:
+    assert told(cli) == {}, "what is older than the first look counts as seen"
+    run_tool(claude)
+    be_live(claude, "busy")
+    (works,) = told(cli).values()
+    assert (works["state"], works["tool"], works["text"]) == ("working", "Bash", "rm -rf build")
+    assert works["pid"] == os.getpid()
+    assert not works["needsPerson"]
+    be_live(claude, "waiting", "permission prompt")
+    (waits,) = told(cli).values()
+    assert (waits["state"], waits["needsPerson"]) == ("approval", True)
+    assert [one["words"] for one in waits["evidence"]] == [
+        "a call of Bash without a result",
+        f"process {os.getpid()} says waiting (permission prompt)",
+    ]
+    text = cli("attention").out
+    assert re.search(r"^need you\n  approval +now  claude:e83ad329\S* .* Bash rm -rf build +-\n$", text), text
+
+
+def test_a_process_that_died_in_the_middle_is_gone(claude: Path, cli: Cli) -> None:
+    assert told(cli) == {}
+    run_tool(claude)
+    (found,) = told(cli).values()
+    assert found["state"] == "gone"
+    assert found["evidence"][-1]["words"] == "no process has the session open"
+
+
+def test_one_line_for_a_status_bar(claude: Path, cli: Cli) -> None:
+    assert cli("status").out == "0 need you, 0 working\n"
+    run_tool(claude)
+    be_live(claude, "waiting", "permission prompt")
+    assert cli("status").out == "1 need you, 0 working\n"
+    assert cli("status", "--format", "{approval}/{question}/{done}").out == "1/0/0\n"
+    for wrong in ("{nothing}", "{", "{need.x}", "{0}"):
+        ran = cli("status", "--format", wrong)
+        assert (ran.code, ran.out) == (2, "")
+        assert "cannot be filled in; known are need, working" in ran.err
+
+
+def test_nothing_is_said_to_need_anybody_where_nothing_does(cli: Cli) -> None:
+    assert cli("attention").out == "Nothing needs you, and nothing is at work.\n"
+
+
+def test_no_store_is_touched(claude: Path, cli: Cli, tiny_home: TinyHome) -> None:
+    run_tool(claude)
+    be_live(claude, "waiting", "permission prompt")
+    before = tree_hash(claude)
+    told(cli)
+    assert tree_hash(claude) == before
+
+
+def test_hostile_words_do_no_harm(claude: Path, cli: Cli) -> None:
+    assert told(cli) == {}
+    say(claude, {"type": "user", "message": {"role": "user", "content": "Tidy up"}})
+    call = {"type": "tool_use", "id": "t", "name": "B\x1b]0;x\x07ash", "input": {"command": "\x1b[2Jrm\n-rf\u202e /"}}
+    say(claude, {"type": "assistant", "message": {"id": "m", "role": "assistant", "content": [call]}})
+    be_live(claude, "wai\x1bting", "\x1b]52;c;x\x07")
+    for arguments in (("attention",), ("attention", "--json")):
+        assert not set(cli(*arguments).out) & set("\x1b\x07\u202e")

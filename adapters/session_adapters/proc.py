@@ -9,8 +9,13 @@ from typing import NamedTuple
 
 __all__ = ["FileLock", "file_locks", "flocks", "open_files", "pids", "start_of", "words_of"]
 
-_LOOKS = 6
-"""At the list of locks, where one may miss a lock: of a list of 150 every 200th did on a busy machine."""
+_LOOKS = 5
+"""At the list of locks, where the one before found another list: where 80 locks come and go all the time, one look in
+30 lacks some of 150 that stay."""
+_WINDOW = 4096
+"""Bytes that the kernel gives of a list at a time, in whole lines."""
+_OVERLAPPING = 1 << 18
+"""Bytes of the list of locks up to which it is read twice: some 4,000 locks."""
 
 
 def pids(proc: Path) -> list[str]:
@@ -81,15 +86,19 @@ def file_locks(proc: Path) -> list[FileLock]:
     """Every lock in `/proc/locks` that was held all the while, some perhaps more than once. One that is waited for
     (`->`) is not held. Nothing is locked here. Raises `OSError`.
 
-    The kernel gives a page at a time, and goes on at a number in a list that others change meanwhile: only what came
-    in one piece is whole. Of a longer list several looks are put together.
+    The kernel gives a page at a time, and goes on at a number in a list that others change meanwhile, so that a lock
+    between two pages may be missed. Pages that overlap have it in the middle of one, unless much changes at once: of
+    a longer list several looks are put together, until two are the same.
     """
     found: dict[str, None] = {}
+    before: dict[str, None] = {}
     for _ in range(_LOOKS):
-        pages = _pages(proc / "locks")
-        found.update(dict.fromkeys(b"".join(pages).decode("utf-8", "replace").splitlines()))
-        if len(pages) < 2:
+        pages = list(_overlapping_pages(proc / "locks"))
+        seen = dict.fromkeys(line for page in pages for line in page.decode("utf-8", "replace").splitlines())
+        found.update(seen)
+        if len(pages) < 2 or seen == before:
             break
+        before = seen
     return [lock for line in found if (lock := _lock(line)) is not None]
 
 
@@ -103,12 +112,15 @@ def _lock(line: str) -> FileLock | None:
         return None  # not a line of that form
 
 
-def _pages(path: Path) -> list[bytes]:
+def _overlapping_pages(path: Path) -> Iterator[bytes]:
+    """The pages of a list in `/proc`, each with the second half of the one before; a first line may be cut."""
     number = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        pages: list[bytes] = []
-        while page := os.read(number, 1 << 16):
-            pages.append(page)
+        at = 0
+        while page := os.pread(number, _WINDOW, at):
+            yield page
+            if len(page) < _WINDOW // 2:
+                break
+            at += len(page) // 2 if at < _OVERLAPPING else len(page)
     finally:
         os.close(number)
-    return pages

@@ -232,7 +232,7 @@ def test_the_log_is_rotated_and_never_an_obstacle(
 
 
 def test_completion_answers_without_running_anything(spawn: Spawn) -> None:
-    ran = spawn(_HERMES_TUI_COMPLETE="bash_complete", COMP_WORDS="hermes-tui s", COMP_CWORD="1")
+    ran = spawn(_HERMES_TUI_COMPLETE="bash_complete", COMP_WORDS="hermes-tui se", COMP_CWORD="1")
     assert ran.stdout.decode().split() == ["plain,sessions"]
 
 

@@ -35,7 +35,7 @@ from session_adapters.gemini.transcript import GeminiDocumentTranscript
 from session_adapters.jsonl_adapter import JsonlAdapter, problem_in, report_damage
 from session_adapters.model import Session, SessionSummary
 from session_adapters.reading.damage import reading_session
-from session_adapters.reading.files import open_file, read_at
+from session_adapters.reading.files import lines, open_file, read_at
 from session_adapters.transcript import JsonlTranscript, Transcript
 from session_adapters.tree.live import newest_by_directory, processes
 
@@ -128,11 +128,20 @@ class GeminiAdapter(JsonlAdapter):
         return newest_by_directory(running, lambda: self.sources(lambda problem: None), self._header)
 
     def _header(self, source: Source) -> tuple[str, str] | None:
+        """Id and directory of a log, by its first line alone."""
+        folder = project_folder(source)
+        cwd = self._projects.directory(gemini_home(self.environment), folder) if folder else None
+        builder = GeminiBuilder(glance=True)
         try:
-            summary = self._summary(source, survey(source.path, head=self.head, tail=self.tail, exact=False))
+            with open_file(source.path) as fd:
+                first = next(lines(fd, 0, min(source.size, self.head)), None)
         except OSError:
             return None  # `summaries` reports it
-        return (summary.session_id, summary.cwd) if summary.cwd and summary.kind != "subagent" else None
+        if cwd is None or first is None or not first.complete:
+            return None
+        builder.feed(first)
+        facts = builder.facts
+        return (facts.session_id, cwd) if facts.session_id and facts.kind != "subagent" else None
 
     def _summary(self, source: Source, found: GeminiSurvey) -> SessionSummary:
         folder = project_folder(source)

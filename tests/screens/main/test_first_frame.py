@@ -57,8 +57,11 @@ def test_it_needs_no_adapter_no_entry_points_no_markdown_and_no_tls(claude_home:
     )
     found = json.loads(ran.stderr.splitlines()[-1])
     assert found["titles"] == ["Mend the build"]
-    readers = {f"session_adapters.{name}" for name in ("base", "model", "registry", "text", "times")}
-    readers |= {f"session_adapters.reading{name}" for name in ("", ".bounds", ".damage", ".files", ".fragments")}
+    readers = {
+        f"session_adapters.{name}" for name in ("activity", "base", "model", "registry", "text", "times", "usage")
+    }
+    reading = ("", ".bounds", ".damage", ".files", ".fragments", ".lengths")
+    readers |= {f"session_adapters.reading{name}" for name in reading}
     loaded = {name for name in found["modules"] if name.startswith("session_adapters.")}
     assert loaded <= {*readers, "session_adapters.transcript"}
     unwanted = {"apsw", "watchfiles", "markdown_it", "importlib.metadata", "ssl", "_hashlib", "sqlite3"}

@@ -29,8 +29,10 @@ class LinesReader(TextReader):
         self._end = 0
         self._check = b""
         self._unterminated = False
-        self._given: Counter[str] = Counter()
-        """Ids of the messages that are no longer in the builder."""
+        self._given: set[int] = set()
+        """Hashes of the ids of the messages that are no longer in the builder: this is what stays of weeks."""
+        self._given_again: Counter[int] = Counter()
+        """How often those came after the first time that came again."""
         self._kept: list[str] = []
         """Ids of the messages that were handed over and are still in the builder."""
         self._fresh = 0
@@ -99,13 +101,18 @@ class LinesReader(TextReader):
         messages = self.builder.messages
         before = Counter(message.id for message in messages[: self._fresh])
         for text in texts_of(self.session_id, messages, self._fresh, stop, self._asked):
-            yield self._given[text.message_id] + before[text.message_id], text
+            key = hash(text.message_id)
+            yield (key in self._given) + self._given_again[key] + before[text.message_id], text
             before[text.message_id] += 1
 
     def _forget(self, count: int) -> None:
         if not count:
             return
-        self._given.update(message.id for message in self.builder.messages[:count])
+        for message in self.builder.messages[:count]:
+            key = hash(message.id)
+            if key in self._given:
+                self._given_again[key] += 1
+            self._given.add(key)
         self._remember(count)
         self.builder.drop(set(range(count)))
         self.builder.take_change()

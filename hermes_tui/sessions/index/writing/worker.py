@@ -16,7 +16,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from enum import IntEnum
-from functools import cache
 from pathlib import Path
 
 import apsw
@@ -94,7 +93,8 @@ def _index_anew_if_damaged(path: Path, ear: Ear) -> WorkerExit:
 def _index(path: Path, ear: Ear) -> WorkerExit:
     program = fingerprint().decode("utf-8", "replace")
     _examine(path, program)
-    adapters = Adapters(_environment)
+    environment = _environment()
+    adapters = Adapters(lambda: environment)
     connection = open_writer(path)
     try:
         break_seal(path)
@@ -113,9 +113,8 @@ def _index(path: Path, ear: Ear) -> WorkerExit:
     return WorkerExit.DONE
 
 
-@cache
 def _environment() -> Environment:
-    """Nobody changes the variables of this process."""
+    """The machine whose stores are indexed, as whoever started this process said it."""
     given = os.environ.get(STORES)
     if given is None:
         return Environment.current()

@@ -25,6 +25,8 @@ __all__ = ["Attended", "Monitor"]
 
 _RECENT = timedelta(days=2)
 """Sessions that nobody has open are looked at if they changed since then, and nobody has seen it."""
+_SETTLES = 5.0
+"""Seconds after a change in which a record is read again: a log beside it may come later."""
 _MOST = 300
 """Sessions that are looked at, the newest first."""
 
@@ -51,6 +53,8 @@ class _Known(NamedTuple):
     activity: Activity
     changed: float
     """When the store changed last, seconds since the epoch."""
+    read: float
+    """When it was read."""
 
 
 class _Title(NamedTuple):
@@ -127,10 +131,10 @@ class Monitor:
         """What the record says; None where it cannot be read, which the list of problems says."""
         stamp, changed = _look_at(session.path)
         known = self._known.get(session.unified_id)
-        if known is None or known.stamp != stamp:
+        if known is None or known.stamp != stamp or known.read < changed + _SETTLES:
             with suppress(HermesTuiError):
                 activity = self._manager.open(session.agent, session.session_id).activity
-                known = self._known[session.unified_id] = _Known(stamp, activity, changed)
+                known = self._known[session.unified_id] = _Known(stamp, activity, changed, self._now())
         return known
 
     def _title(self, agent: str, pane: Pane, now: float) -> Sign | None:

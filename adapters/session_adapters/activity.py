@@ -77,6 +77,8 @@ def _of_reply(message: Message, answered: datetime | None) -> Activity:
     waits = [call for call in message.tool_calls if call.output is None]
     if waits:
         return _waiting(waits[-1], message.timestamp)
+    if message.tool_calls and message.tool_calls[-1].is_error and _asks(message.tool_calls[-1]):
+        return Activity(step="idle", since=answered or message.timestamp, record="a question that was dismissed")
     if message.tool_calls:
         return Activity(step="working", since=answered or message.timestamp, record="a result without an answer")
     if message.unfinished or not message.content:
@@ -86,15 +88,18 @@ def _of_reply(message: Message, answered: datetime | None) -> Activity:
 
 def _waiting(call: ToolCall, when: datetime | None) -> Activity:
     """A call that has no result yet: a question to the user, or work."""
-    asks = call.tool_name.lower() in QUESTIONS
     record = f"a call of {_line(call.tool_name)} without a result"
     return Activity(
-        step="question" if asks else "working",
+        step="question" if _asks(call) else "working",
         since=when,
         tool=_line(call.tool_name),
         text=_line(_most_telling(call.input)),
         record=record,
     )
+
+
+def _asks(call: ToolCall) -> bool:
+    return call.tool_name.lower() in QUESTIONS
 
 
 def _most_telling(value: Any) -> str:

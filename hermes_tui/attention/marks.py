@@ -1,4 +1,4 @@
-"""What a person has seen of sessions, and put on them: pins, tags, notes, names.
+"""What a person has seen of sessions.
 
 One small SQLite file in our state directory; nothing is ever written into a store. Marks belong to a unified id, so
 that they outlive renames and moves of the session.
@@ -6,48 +6,32 @@ that they outlive renames and moves of the session.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
 
 import apsw
-import msgspec
 
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.own_files import check_own, open_own
 from hermes_tui.platform.paths import private_dir
 
-__all__ = ["MarkStore", "MarksUnusable", "SessionMarks"]
+__all__ = ["MarkStore", "MarksUnusable"]
 
-T = TypeVar("T")
 _WAIT = 2000
 """Milliseconds that another program of ours may keep the file."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS fact(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS seen(id TEXT PRIMARY KEY, at REAL NOT NULL, messages INTEGER NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS mark(
-  id TEXT PRIMARY KEY, pinned INTEGER NOT NULL, name TEXT NOT NULL, note TEXT NOT NULL, tags TEXT NOT NULL
-) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen(id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
 """
-_LONGEST = 10_000
-"""Characters of a note; a name and a tag have a hundredth."""
 
 
 class MarksUnusable(HermesTuiError):
     """The file of marks cannot be read or written. The text is one sentence."""
-
-
-class SessionMarks(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a person put on one session."""
-
-    pinned: bool = False
-    name: str = ""
-    note: str = ""
-    tags: tuple[str, ...] = ()
 
 
 class MarkStore:
@@ -66,8 +50,6 @@ class MarkStore:
                 self._connection.close()
                 self._connection = None
 
-    # What was seen ---------------------------------------------------------------------------------------------
-
     @property
     def began(self) -> float:
         """When marks were first kept, seconds since the epoch: what is older counts as seen."""
@@ -80,43 +62,13 @@ class MarkStore:
         with self._opened() as connection:
             return dict(connection.execute("SELECT id, at FROM seen"))
 
-    def see(self, unified_id: str, newest: datetime, messages: int = 0) -> None:
+    def see(self, unified_id: str, newest: datetime) -> None:
         """A person has looked at a session whose newest message is of `newest`."""
         with self._opened() as connection:
             connection.execute(
-                "INSERT INTO seen VALUES(?, ?, ?) ON CONFLICT(id) DO UPDATE SET at = max(at, excluded.at), "
-                "messages = excluded.messages",
-                (unified_id, newest.timestamp(), messages),
+                "INSERT INTO seen VALUES(?, ?) ON CONFLICT(id) DO UPDATE SET at = max(at, excluded.at)",
+                (unified_id, newest.timestamp()),
             )
-
-    # Marks -----------------------------------------------------------------------------------------------------
-
-    def all(self) -> Mapping[str, SessionMarks]:
-        """By unified id."""
-        with self._opened() as connection:
-            rows = connection.execute("SELECT id, pinned, name, note, tags FROM mark")
-            return {row[0]: _marks(row[1:]) for row in rows}
-
-    def of(self, unified_id: str) -> SessionMarks:
-        """Of one session; empty where it has none."""
-        with self._opened() as connection:
-            rows = connection.execute("SELECT pinned, name, note, tags FROM mark WHERE id = ?", (unified_id,))
-            return next(map(_marks, rows), SessionMarks())
-
-    def put(self, unified_id: str, marks: SessionMarks) -> None:
-        """Let these be the marks of a session; none: it has no more."""
-        tags = [one for tag in marks.tags if (one := _short(tag))]
-        values = (
-            int(marks.pinned),
-            _short(marks.name),
-            marks.note.strip()[:_LONGEST],
-            "\n".join(dict.fromkeys(tags)),
-        )
-        with self._opened() as connection:
-            if any(values):
-                connection.execute("INSERT OR REPLACE INTO mark VALUES(?, ?, ?, ?, ?)", (unified_id, *values))
-            else:
-                connection.execute("DELETE FROM mark WHERE id = ?", (unified_id,))
 
     # Inside ----------------------------------------------------------------------------------------------------
 
@@ -137,21 +89,8 @@ class MarkStore:
         private_dir(self._path.parent)
         check_own(self._path)
         if not self._path.exists():
-            import os
-
             os.close(open_own(self._path, os.O_RDWR | os.O_CREAT))
         connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
         connection.set_busy_timeout(_WAIT)
         connection.execute(_SCHEMA)
         return connection
-
-
-def _marks(row: Sequence[object]) -> SessionMarks:
-    pinned, name, note, tags = row
-    return SessionMarks(
-        pinned=bool(pinned), name=str(name), note=str(note), tags=tuple(tag for tag in str(tags).split("\n") if tag)
-    )
-
-
-def _short(text: str) -> str:
-    return " ".join(text.split())[: _LONGEST // 100]

@@ -1,4 +1,4 @@
-"""The tmux panes of this user: whose session runs in which, and how to get there.
+"""The tmux panes of this user: whose session runs in which.
 
 Only asks tmux, never types into a pane. Every server of the user is asked, each by its socket, within a second.
 """
@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Pane", "jump_commands", "list_panes", "pane_of"]
+__all__ = ["Pane", "list_panes", "pane_of"]
 
 _SECONDS = 1.0
 _SERVERS = 8
@@ -23,7 +23,6 @@ _FIELDS = (
     "session_name",
     "window_index",
     "pane_index",
-    "pane_current_path",
     "pane_dead",
     "pane_title",
 )
@@ -45,7 +44,6 @@ class Pane(NamedTuple):
     session: str
     window: str
     number: str
-    directory: str
     title: str
 
     @property
@@ -82,9 +80,9 @@ def _ask(tmux: str, socket: str) -> Iterator[Pane]:
         return  # no server behind that socket, or one that does not answer
     for line in found.stdout.decode("utf-8", "replace").splitlines():
         parts = line.split(_BETWEEN, len(_FIELDS) - 1)
-        if len(parts) == len(_FIELDS) and parts[0].isdigit() and parts[7] != "1":
-            pid, pane, tty, session, window, number, directory, _, title = parts
-            yield Pane(socket, int(pid), pane, tty, session, window, number, directory, title)
+        if len(parts) == len(_FIELDS) and parts[0].isdigit() and parts[6] != "1":
+            pid, pane, tty, session, window, number, _, title = parts
+            yield Pane(socket, int(pid), pane, tty, session, window, number, title)
 
 
 def pane_of(pid: int, panes: Sequence[Pane], proc: Path = Path("/proc")) -> Pane | None:
@@ -118,14 +116,3 @@ def _device(tty: str) -> int:
         return Path(tty).stat().st_rdev
     except OSError:
         return 0
-
-
-def jump_commands(pane: Pane, client: str | None) -> Sequence[Sequence[str]]:
-    """What to run, one after the other, so that `client` (None: the one that was used last) shows the pane."""
-    target = ("-c", client) if client else ()
-    base = ("tmux", "-S", pane.socket)
-    return (
-        (*base, "select-window", "-t", pane.id),
-        (*base, "select-pane", "-t", pane.id),
-        (*base, "switch-client", *target, "-t", pane.id),
-    )

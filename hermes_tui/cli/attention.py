@@ -16,6 +16,7 @@ from hermes_tui.display import age, fit, safe
 from hermes_tui.platform import paths
 
 if TYPE_CHECKING:
+    from hermes_tui.attention.marks import MarkStore
     from hermes_tui.attention.monitor import Attended, Monitor
     from hermes_tui.sessions.manager import SessionManager
 
@@ -29,14 +30,15 @@ _GROUPS = ("need you", "at work", "at rest")
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object a look, with all evidence.")
 @click.option("--watch", is_flag=True, help="Go on looking, every two seconds, and print what changed.")
+@click.option("--seen", is_flag=True, help="Count what is printed as seen: what is done needs nobody any more.")
 @click.pass_context
-def attention(context: click.Context, as_json: bool, watch: bool) -> None:
+def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) -> None:
     """Say which sessions need a person, what works, and how that is known.
 
     Looks at the sessions that a process has open, and at those that changed in the last two days and were not seen
-    since. Nothing is changed, and no agent is asked.
+    since. No store is changed, and no agent is asked.
     """
-    manager, monitor = _made(context)
+    manager, monitor, marks = _made(context)
     before: object = None
     while True:
         found = monitor.look(manager.catalogue.refresh())
@@ -47,6 +49,8 @@ def attention(context: click.Context, as_json: bool, watch: bool) -> None:
                 stdout.write_json({"at": datetime.now(UTC), "sessions": [_as_json(one) for one in found]})
             else:
                 stdout.write("".join(f"{line}\n" for line in _lines(found, datetime.now(UTC))))
+        for one in found if seen else ():
+            marks.see(one.session.unified_id, one.session.updated_at)
         if not watch:
             break
         time.sleep(_EVERY)
@@ -67,7 +71,7 @@ def status(context: click.Context, form: str) -> None:
     """Print one line for a status bar or a prompt: how many sessions need a person."""
     from hermes_tui.errors import ValidationError
 
-    manager, monitor = _made(context)
+    manager, monitor, _ = _made(context)
     found = monitor.look(manager.catalogue.refresh())
     manager.catalogue.close()
     counts = _counts(found)
@@ -78,13 +82,14 @@ def status(context: click.Context, form: str) -> None:
     stdout.write(f"{line}\n")
 
 
-def _made(context: click.Context) -> tuple[SessionManager, Monitor]:
+def _made(context: click.Context) -> tuple[SessionManager, Monitor, MarkStore]:
     from hermes_tui.attention.marks import MarkStore
     from hermes_tui.attention.monitor import Monitor
 
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)
-    return manager, Monitor(manager, MarkStore(paths.state_dir() / "marks.db"))
+    marks = MarkStore(paths.state_dir() / "marks.db")
+    return manager, Monitor(manager, marks), marks
 
 
 def _counts(found: Sequence[Attended]) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""The panes of a real tmux: whose process runs where, and the way there."""
+"""The panes of a real tmux: whose process runs where."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.attention.panes import Pane, jump_commands, list_panes, pane_of
+from hermes_tui.attention.panes import Pane, list_panes, pane_of
 from system_programs import required_program
 
 
@@ -68,17 +68,6 @@ def test_a_process_is_found_in_its_pane(server: Server) -> None:
     assert pane_of(child_of(panes[0].pid), panes) == panes[0]
     assert pane_of(os.getpid(), panes) is None
     assert pane_of(2**22 + 1, panes) is None, "no such process"
-
-
-def test_the_client_is_brought_to_the_pane(server: Server) -> None:
-    server.run("new-session", "-d", "-s", "other", "sleep 600")
-    server.run("split-window", "-t", "other", "sleep 600")
-    panes = server.until(3)
-    wanted = next(one for one in panes if one.name == "other:0.0")
-    select, focus, _ = jump_commands(wanted, None)
-    for argv in (select, focus):
-        subprocess.run(argv, env=server.variables, check=True)
-    assert server.run("display-message", "-p", "-t", "other", "#{pane_id}") == wanted.id
 
 
 def test_a_pane_whose_program_ended_is_none(server: Server) -> None:

@@ -96,6 +96,17 @@ def test_a_process_that_died_in_the_middle_is_gone(claude: Path, cli: Cli) -> No
     assert found["evidence"][-1]["words"] == "no process has the session open"
 
 
+def test_what_is_done_needs_somebody_until_it_was_seen(claude: Path, cli: Cli) -> None:
+    assert told(cli) == {}
+    say(claude, {"type": "user", "message": {"role": "user", "content": "Tidy up"}})
+    text = [{"type": "text", "text": "Done."}]
+    say(claude, {"type": "assistant", "message": {"id": "m", "role": "assistant", "model": "m", "content": text}})
+    (found,) = told(cli).values()
+    assert (found["state"], found["needsPerson"]) == ("done", True)
+    assert cli("attention", "--seen").out.startswith("need you\n  done ")
+    assert told(cli) == {}
+
+
 def test_one_line_for_a_status_bar(claude: Path, cli: Cli) -> None:
     assert cli("status").out == "0 need you, 0 working\n"
     run_tool(claude)

@@ -204,6 +204,15 @@ def test_what_waits_for_leave_is_named(store: Callable[..., Path]) -> None:
             "working",
         ),
         (
+            [
+                Message(
+                    role="assistant",
+                    tool_calls=(ToolCall(tool_call_id="1", tool_name="question", output="dismissed", is_error=True),),
+                )
+            ],
+            "idle",
+        ),
+        (
             [Message(role="assistant", content="So."), Message(role="user", content="Undone", visibility="rewound")],
             "done",
         ),

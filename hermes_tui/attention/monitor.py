@@ -13,7 +13,7 @@ import msgspec
 
 from hermes_tui.attention.marks import MarkStore
 from hermes_tui.attention.panes import Pane, list_panes, pane_of
-from hermes_tui.attention.states import NEEDS, STUCK_AFTER, SessionState, Sign, judge
+from hermes_tui.attention.states import NEEDS, RUNS, STUCK_AFTER, SessionState, Sign, judge
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
@@ -21,12 +21,14 @@ from session_adapters.activity import Activity, steps_of_title
 from session_adapters.base import Liveness
 from session_adapters.model import SessionSummary
 
-__all__ = ["Attended", "Monitor"]
+__all__ = ["Attended", "AttentionReport", "Monitor"]
 
 _RECENT = timedelta(days=2)
 """Sessions that nobody has open are looked at if they changed since then, and nobody has seen it."""
 _SETTLES = 5.0
 """Seconds after a change in which a record is read again: a log beside it may come later."""
+_SOON, _LATER = 2.0, 15.0
+"""Seconds until the next look: while a title or a log may tell more at any time; while nothing but time does."""
 _MOST = 300
 """Sessions that are looked at, the newest first."""
 
@@ -46,6 +48,20 @@ class Attended(msgspec.Struct, frozen=True, kw_only=True):
         state = self.state.state
         group = NEEDS.index(state) if state in NEEDS else len(NEEDS) + (state != "working")
         return group, -(self.state.since or self.session.updated_at).timestamp()
+
+
+class AttentionReport(NamedTuple):
+    """What one look found."""
+
+    by_session: Mapping[str, Attended] = {}
+    """By unified id, those that need a person first."""
+    unread: frozenset[str] = frozenset()
+    """Unified ids of all sessions in which something came since a person looked, however long ago."""
+
+    @property
+    def needs(self) -> int:
+        """How many sessions need a person."""
+        return sum(one.state.needs_person for one in self.by_session.values())
 
 
 class _Known(NamedTuple):
@@ -81,26 +97,44 @@ class Monitor:
         self._now = now
         self._known: dict[str, _Known] = {}
         self._titles: dict[str, _Title] = {}
+        self._pause: float | None = None
 
-    def look(self, snapshot: Snapshot) -> Sequence[Attended]:
-        """The sessions that run or that changed unseen, those that need a person first. Raises `MarksUnusable`."""
+    def look(self, snapshot: Snapshot) -> AttentionReport:
+        """The sessions that run or that changed unseen. Raises `MarksUnusable`."""
         processes = self._manager.catalogue.processes
         seen, began, now = self._marks.seen(), self._marks.began, self._now()
         wanted: list[tuple[SessionSummary, bool]] = []
+        all_unread: list[str] = []
         for session in snapshot.sessions:
             if session.gone or session.kind == "subagent":
                 continue
-            at = session.updated_at.timestamp()
-            unread = at > seen.get(session.unified_id, began)
-            if session.unified_id in processes or (unread and at > now - _RECENT.total_seconds()):
+            at, key = session.updated_at.timestamp(), session.unified_id
+            unread = at > seen.get(key, began)
+            if unread:
+                all_unread.append(key)
+            if len(wanted) < _MOST and (key in processes or (unread and at > now - _RECENT.total_seconds())):
                 wanted.append((session, unread))
-            if len(wanted) == _MOST:
-                break
         panes = self._list_panes() if processes else ()
         found = [self._attend(session, unread, processes, panes, now) for session, unread in wanted]
         kept = {session.unified_id for session, _ in wanted}
         self._known = {key: known for key, known in self._known.items() if key in kept}
-        return sorted((one for one in found if one is not None), key=lambda one: one.rank)
+        self._titles = {pane.id: self._titles[pane.id] for pane in panes if pane.id in self._titles}
+        ordered = sorted((one for one in found if one is not None), key=lambda one: one.rank)
+        self._pause = self._pause_after(ordered, now)
+        return AttentionReport({one.session.unified_id: one for one in ordered}, frozenset(all_unread))
+
+    @property
+    def pause(self) -> float | None:
+        """Seconds after which it should look again though no store changed: for what titles, logs and time tell.
+        None: not before a store changes."""
+        return self._pause
+
+    def _pause_after(self, found: Sequence[Attended], now: float) -> float | None:
+        settling = any(known.read < known.changed + _SETTLES for known in self._known.values())
+        by_title = any(one.state.state in RUNS and one.pane is not None for one in found)
+        if settling or by_title:
+            return _SOON
+        return _LATER if found else None
 
     def _attend(
         self,

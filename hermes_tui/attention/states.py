@@ -16,7 +16,7 @@ import msgspec
 from session_adapters.activity import Activity, Step
 from session_adapters.base import Liveness
 
-__all__ = ["NEEDS", "STATES", "STUCK_AFTER", "SessionState", "Sign", "StateEvidence", "StateName", "judge"]
+__all__ = ["NEEDS", "RUNS", "STATES", "STUCK_AFTER", "SessionState", "Sign", "StateEvidence", "StateName", "judge"]
 
 StateName = Literal["working", "approval", "question", "done", "idle", "limited", "stuck", "failed", "gone"]
 """How a session is. `done`: finished since a person last looked. `stuck`: at work, and silent for long. `gone`: its
@@ -30,7 +30,8 @@ NEEDS: tuple[StateName, ...] = ("approval", "question", "stuck", "failed", "limi
 STUCK_AFTER = timedelta(minutes=5)
 """Silence after which work counts as stuck, where the settings say nothing else."""
 
-_RUNS: frozenset[Step] = frozenset(("working", "approval", "question"))
+RUNS: frozenset[Step] = frozenset(("working", "approval", "question"))
+"""Steps that a process is at: without one they cannot go on."""
 
 
 class Sign(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,14 +121,14 @@ def judge(
         )
         for sign in signs
     ]
-    if live is None and can_tell and step in _RUNS:
+    if live is None and can_tell and step in RUNS:
         evidence.append(StateEvidence(source="process", words="no process has the session open"))
     return SessionState(
         state=state,
         sure=sure,
         since=activity.since if same else next((sign.at for sign in reversed(signs) if step in sign.steps), None),
-        tool=activity.tool if step in _RUNS else "",
-        text=activity.text if same or step in _RUNS else "",
+        tool=activity.tool if step in RUNS else "",
+        text=activity.text if same or step in RUNS else "",
         until=activity.until,
         pid=live.pid if live is not None else None,
         evidence=tuple(evidence),
@@ -138,7 +139,7 @@ def _settled(
     step: Step, live: Liveness | None, *, can_tell: bool, unread: bool, silent: bool
 ) -> tuple[StateName, bool]:
     """The state that a step comes to, and whether that is sure."""
-    if step in _RUNS and live is None:
+    if step in RUNS and live is None:
         return ("gone" if can_tell or silent else "working"), can_tell
     if step == "working" and silent:
         return "stuck", True

@@ -41,7 +41,7 @@ def attention(context: click.Context, as_json: bool, watch: bool, seen: bool) ->
     manager, monitor, marks = _made(context)
     before: object = None
     while True:
-        found = monitor.look(manager.catalogue.refresh())
+        found = tuple(monitor.look(manager.catalogue.refresh()).by_session.values())
         told = [(one.session.unified_id, one.state.word) for one in found]
         if told != before:
             before = told
@@ -72,7 +72,7 @@ def status(context: click.Context, form: str) -> None:
     from hermes_tui.errors import ValidationError
 
     manager, monitor, _ = _made(context)
-    found = monitor.look(manager.catalogue.refresh())
+    found = tuple(monitor.look(manager.catalogue.refresh()).by_session.values())
     manager.catalogue.close()
     counts = _counts(found)
     try:

@@ -17,6 +17,7 @@ from textual.notifications import Notify
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
+from hermes_tui.attention.marks import MarkStore
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import HermesTuiError
@@ -34,6 +35,7 @@ from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.transcript.layout.style import get_ready as ready_to_show
+from hermes_tui.tui.workers.attention_watch import AttentionWatch
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
 from hermes_tui.tui.workers.index_refresh import IndexWatch
 from hermes_tui.tui.workers.lane_watch import LaneNews, LaneWatch
@@ -46,6 +48,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
 
+    from hermes_tui.attention.monitor import AttentionReport, Monitor
     from hermes_tui.tui.splash.splash import Splash
     from session_adapters.transcript import Transcript
 
@@ -74,13 +77,14 @@ class HermesApp(AppActions, inherit_bindings=False):
         clock: Clock | None = None,
         painted: Callable[[], None] | None = None,
         indexing: bool = False,
+        attention: bool = False,
         splash: Splash | None = None,
         named_home: Path | None = None,
     ) -> None:
         """`config` None: the defaults. An unknown theme is the usual one; a keymap with mistakes is not used, and a
         toast says what they are. `painted` is called once, when the first frame is there. `indexing`: have the search
-        index made and kept up to date. `splash`: what is on the terminal until then. `named_home`: the home that
-        it was started on by name, in place of the user's own."""
+        index made and kept up to date. `attention`: have it said which sessions need a person. `splash`: what is on
+        the terminal until then. `named_home`: the home that it was started on by name, in place of the user's own."""
         self.no_colour = has_no_colour()
         # The filter that takes colours out is chosen in the constructor, from this.
         super().__init__(ansi_color=True if self.no_colour else None)
@@ -116,6 +120,11 @@ class HermesApp(AppActions, inherit_bindings=False):
         )
         self._indexing = indexing
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
+        self._attending = attention
+        self.attention: AttentionReport | None = None
+        self.marks = MarkStore(paths.state_dir() / "marks.db")
+        self._reports: Slot[AttentionReport] = Slot(self.in_loop, self._attend)
+        self.attention_watch = AttentionWatch(self._monitor, self.marks, self._reports.put, self._say_failure)
         self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
         self.lane_watch = LaneWatch(
             lambda: manager.environment, self.clock, self._lanes.put, self._say_error, read_only=config.read_only
@@ -211,6 +220,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.cost_refresh.stop()
         self.watch_thread.stop()
         self.lane_watch.stop()
+        self.attention_watch.stop()
         self.reader.stop()
 
     def leave_soon(self, code: int) -> None:
@@ -252,6 +262,8 @@ class HermesApp(AppActions, inherit_bindings=False):
             self.cost_refresh.look()
         if whole and self._indexing:
             self._index_watch.look()
+        if snapshot.places and self._attending:
+            self.attention_watch.look(snapshot)
         self._hand_over(snapshot)
 
     def _hand_over(self, snapshot: Snapshot) -> None:
@@ -266,9 +278,21 @@ class HermesApp(AppActions, inherit_bindings=False):
     def _say_error(self, sentence: str) -> None:
         self.in_loop(lambda: self.notify(sentence, severity="error"))
 
+    def _say_failure(self, sentence: str) -> None:
+        self.in_loop(lambda: self.notify(sentence, severity="warning", timeout=20))
+
     def say_crash(self, sentence: str) -> None:
         """Say that a thread has ended by an error of ours; from that thread."""
         self.in_loop(lambda: self.notify(sentence, severity="error", timeout=60))
+
+    def _monitor(self) -> Monitor:
+        from hermes_tui.attention.monitor import Monitor
+
+        return Monitor(self.manager, self.marks, now=lambda: self.clock.now().timestamp())
+
+    def _attend(self, report: AttentionReport) -> None:
+        self.attention = report
+        self.main.show_attention(report)
 
     def _show_lanes(self, news: LaneNews) -> None:
         from hermes_tui.tui.screens.lanes.screen import LanesScreen

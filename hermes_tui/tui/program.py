@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from textual.app import App
 
 if TYPE_CHECKING:
+    from hermes_tui.attention.monitor import AttentionReport
     from hermes_tui.clock import Clock
     from hermes_tui.config import Config
     from hermes_tui.sessions.catalogue.snapshot import Snapshot
@@ -26,6 +27,9 @@ class Program(App[None], inherit_bindings=False):
     clock: Clock
     named_home: Path | None
     """The home that the program was started on by name, in place of the user's own."""
+
+    attention: AttentionReport | None
+    """What needs a person; None before the first look."""
 
     @property
     def snapshot(self) -> Snapshot:

@@ -63,6 +63,7 @@ def run_app(
         clock=Clock(static_now),
         painted=gc_tuning.settle,
         indexing=config.index and static_now is None,
+        attention=True,
         splash=splash,
         named_home=named_home,
     )

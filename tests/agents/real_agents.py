@@ -41,7 +41,7 @@ class Watcher:
 
     def look(self) -> Attended | None:
         found = self.monitor.look(self.manager.catalogue.refresh((self.name,)))
-        return found[0] if found else None
+        return next(iter(found.by_session.values()), None)
 
     def expect(self, true: str, *said: str) -> Attended:
         """Wait until one of these is said, and a second later still is."""

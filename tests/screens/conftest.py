@@ -67,9 +67,11 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
         keymap: dict[str, str] | None = None,
         searches: dict[str, str] | None = None,
         wait: bool = True,
+        attention: bool = False,
     ) -> AsyncIterator[Pilot[None]]:
         manager = SessionManager(Environment(home=home), cache_dir=tmp_path / "cache")
-        app = HermesApp(manager, Config(theme=theme, keymap=keymap or {}, searches=searches or {}), clock=Clock(now))
+        config = Config(theme=theme, keymap=keymap or {}, searches=searches or {})
+        app = HermesApp(manager, config, clock=Clock(now), attention=attention)
         async with app.run_test(size=size, notifications=True) as pilot:
             if wait:
                 await until(pilot, lambda: app.main.snapshot.places)

@@ -47,6 +47,7 @@ class Header(Horizontal):
         live: int,
         partial: int,
         problems: int,
+        needs: int = 0,
         marked: int = 0,
         gateway: str = "",
         asking: bool = False,
@@ -54,15 +55,17 @@ class Header(Horizontal):
         indexing: str = "",
     ) -> None:
         """`shown`: how many were found, and perhaps `more`; None without a search. `partial`: how many are not yet
-        counted in full. `marked`: how many are marked for a comparison. `gateway`: what Hermes' is doing, in as many
-        words as there is room for. `asking`: somebody is about to search, or has. `searching`: how complete an answer
-        is. `indexing`: how far the index is."""
+        counted in full. `needs`: how many need a person. `marked`: how many are marked for a comparison. `gateway`:
+        what Hermes' is doing, in as many words as there is room for. `asking`: somebody is about to search, or has.
+        `searching`: how complete an answer is. `indexing`: how far the index is."""
         width = self.app.size.width
         brand: list[Part] = [(" hermes-tui  ", "bright")] if width >= 60 else [(" ", "")]
         if gateway and width >= 60:
             brand.append((f"{gateway}  ", "faint"))
         self.query_one("#brand", Line).show(brand)
         parts: list[Part] = []
+        if needs:
+            parts.append((f"? {needs:,} need{'s' * (needs == 1)} you" if width >= 60 else f"?{needs}", "needs"))
         if problems:
             parts.append((f"! {counted(problems, 'problem')}" if width >= 60 else f"!{problems}", "warning"))
         if marked:

@@ -18,7 +18,9 @@ __all__ = ["Line", "Part", "Parts"]
 class Line(Styled):
     """One line; the left part gives way when both do not fit."""
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = looks("accent", "bright", "faint", "warning", "error", "live", "idle")
+    COMPONENT_CLASSES: ClassVar[set[str]] = looks(
+        "accent", "bright", "faint", "needs", "warning", "error", "live", "idle"
+    )
     DEFAULT_CSS = "Line { height: 1; }"
 
     def __init__(self, *, id: str | None = None) -> None:  # noqa: A002

@@ -36,6 +36,7 @@ from hermes_tui.tui.widgets.transcript.pane import TranscriptPane
 from hermes_tui.tui.workers.session_reader import SessionReader
 
 if TYPE_CHECKING:
+    from hermes_tui.attention.monitor import AttentionReport
     from hermes_tui.tui.workers.lane_watch import LaneNews
 
 __all__ = ["MainScreen"]
@@ -146,6 +147,11 @@ class MainScreen(Screen[None]):
         self.sessions.set_lane_states(session_states(news.board))
         self.status.show_counts()
         self.status.show_detail()
+
+    def show_attention(self, report: AttentionReport) -> None:
+        """Show which sessions need a person."""
+        self.parts.attention = report
+        self.status.show_counts()
 
     def show_only(self, text: str, sessions: Iterable[str], way_back: Callable[[], None]) -> None:
         """See `SearchController.show_only`; the list has the keys then."""

@@ -42,6 +42,7 @@ class StatusBar:
             more=self._search.has_more,
             sessions=len(snapshot.sessions),
             marked=len(sessions.marked),
+            needs=parts.attention.needs if parts.attention is not None else 0,
             live=sum(one.live for one in snapshot.sessions),
             partial=snapshot.partial,
             problems=len(snapshot.problems),

@@ -61,7 +61,7 @@ class SessionLines(RowView):
             "error",
             "accent",
         ),
-        *("warning", *(f"agent-{number}" for number in range(8))),
+        *("needs", "warning", *(f"agent-{number}" for number in range(8))),
     )
 
     def __init__(self, clock: Clock, badges: Mapping[str, str], *, id: str | None = None) -> None:  # noqa: A002

@@ -1,0 +1,81 @@
+"""The worker that keeps the states of sessions up to date.
+
+A daemon thread: it looks when sessions have changed, and now and then by itself where time or a pane's title may tell
+something new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from hermes_tui.attention.marks import MarkStore
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.background import Worker
+from hermes_tui.sessions.catalogue.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from hermes_tui.attention.monitor import AttentionReport, Monitor
+
+__all__ = ["AttentionWatch"]
+
+_REST = 0.25
+"""Seconds between two looks at least."""
+
+
+class AttentionWatch:
+    """`publish` is called in the thread with every report that differs from the one before, `failed` with a sentence
+    where nothing can be told; each sentence once."""
+
+    def __init__(
+        self,
+        monitor: Callable[[], Monitor],
+        marks: MarkStore,
+        publish: Callable[[AttentionReport], None],
+        failed: Callable[[str], None],
+    ) -> None:
+        self._make = monitor
+        self._marks = marks
+        self._publish = publish
+        self._failed = failed
+        self._monitor: Monitor | None = None
+        self._snapshot: Snapshot | None = None
+        self._report: AttentionReport | None = None
+        self._said = ""
+        self._worker = Worker[Snapshot]("attention", self._serve, self._broken)
+
+    def look(self, snapshot: Snapshot) -> None:
+        """Sessions have changed. The first time the thread begins."""
+        self._worker.ask(snapshot)
+        self._worker.start()
+
+    def see(self, unified_id: str, newest: datetime) -> None:
+        """A person has looked at a session whose newest message is of `newest`. Raises `MarksUnusable`."""
+        self._marks.see(unified_id, newest)
+        if self._snapshot is not None:
+            self._worker.ask(self._snapshot)
+
+    def stop(self) -> None:
+        """End, without waiting for a look that is under way."""
+        self._worker.stop()
+
+    def _serve(self, snapshot: Snapshot | None) -> float | None:
+        self._snapshot = snapshot or self._snapshot
+        if self._snapshot is None:
+            return None
+        self._monitor = self._monitor or self._make()
+        report = self._monitor.look(self._snapshot)
+        if report != self._report and not self._worker.is_over:
+            self._report = report
+            self._publish(report)
+        self._worker.rest(_REST)
+        return self._monitor.pause
+
+    def _broken(self, error: Exception) -> float | None:
+        if not isinstance(error, HermesTuiError):
+            raise error
+        if str(error) != self._said:
+            self._said = str(error)
+            self._failed(self._said)
+        return None

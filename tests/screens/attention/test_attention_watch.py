@@ -1,0 +1,49 @@
+"""What needs a person is said on the screen, soon after an agent has written it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from claude_lines import ClaudeHome
+from hermes_tui.tui.app import HermesApp
+from pilots import screen_text, until
+
+Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
+
+
+def say(home: Path, session_id: str, status: str, **fields: str) -> None:
+    """What Claude Code writes of a process: of this one."""
+    start = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+    file = home / ".claude" / "sessions" / f"{os.getpid()}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    record = {"pid": os.getpid(), "sessionId": session_id, "procStart": start, "status": status, **fields}
+    record["statusUpdatedAt"] = int(time.time() * 1000)
+    file.write_text(json.dumps(record))
+
+
+async def test_who_waits_is_counted_in_the_header(program: Program, claude_home: ClaudeHome) -> None:
+    one = claude_home.session("remove it").stem
+    say(claude_home.home, one, "busy")
+    async with program(claude_home.home, size=(120, 30), attention=True) as pilot:
+        await until(pilot, lambda: isinstance(pilot.app, HermesApp) and pilot.app.attention is not None)
+        assert "need" not in screen_text(pilot)
+        say(claude_home.home, one, "waiting", waitingFor="permission prompt")
+        await until(pilot, lambda: "? 1 needs you" in screen_text(pilot))
+        say(claude_home.home, one, "busy")
+        await until(pilot, lambda: "need" not in screen_text(pilot))
+
+
+async def test_marks_that_cannot_be_kept_are_said_once(program: Program, claude_home: ClaudeHome) -> None:
+    claude_home.session("remove it")
+    marks = Path(os.environ["HOME"]) / ".local" / "state" / "hermes-tui" / "marks.db"
+    marks.mkdir(parents=True)
+    async with program(claude_home.home, size=(120, 30), attention=True) as pilot:
+        await until(pilot, lambda: "cannot be kept" in screen_text(pilot))
+        assert "remove it" in screen_text(pilot)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.display import count, money
 from session_adapters.model import Cost, SessionSummary
 
-__all__ = ["MEANINGS", "State", "narrow_money", "state_of"]
+if TYPE_CHECKING:
+    from hermes_tui.attention.states import SessionState
+
+__all__ = ["MEANINGS", "State", "attention_state", "narrow_money", "state_of"]
 
 
 class State(NamedTuple):
@@ -57,3 +60,22 @@ def state_of(session: SessionSummary) -> State | None:
     if session.archived:
         return State("▪", "archived", "faint")
     return None
+
+
+_ATTENTION = {
+    "approval": ("?", "needs"),
+    "question": ("?", "needs"),
+    "stuck": ("!", "warning"),
+    "failed": ("✗", "error"),
+    "limited": ("◔", "warning"),
+    "gone": ("†", "error"),
+    "done": ("✓", "accent"),
+    "working": ("●", "live"),
+    "idle": ("○", "idle"),
+}
+
+
+def attention_state(state: SessionState) -> State:
+    """A judged state, with a question mark behind its word where it is not sure."""
+    glyph, style = _ATTENTION[state.state]
+    return State(glyph, state.word, style)

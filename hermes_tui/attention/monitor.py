@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
+from hermes_tui.attention.lanes import LaneSession, lane_sessions
 from hermes_tui.attention.marks import MarkStore
 from hermes_tui.attention.panes import Pane, list_panes, pane_of
 from hermes_tui.attention.states import NEEDS, RUNS, STUCK_AFTER, SessionState, Sign, judge
 from hermes_tui.errors import HermesTuiError
+from hermes_tui.lifecycle.lanes import Board
+from hermes_tui.lifecycle.lanes import board as read_board
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.activity import Activity, steps_of_title
@@ -41,6 +45,8 @@ class Attended(msgspec.Struct, frozen=True, kw_only=True):
     unread: bool
     """Something came since a person looked at it."""
     pane: Pane | None = None
+    lane: str = ""
+    """The lane of Hermes' gateway that leads to it, as people know it."""
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -87,10 +93,14 @@ class Monitor:
         marks: MarkStore,
         *,
         stuck_after: timedelta = STUCK_AFTER,
+        board: Callable[[], Board | None] | None = None,
         panes: Callable[[], Sequence[Pane]] = list_panes,
         now: Callable[[], float] = time.time,
     ) -> None:
+        """`board` gives the lanes of Hermes' gateways, None where they are not known yet; without it they are
+        read."""
         self._manager = manager
+        self._board = board or (lambda: read_board(manager.environment))
         self._marks = marks
         self._stuck_after = stuck_after
         self._list_panes = panes
@@ -103,6 +113,8 @@ class Monitor:
         """The sessions that run or that changed unseen. Raises `MarksUnusable`."""
         processes = self._manager.catalogue.processes
         seen, began, now = self._marks.seen(), self._marks.began, self._now()
+        found_board = self._board()
+        lanes = lane_sessions(found_board) if found_board is not None else {}
         wanted: list[tuple[SessionSummary, bool]] = []
         all_unread: list[str] = []
         for session in snapshot.sessions:
@@ -112,14 +124,20 @@ class Monitor:
             unread = at > seen.get(key, began)
             if unread:
                 all_unread.append(key)
-            if len(wanted) < _MOST and (key in processes or (unread and at > now - _RECENT.total_seconds())):
+            recent = at > now - _RECENT.total_seconds()
+            busy = key in lanes and lanes[key].is_busy
+            if len(wanted) < _MOST and (key in processes or (recent and (unread or busy))):
                 wanted.append((session, unread))
         panes = self._list_panes() if processes else ()
-        found = [self._attend(session, unread, processes, panes, now) for session, unread in wanted]
+        found = [
+            self._attend(session, unread, processes, lanes.get(session.unified_id), panes, now)
+            for session, unread in wanted
+        ]
         kept = {session.unified_id for session, _ in wanted}
         self._known = {key: known for key, known in self._known.items() if key in kept}
         self._titles = {pane.id: self._titles[pane.id] for pane in panes if pane.id in self._titles}
-        ordered = sorted((one for one in found if one is not None), key=lambda one: one.rank)
+        known = _no_more_than_run([one for one in found if one is not None], lanes)
+        ordered = sorted(known, key=lambda one: one.rank)
         self._pause = self._pause_after(ordered, now)
         return AttentionReport({one.session.unified_id: one for one in ordered}, frozenset(all_unread))
 
@@ -141,6 +159,7 @@ class Monitor:
         session: SessionSummary,
         unread: bool,
         processes: Mapping[str, Liveness],
+        lane: LaneSession | None,
         panes: Sequence[Pane],
         now: float,
     ) -> Attended | None:
@@ -148,6 +167,9 @@ class Monitor:
         if known is None:
             return None
         live = processes.get(session.unified_id)
+        can_tell = self._manager.catalogue.tells_processes(session.agent)
+        if live is None and lane is not None:
+            live, can_tell = lane.process(known.activity), lane.can_tell
         pane = pane_of(live.pid, panes, self._manager.environment.proc) if live is not None else None
         state = judge(
             known.activity,
@@ -155,11 +177,12 @@ class Monitor:
             title=self._title(session.agent, pane, now) if pane is not None else None,
             changed=datetime.fromtimestamp(known.changed, UTC),
             now=datetime.fromtimestamp(now, UTC),
-            unread=unread,
-            can_tell=self._manager.catalogue.tells_processes(session.agent),
+            unread=unread and lane is None,  # who speaks in a lane reads it there
+            can_tell=can_tell,
             stuck_after=self._stuck_after,
         )
-        return Attended(session=session, state=state, unread=unread, pane=pane)
+        name = lane.name if lane is not None else ""
+        return Attended(session=session, state=state, unread=unread, pane=pane, lane=name)
 
     def _read(self, session: SessionSummary) -> _Known | None:
         """What the record says; None where it cannot be read, which the list of problems says."""
@@ -185,6 +208,21 @@ class Monitor:
             at=datetime.fromtimestamp(before.since, UTC),
             words=f"the title of pane {pane.name} is {pane.title.strip()!r}",
         )
+
+
+def _no_more_than_run(found: Sequence[Attended], lanes: Mapping[str, LaneSession]) -> Iterator[Attended]:
+    """Where more lanes of a gateway are without an answer than it runs turns, nobody can tell of the older ones."""
+    left = {lane.gateway.home: lane.gateway.active_agents for lane in lanes.values()}
+    for one in sorted(found, key=lambda one: one.state.since or one.session.updated_at, reverse=True):
+        lane = lanes.get(one.session.unified_id) if one.state.state in ("working", "stuck") else None
+        turns = left[lane.gateway.home] if lane is not None else None
+        if lane is None or turns is None:
+            yield one
+        elif turns > 0:
+            left[lane.gateway.home] = turns - 1
+            yield one
+        else:
+            yield replace(one, state=replace(one.state, state="working", sure=False))
 
 
 def _look_at(path: str) -> tuple[tuple[int, ...], float]:

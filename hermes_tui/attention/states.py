@@ -34,6 +34,10 @@ RUNS: frozenset[Step] = frozenset(("working", "approval", "question"))
 """Steps that a process is at: without one they cannot go on."""
 
 
+_LIKELY: tuple[Step, ...] = ("working", "approval", "question", "idle", "done", "failed", "limited")
+"""What is said of several steps where nothing tells which."""
+
+
 class Sign(msgspec.Struct, frozen=True, kw_only=True):
     """What one source says."""
 
@@ -110,10 +114,11 @@ def judge(
         signs.append(Sign(source="process", steps=live.steps, at=live.since, words=words))
     if title is not None and live is not None:
         signs.append(title)
-    step = _decide(signs, activity.step)
+    step, clear = _decide(signs, activity.step)
     last = max((at for at in (changed, activity.since) if at is not None), default=None)
     silent = last is not None and now - last >= stuck_after
     state, sure = _settled(step, live, can_tell=can_tell, unread=unread, silent=silent)
+    sure = sure and clear
     same = step == activity.step
     evidence = [
         StateEvidence(
@@ -148,15 +153,15 @@ def _settled(
     return step, True
 
 
-def _decide(signs: Sequence[Sign], recorded: Step) -> Step:
-    """The step that the freshest sign allows; the record's own where it is among those."""
+def _decide(signs: Sequence[Sign], recorded: Step) -> tuple[Step, bool]:
+    """The step that the freshest sign allows, the record's own where it is among those; and whether that is clear:
+    not where the sign denies the record, and allows rest and work alike."""
     told = [sign for sign in signs if sign.steps]
     told.sort(key=lambda sign: sign.at.timestamp() if sign.at is not None else 0.0, reverse=True)
     allowed = told[0].steps
     for sign in told[1:]:
         allowed = (allowed & sign.steps) or allowed
     if recorded in allowed:
-        return recorded
-    return next(
-        step for step in ("working", "approval", "question", "limited", "failed", "done", "idle") if step in allowed
-    )
+        return recorded, True
+    step = next(step for step in _LIKELY if step in allowed)
+    return step, allowed <= RUNS or not allowed & RUNS

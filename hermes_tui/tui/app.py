@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
 
     from hermes_tui.attention.monitor import AttentionReport, Monitor
+    from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.tui.splash.splash import Splash
     from session_adapters.transcript import Transcript
 
@@ -288,7 +289,10 @@ class HermesApp(AppActions, inherit_bindings=False):
     def _monitor(self) -> Monitor:
         from hermes_tui.attention.monitor import Monitor
 
-        return Monitor(self.manager, self.marks, now=lambda: self.clock.now().timestamp())
+        def board() -> Board | None:
+            return self.main.parts.lanes.board if self.main.parts.lanes is not None else None
+
+        return Monitor(self.manager, self.marks, board=board, now=lambda: self.clock.now().timestamp())
 
     def _attend(self, report: AttentionReport) -> None:
         self.attention = report
@@ -298,6 +302,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         from hermes_tui.tui.screens.lanes.screen import LanesScreen
 
         self.main.show_lanes(news)
+        self.attention_watch.look_again()
         for screen in self.screen_stack:
             if isinstance(screen, LanesScreen):
                 screen.apply(news)

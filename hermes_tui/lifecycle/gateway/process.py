@@ -36,6 +36,8 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, ren
     stopped by a signal, and says nothing."""
     active_agents: int | None = None
     """Turns in progress over all lanes, as it last wrote it down."""
+    said_at: datetime | None = None
+    """When it wrote that down."""
     serves: tuple[str, ...] = ()
     """Other profiles that it serves from this home."""
 
@@ -57,6 +59,7 @@ class _StateRecord(msgspec.Struct):
     pid: int | None = None
     gateway_state: str = ""
     active_agents: int | None = None
+    updated_at: datetime | None = None
     served_profiles: list[str] | None = None
 
 
@@ -90,6 +93,7 @@ def gateway_of(home: Path, proc: Path = Path("/proc")) -> Gateway:
                 since=_started(proc, one.pid),
                 phase="halted" if _is_halted(proc, one.pid) else said.gateway_state,
                 active_agents=said.active_agents,
+                said_at=said.updated_at if said.updated_at is not None and said.updated_at.tzinfo else None,
                 serves=tuple(said.served_profiles or ()),
             )
     return Gateway(home=str(home), state="stopped")

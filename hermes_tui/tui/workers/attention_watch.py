@@ -53,6 +53,10 @@ class AttentionWatch:
     def see(self, unified_id: str, newest: datetime) -> None:
         """A person has looked at a session whose newest message is of `newest`. Raises `MarksUnusable`."""
         self._marks.see(unified_id, newest)
+        self.look_again()
+
+    def look_again(self) -> None:
+        """Something else than sessions has changed."""
         if self._snapshot is not None:
             self._worker.ask(self._snapshot)
 

@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
-from hermes_tui.attention.lanes import LaneSession, lane_sessions
 from hermes_tui.attention.marks import MarkStore
 from hermes_tui.attention.panes import Pane, list_panes, pane_of
-from hermes_tui.attention.states import NEEDS, RUNS, STUCK_AFTER, SessionState, Sign, judge
+from hermes_tui.attention.states import NEEDS, RUNS, STATES, STUCK_AFTER, SessionState, Sign, judge
 from hermes_tui.errors import HermesTuiError
-from hermes_tui.lifecycle.lanes import Board
-from hermes_tui.lifecycle.lanes import board as read_board
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from session_adapters.activity import Activity, steps_of_title
 from session_adapters.base import Liveness
 from session_adapters.model import SessionSummary
+
+if TYPE_CHECKING:
+    from hermes_tui.attention.lanes import LaneSession
+    from hermes_tui.lifecycle.lanes import Board
 
 __all__ = ["Attended", "AttentionReport", "Monitor"]
 
@@ -69,6 +71,12 @@ class AttentionReport(NamedTuple):
         """How many sessions need a person."""
         return sum(one.state.needs_person for one in self.by_session.values())
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many sessions `need` a person, and how many are in each state."""
+        states = Counter(one.state.state for one in self.by_session.values())
+        return {"need": self.needs, **{name: states[name] for name in STATES}}
+
 
 class _Known(NamedTuple):
     stamp: tuple[int, ...]
@@ -100,7 +108,7 @@ class Monitor:
         """`board` gives the lanes of Hermes' gateways, None where they are not known yet; without it they are
         read."""
         self._manager = manager
-        self._board = board or (lambda: read_board(manager.environment))
+        self._board = board
         self._marks = marks
         self._stuck_after = stuck_after
         self._list_panes = panes
@@ -113,8 +121,7 @@ class Monitor:
         """The sessions that run or that changed unseen. Raises `MarksUnusable`."""
         processes = self._manager.catalogue.processes
         seen, began, now = self._marks.seen(), self._marks.began, self._now()
-        found_board = self._board()
-        lanes = lane_sessions(found_board) if found_board is not None else {}
+        lanes = self._lanes() if any(session.agent == "hermes" for session in snapshot.sessions) else {}
         wanted: list[tuple[SessionSummary, bool]] = []
         all_unread: list[str] = []
         for session in snapshot.sessions:
@@ -153,6 +160,14 @@ class Monitor:
         if settling or by_title:
             return _SOON
         return _LATER if found else None
+
+    def _lanes(self) -> Mapping[str, LaneSession]:
+        """The sessions of lanes; imported here, for it takes a while and most people have none."""
+        from hermes_tui.attention.lanes import lane_sessions
+        from hermes_tui.lifecycle.lanes import board as read_board
+
+        board = self._board() if self._board is not None else read_board(self._manager.environment)
+        return lane_sessions(board) if board is not None else {}
 
     def _attend(
         self,

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from hermes_tui.cli import stdout
-from hermes_tui.cli.home_option import hurry, manager_of
+from hermes_tui.cli.home_option import environment_of, hurry, manager_of
 from hermes_tui.display import age, fit, safe
 from hermes_tui.platform import paths
 
@@ -71,15 +70,25 @@ def status(context: click.Context, form: str) -> None:
     """Print one line for a status bar or a prompt: how many sessions need a person."""
     from hermes_tui.errors import ValidationError
 
-    manager, monitor, _ = _made(context)
-    found = tuple(monitor.look(manager.catalogue.refresh()).by_session.values())
-    manager.catalogue.close()
-    counts = _counts(found)
+    counts = _known_counts(context)
+    if counts is None:
+        manager, monitor, _ = _made(context)
+        counts = monitor.look(manager.catalogue.refresh()).counts
+        manager.catalogue.close()
     try:
         line = form.format_map(counts)
     except (KeyError, ValueError, IndexError, AttributeError) as error:
         raise ValidationError(f"--format {form!r} cannot be filled in; known are {', '.join(counts)}") from error
     stdout.write(f"{line}\n")
+
+
+def _known_counts(context: click.Context) -> Mapping[str, int] | None:
+    """Those of the program, where it runs for this home: nothing has to be looked at."""
+    from hermes_tui.attention.shared import shared_counts, shared_file
+    from session_adapters.base import Environment
+
+    environment = environment_of(context.find_root().obj.home) or Environment.current()
+    return shared_counts(shared_file(environment, paths.cache_dir()))
 
 
 def _made(context: click.Context) -> tuple[SessionManager, Monitor, MarkStore]:
@@ -90,16 +99,6 @@ def _made(context: click.Context) -> tuple[SessionManager, Monitor, MarkStore]:
     hurry(manager)
     marks = MarkStore(paths.state_dir() / "marks.db")
     return manager, Monitor(manager, marks), marks
-
-
-def _counts(found: Sequence[Attended]) -> dict[str, int]:
-    from hermes_tui.attention.states import STATES
-
-    states = Counter(one.state.state for one in found)
-    return {
-        "need": sum(one.state.needs_person for one in found),
-        **{name: states[name] for name in STATES},
-    }
 
 
 def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:

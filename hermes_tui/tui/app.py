@@ -18,6 +18,7 @@ from textual.screen import Screen
 from textual.worker import WorkerFailed
 
 from hermes_tui.attention.marks import MarkStore
+from hermes_tui.attention.shared import SharedCounts, shared_file
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import HermesTuiError
@@ -125,7 +126,8 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.attention: AttentionReport | None = None
         self.marks = MarkStore(paths.state_dir() / "marks.db")
         self._reports: Slot[AttentionReport] = Slot(self.in_loop, self._attend)
-        self.attention_watch = AttentionWatch(self._monitor, self.marks, self._reports.put, self._say_failure)
+        shared = SharedCounts(shared_file(manager.environment, paths.cache_dir()))
+        self.attention_watch = AttentionWatch(self._monitor, self.marks, self._reports.put, self._say_failure, shared)
         self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
         self.lane_watch = LaneWatch(
             lambda: manager.environment, self.clock, self._lanes.put, self._say_error, read_only=config.read_only

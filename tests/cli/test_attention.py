@@ -13,6 +13,10 @@ from typing import Any
 
 import pytest
 
+from hermes_tui.attention.shared import SharedCounts, shared_file
+from hermes_tui.platform import paths
+from session_adapters.base import Environment
+from session_adapters.reading.files import METER
 from support import STORES
 from tiny_home import TinyHome, tree_hash
 
@@ -139,3 +143,16 @@ def test_hostile_words_do_no_harm(claude: Path, cli: Cli) -> None:
     be_live(claude, "wai\x1bting", "\x1b]52;c;x\x07")
     for arguments in (("attention",), ("attention", "--json")):
         assert not set(cli(*arguments).out) & set("\x1b\x07\u202e")
+
+
+def test_beside_a_running_program_status_asks_only_that(cli: Cli, claude: Path, tiny_home: TinyHome) -> None:
+    run_tool(claude)
+    be_live(claude, "waiting", "permission prompt")
+    shared = SharedCounts(shared_file(Environment(home=tiny_home.home.resolve()), paths.cache_dir()))
+    shared.keep({"need": 5, "working": 41, "approval": 3})
+    read = METER.opened
+    assert cli("status").out == "5 need you, 41 working\n"
+    assert cli("status", "--format", "{approval}").out == "3\n"
+    assert METER.opened == read
+    shared.close()
+    assert cli("status").out == "1 need you, 0 working\n"

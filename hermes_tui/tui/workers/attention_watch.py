@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from hermes_tui.attention.marks import MarkStore
+from hermes_tui.attention.shared import SharedCounts
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
@@ -26,7 +27,7 @@ _REST = 0.25
 
 class AttentionWatch:
     """`publish` is called in the thread with every report that differs from the one before, `failed` with a sentence
-    where nothing can be told; each sentence once."""
+    where nothing can be told; each sentence once. `shared` lets `hermes-tui status` know the counts."""
 
     def __init__(
         self,
@@ -34,11 +35,13 @@ class AttentionWatch:
         marks: MarkStore,
         publish: Callable[[AttentionReport], None],
         failed: Callable[[str], None],
+        shared: SharedCounts,
     ) -> None:
         self._make = monitor
         self._marks = marks
         self._publish = publish
         self._failed = failed
+        self._shared = shared
         self._monitor: Monitor | None = None
         self._snapshot: Snapshot | None = None
         self._report: AttentionReport | None = None
@@ -63,6 +66,7 @@ class AttentionWatch:
     def stop(self) -> None:
         """End, without waiting for a look that is under way."""
         self._worker.stop()
+        self._shared.close()
 
     def _serve(self, snapshot: Snapshot | None) -> float | None:
         self._snapshot = snapshot or self._snapshot
@@ -73,6 +77,7 @@ class AttentionWatch:
         if report != self._report and not self._worker.is_over:
             self._report = report
             self._publish(report)
+        self._shared.keep(report.counts)
         self._worker.rest(_REST)
         return self._monitor.pause
 

@@ -1,4 +1,4 @@
-"""What a running program knows of attention, for others that only want to print it.
+"""Tells others what a running program knows of attention: how many need a person.
 
 A small file in our cache. Whoever keeps it up to date holds its lock, which the kernel takes away however that
 program ends: while it is held, what stands there is so now.

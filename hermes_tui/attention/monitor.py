@@ -63,8 +63,9 @@ class AttentionReport(NamedTuple):
 
     by_session: Mapping[str, Attended] = {}
     """By unified id, those that need a person first."""
-    unread: frozenset[str] = frozenset()
-    """Unified ids of all sessions in which something came since a person looked, however long ago."""
+    unread: Mapping[str, float] = {}
+    """By unified id, all sessions in which something came since a person looked, however long ago, and up to when it
+    was seen: seconds since the epoch."""
 
     @property
     def needs(self) -> int:
@@ -123,14 +124,14 @@ class Monitor:
         seen, began, now = self._marks.seen(), self._marks.began, self._now()
         lanes = self._lanes() if any(session.agent == "hermes" for session in snapshot.sessions) else {}
         wanted: list[tuple[SessionSummary, bool]] = []
-        all_unread: list[str] = []
+        all_unread: dict[str, float] = {}
         for session in snapshot.sessions:
             if session.gone or session.kind == "subagent":
                 continue
             at, key = session.updated_at.timestamp(), session.unified_id
-            unread = at > seen.get(key, began)
+            unread = at > (looked := seen.get(key, began))
             if unread:
-                all_unread.append(key)
+                all_unread[key] = looked
             recent = at > now - _RECENT.total_seconds()
             busy = key in lanes and lanes[key].is_busy
             if len(wanted) < _MOST and (key in processes or (recent and (unread or busy))):
@@ -146,7 +147,7 @@ class Monitor:
         known = _no_more_than_run([one for one in found if one is not None], lanes)
         ordered = sorted(known, key=lambda one: one.rank)
         self._pause = self._pause_after(ordered, now)
-        return AttentionReport({one.session.unified_id: one for one in ordered}, frozenset(all_unread))
+        return AttentionReport({one.session.unified_id: one for one in ordered}, all_unread)
 
     @property
     def pause(self) -> float | None:

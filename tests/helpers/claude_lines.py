@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import time
 import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-__all__ = ["ClaudeHome"]
+__all__ = ["ClaudeHome", "say"]
 
 
 class ClaudeHome:
@@ -61,3 +63,13 @@ class ClaudeHome:
         }
         with path.open("a") as file:
             file.write(json.dumps(record) + "\n")
+
+
+def say(home: Path, session_id: str, status: str, **fields: str) -> None:
+    """What Claude Code writes of a process: of this one."""
+    start = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
+    file = home / ".claude" / "sessions" / f"{os.getpid()}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    record = {"pid": os.getpid(), "sessionId": session_id, "procStart": start, "status": status, **fields}
+    record["statusUpdatedAt"] = int(time.time() * 1000)
+    file.write_text(json.dumps(record))

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.detail import detail_parts
 from hermes_tui.tui.widgets.session_list.rows import Conversation
+from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from session_adapters.model import SessionSummary
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -21,7 +22,7 @@ def said(width: int, *notes: str) -> str:
         created_at=NOW - timedelta(hours=2),
         updated_at=NOW - timedelta(hours=1),
     )
-    left, _ = detail_parts(Conversation([session]), Clock(NOW), width)
+    left, _ = detail_parts(Conversation([session]), Clock(NOW), width, ShownStates())
     return "".join(text for text, _ in left)
 
 

@@ -14,6 +14,7 @@ from hermes_tui.tui.themes import THEMES
 from hermes_tui.tui.widgets.session_list.list_columns import columns_for, containing
 from hermes_tui.tui.widgets.session_list.list_view import ShownAnswer
 from hermes_tui.tui.widgets.session_list.rows import Forest
+from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.session_list.widget import SessionList
 from hermes_tui.tui.widgets.states import State
 from made import NOW, many, session
@@ -121,7 +122,7 @@ async def test_a_state_of_several_words_says_those_that_fit(width: int, said: st
     async with app.run_test(size=(width, 4)) as pilot:
         one = session("a", 3, agent="hermes", title="Disk alert")
         app.list.set_forest(Forest([one]))
-        app.list.set_lane_states({one.unified_id: State("↻", "resume pending", "accent")})
+        app.list.set_states(ShownStates({one.unified_id: State("↻", "resume pending", "accent")}))
         await pilot.pause()
         assert screen_text(pilot).splitlines()[1].endswith(f" {said}")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import age, count, counted, safe
-from hermes_tui.tui.widgets.cells import width_of
+from hermes_tui.tui.widgets.cells import fit, width_of
 from hermes_tui.tui.widgets.line import Part
 from hermes_tui.tui.widgets.session_list.rows import Conversation
-from hermes_tui.tui.widgets.states import State, state_of
+from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from session_adapters.model import EPOCH, TokenUsage
 
 __all__ = ["detail_parts"]
@@ -17,14 +17,16 @@ _LEAST_FIRST = ("branch", "parts", "turns", "tokens", "model")
 
 
 def detail_parts(
-    conversation: Conversation, clock: Clock, width: int, lane: State | None = None
+    conversation: Conversation, clock: Clock, width: int, states: ShownStates
 ) -> tuple[list[Part], list[Part]]:
     """Left: model, branch, turns, tokens, parts, notes, times, without the least of them where `width` is too little.
-    Right: the state in words; `lane` is that of the lane that is in it."""
+    Right: the state in words, what it is about and since when: half of the line at most."""
     tip = conversation.tip
     least = "≥ " if conversation.partial else ""
-    state = lane or state_of(tip)
-    right: list[Part] = [] if state is None else [(f"{state.glyph} {state.word} ", state.style)]
+    right: list[Part] = []
+    if (state := states.of(conversation)) is not None:
+        said = " · ".join(filter(None, (f"{state.glyph} {state.word}", states.more(conversation, clock))))
+        right.append((f"{fit(said, min(width_of(said), max(width // 2, 20)))} ", state.style))
     tokens = conversation.tokens or TokenUsage()
     given, written = count(tokens.total - tokens.output_tokens), count(tokens.output_tokens)
     facts = {

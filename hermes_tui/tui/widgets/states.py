@@ -23,9 +23,15 @@ class State(NamedTuple):
 
 
 MEANINGS: tuple[tuple[str, str], ...] = (
-    ("●", "a process has it open now"),
-    ("○", "a process has it open and waits"),
+    ("?", "needs a person: a tool waits for leave (approval), or it asked something (question)"),
+    ("!", "stuck: at work, and silent for five minutes"),
     ("✗", "its last call failed"),
+    ("◔", "limited: the provider refuses for a while"),
+    ("†", "gone: its process ended in the middle of a turn"),
+    ("✓", "done: it finished since you last looked"),
+    ("●", "at work, or at least open in a process"),
+    ("○", "idle: open in a process, and nothing is going on"),
+    ("┃", "unread: something came since you last looked"),
     ("↻", "resume pending: a restart of Hermes' gateway interrupted it, and its lane goes on with it"),
     ("■", "suspended: the next message of its lane begins another session"),
     ("▪", "archived"),
@@ -46,10 +52,17 @@ def narrow_money(cost: Cost | None, width: int) -> str:
     return whole if len(whole) <= width else mark + count(int(cost.total_usd))
 
 
-def state_of(session: SessionSummary) -> State | None:
-    """What is to be known of a session at a glance; None for one that simply rests."""
+def state_of(session: SessionSummary, judged: SessionState | None = None, lane: State | None = None) -> State | None:
+    """What is to be known of a session at a glance; None for one that simply rests. `judged`: how it is, where it
+    was looked at for that. `lane`: the state of the lane that it is in, where there is something to be said of it."""
     if session.gone:
         return State("∅", "gone", "faint")
+    if judged is not None and judged.needs_person:
+        return attention_state(judged)
+    if lane is not None:
+        return lane
+    if judged is not None and (judged.state == "working" or session.live):
+        return attention_state(judged)
     if session.live:
         word = (session.status or "live").strip().lower()
         if word in ("idle", "waiting"):

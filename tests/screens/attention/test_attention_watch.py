@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import os
-import time
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from textual.pilot import Pilot
 
-from claude_lines import ClaudeHome
+from claude_lines import ClaudeHome, say
 from hermes_tui.tui.app import HermesApp
 from pilots import screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
-
-
-def say(home: Path, session_id: str, status: str, **fields: str) -> None:
-    """What Claude Code writes of a process: of this one."""
-    start = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-    file = home / ".claude" / "sessions" / f"{os.getpid()}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    record = {"pid": os.getpid(), "sessionId": session_id, "procStart": start, "status": status, **fields}
-    record["statusUpdatedAt"] = int(time.time() * 1000)
-    file.write_text(json.dumps(record))
 
 
 async def test_who_waits_is_counted_in_the_header(program: Program, claude_home: ClaudeHome) -> None:

@@ -68,7 +68,7 @@ async def test_the_header_and_the_list_know_of_lanes(demo: HermesDemo) -> None:
         states = {
             conversation.title: found.word
             for conversation in main.sessions.forest.roots
-            if (found := main.sessions.lane_state(conversation)) is not None
+            if (found := main.sessions.states.of(conversation)) is not None and found.glyph in "↻■"
         }
         assert states == {
             "Disk alert on db-2": "resume pending",

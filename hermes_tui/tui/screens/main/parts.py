@@ -49,6 +49,10 @@ class MainParts:
         self.detail = Line(id="detail")
         self.hints = Hints(id="hints")
 
+    def show_states(self, **changes: Any) -> None:
+        """Show in the list what is known by now: fields of `ShownStates`."""
+        self.sessions.set_states(self.sessions.states._replace(**changes))
+
     @property
     def is_early(self) -> bool:
         """There is only the beginning of the list: not all stores were looked at yet."""

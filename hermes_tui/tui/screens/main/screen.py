@@ -144,14 +144,17 @@ class MainScreen(Screen[None]):
         from hermes_tui.tui.widgets.lanes.states import session_states
 
         self.parts.lanes = news
-        self.sessions.set_lane_states(session_states(news.board))
+        self.parts.show_states(lanes=session_states(news.board))
         self.status.show_counts()
         self.status.show_detail()
 
     def show_attention(self, report: AttentionReport) -> None:
         """Show which sessions need a person."""
         self.parts.attention = report
+        self.parts.show_states(attended=report.by_session, unread=report.unread)
+        self.transcript.update()
         self.status.show_counts()
+        self.status.show_detail()
 
     def show_only(self, text: str, sessions: Iterable[str], way_back: Callable[[], None]) -> None:
         """See `SearchController.show_only`; the list has the keys then."""

@@ -76,8 +76,8 @@ class StatusBar:
         if parts.screen.focused is parts.box and (hint := self._completion.hint()):
             parts.detail.show(hint)
         elif conversation is not None:
-            lane = parts.sessions.lane_state(conversation)
-            parts.detail.show(*detail_parts(conversation, parts.clock, parts.screen.app.size.width, lane))
+            width = parts.screen.app.size.width
+            parts.detail.show(*detail_parts(conversation, parts.clock, width, parts.sessions.states))
         elif parts.sessions.is_filtered:
             parts.detail.show([(" No session matches; esc leaves the search.", "faint")])
         else:

@@ -52,7 +52,7 @@ class TranscriptController(FollowedSession):
 
     def __init__(self, parts: MainParts, reader: SessionReader) -> None:
         """`reader` opens sessions, and tells of those that have grown."""
-        super().__init__(parts.pane, reader, lambda unified: parts.sessions.forest.part(unified))
+        super().__init__(parts.pane, reader, parts.sessions.part)
         self.pane = parts.pane
         self._sessions = reader
         self._kept: OpenTranscript | None = None

@@ -13,7 +13,8 @@ from hermes_tui.display import age, safe
 from hermes_tui.tui.agent_colours import agent_colour
 from hermes_tui.tui.widgets.cells import fit, pad, width_of
 from hermes_tui.tui.widgets.session_list.rows import Conversation, ListRow, Snippet, project_of
-from hermes_tui.tui.widgets.states import State, narrow_money, state_of
+from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
+from hermes_tui.tui.widgets.states import State, narrow_money
 
 __all__ = ["Columns", "RowTexts", "columns_for", "containing", "lit_parts", "merged"]
 
@@ -33,6 +34,11 @@ class Columns(NamedTuple):
     """1 for the glyph alone, more for glyph and word."""
 
     @property
+    def figures(self) -> int:
+        """What turns, cost and state take together, with the blanks between them."""
+        return sum(width + 1 for width in (self.turns, self.cost, self.state) if width) - 1
+
+    @property
     def after_title(self) -> int:
         """What the columns to the right of the title take, with a blank before each."""
         return sum(width + 1 for width in self if width)
@@ -47,8 +53,8 @@ def columns_for(width: int, *, words: bool) -> Columns:
     if width < 54:
         return Columns(0, _AGE, 0, 6, 1)
     project = 9 if width < 72 else 12 if width < 100 else 20
-    # With words: for `✗ error`, then `■ suspended`, then `↻ resume pending`.
-    state = 1 if not words or width < 64 else 8 if width < 72 else 11 if width < 100 else 16
+    # With words: for `? approval`, then `■ suspended`, then `↻ resume pending`.
+    state = 1 if not words or width < 64 else 10 if width < 72 else 11 if width < 100 else 16
     return Columns(project, _AGE, _TURNS, 6, state)
 
 
@@ -70,8 +76,7 @@ class RowTexts(NamedTuple):
     """Agent name → its two letters."""
     find: Callable[[str], Sequence[tuple[int, int]]] = lambda text: ()
     """The characters of a text that are to be lit; in order, merged."""
-    lanes: Callable[[Conversation], State | None] = lambda conversation: None
-    """The state of the lane that is in a conversation, where there is something to be said of it."""
+    states: ShownStates = ShownStates()
     marked: Collection[str] = ()
     """Keys of the conversations that are marked."""
 
@@ -105,7 +110,9 @@ class RowTexts(NamedTuple):
     def _parts(self, row: ListRow, conversation: Conversation) -> list[tuple[str, str]]:
         tip = conversation.tip
         columns = self.columns
-        lead = self._lead(row, conversation)
+        state = self.states.of(conversation)
+        urgent = state if self.states.is_urgent(conversation) else None
+        lead = self._lead(row, conversation, urgent)
         room = self.width - sum(width_of(text) for text, _ in lead) - columns.after_title - 1
         title = fit(safe(conversation.title) or "untitled", max(0, room))
         asleep = tip.gone or tip.archived
@@ -116,31 +123,46 @@ class RowTexts(NamedTuple):
             parts.extend(self._lit(pad(safe(project_of(tip)) or "—", columns.project), "faint"))
         moment = conversation.activity if not row.guide else tip.updated_at
         parts.append((" " + pad(age(moment, self.now), columns.age, right=True), "faint"))
+        if urgent is not None and columns.state == 1:
+            # That somebody waits is worth more than what it cost.
+            said = f"{urgent.glyph} {urgent.word}"
+            if width_of(said) <= columns.figures:
+                return [*parts, (" " + pad(said, columns.figures, right=True), urgent.style)]
         if columns.turns:
             turns = str(conversation.turns) if conversation.turns < 10000 else "9999+"
             parts.append((" " + pad(turns, columns.turns, right=True), "faint"))
         if columns.cost:
             parts.append((" " + pad(narrow_money(conversation.cost, columns.cost), columns.cost, right=True), "cost"))
         if columns.state:
-            state = self.lanes(conversation) or state_of(tip)
             shown = "" if state is None else state.glyph
             if state is not None and columns.state > 1:
                 shown = _in_words(state, columns.state)
             parts.append((" " + pad(shown, columns.state), state.style if state else ""))
         return parts
 
-    def _lead(self, row: ListRow, conversation: Conversation) -> list[tuple[str, str]]:
-        """What stands before the title: fold mark, then the agent's badge, or the branch that it hangs on."""
-        mark = "" if row.unfolded is None else "▾ " if row.unfolded else "▸ "
+    def _lead(self, row: ListRow, conversation: Conversation, urgent: State | None) -> list[tuple[str, str]]:
+        """What stands before the title: fold mark, whether it is unread, the agent's badge or the branch that it
+        hangs on, and whether it is marked or somebody should look."""
+        mark = "" if row.unfolded is None else "▾" if row.unfolded else "▸"
         tip = conversation.tip
-        chosen = ("◆ ", "match") if conversation.key in self.marked else ("  ", "")
+        unread = ("┃", "accent") if self.states.is_unread(conversation) else (" ", "")
+        chosen = ("◆", "match") if conversation.key in self.marked else (" ", "")
+        if urgent is not None and not chosen[1]:
+            chosen = (urgent.glyph, urgent.style)
         if not row.guide:
             badge = pad(safe(self.badges.get(tip.agent, tip.agent[:2])), 2)
             alone = _relation(conversation) if row.result else ""
-            return [(mark or "  ", "faint"), (badge, f"agent-{agent_colour(tip.agent)}"), chosen, (alone, "faint")]
+            agent = (badge, f"agent-{agent_colour(tip.agent)}")
+            return [(mark or " ", "faint"), unread, agent, chosen, (" ", ""), (alone, "faint")]
         # A deep tree must leave room for the title.
         guide = row.guide[-max(4, self.width // 4 // 2 * 2) :]
-        return [chosen, (guide, "rule"), (mark, "faint"), (_relation(conversation), "faint")]
+        return [
+            chosen,
+            unread,
+            (guide, "rule"),
+            (f"{mark} " if mark else "", "faint"),
+            (_relation(conversation), "faint"),
+        ]
 
     def _snippet(self, snippet: Snippet) -> list[tuple[str, str]]:
         label = f"     {snippet.label}  " if snippet.label else "     "

@@ -12,8 +12,8 @@ from textual.widget import Widget
 
 from hermes_tui.clock import Clock
 from hermes_tui.tui.widgets.session_list.list_columns import RowTexts, columns_for, containing
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow
-from hermes_tui.tui.widgets.states import State
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListedPart, ListRow
+from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from hermes_tui.tui.widgets.styled import Parts, RowView, looks
 
 __all__ = ["SessionLines", "ShownAnswer"]
@@ -75,7 +75,7 @@ class SessionLines(RowView):
         self._answer: ShownAnswer | None = None
         self._marked: list[str] = []
         """Keys of conversations, the one that was marked first at first."""
-        self._lane_states: Mapping[str, State] = {}
+        self._states = ShownStates()
         self._rows: list[ListRow] = []
         self._day = clock.local(clock.now()).date()
         self._drawn: dict[int, _Look] = {}
@@ -145,18 +145,21 @@ class SessionLines(RowView):
         self._unfolded = set(keys)
         self._lay(self.highlighted.key if self.highlighted else "", self.cursor)
 
-    def set_lane_states(self, states: Mapping[str, State]) -> None:
-        """Show these (by unified id) beside the sessions of lanes."""
-        if dict(states) != self._lane_states:
-            self._lane_states = dict(states)
-            self._redraw_changed()
+    @property
+    def states(self) -> ShownStates:
+        """What the rows say of sessions besides what the sessions say."""
+        return self._states
 
-    def lane_state(self, conversation: Conversation) -> State | None:
-        """The state of the lane that is in a part of it, where there is something to be said of it."""
-        if not self._lane_states or conversation.tip.agent != "hermes" or conversation.tip.gone:
-            return None
-        found = (self._lane_states.get(part.unified_id) for part in reversed(conversation.parts))
-        return next((state for state in found if state is not None), None)
+    def part(self, unified: str) -> ListedPart | None:
+        """The session of this unified id, and how it is."""
+        part = self._forest.part(unified)
+        return part and part._replace(state=self._states.of(Conversation((part.summary,))))
+
+    def set_states(self, states: ShownStates) -> None:
+        """Show these from now on."""
+        if states != self._states:
+            self._states = states
+            self._redraw_changed()
 
     @property
     def is_filtered(self) -> bool:
@@ -289,7 +292,7 @@ class SessionLines(RowView):
         width = self.size.width
         columns = columns_for(width, words=self.state_words)
         find = self._answer.find if self._answer is not None else containing(())
-        return RowTexts(width, columns, self._clock.now(), self._badges, find, self.lane_state, self._marked)
+        return RowTexts(width, columns, self._clock.now(), self._badges, find, self._states, self._marked)
 
     def looks(self, *, on_cursor: bool) -> Mapping[str, Style]:
         """How text of each purpose looks, on the row under the cursor or on another."""

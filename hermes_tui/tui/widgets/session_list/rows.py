@@ -2,9 +2,8 @@
 
 Sessions → conversations → rows.
 
-`Forest` joins the parts of one conversation and hangs forks and helpers under where they came from; it is made
-once per snapshot, in the reader's thread. `Forest.rows` lays it out as lines for one filter and one set of unfolded
-conversations; that happens at every key typed into the filter.
+`Forest` joins the parts of one conversation and hangs forks and helpers under where they came from; made once per
+snapshot, in the reader's thread. `Forest.rows` lays it out for one filter and one set of unfolded conversations.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from hermes_tui.clock import Clock
+from hermes_tui.tui.widgets.states import State
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
 
 __all__ = [
@@ -31,8 +31,7 @@ __all__ = [
 
 
 class Conversation:
-    """The parts of one conversation, oldest first (a session that was never continued is one part), and what
-    grew out of it."""
+    """The parts of one conversation, oldest first (mostly there is one), and what grew out of it."""
 
     __slots__ = ("_haystack", "activity", "children", "key", "parts", "tip")
 
@@ -106,6 +105,8 @@ class ListedPart(NamedTuple):
     of: int = 1
     whole: Cost | None = None
     """What all parts cost."""
+    state: State | None = None
+    """How it is, where that is known."""
 
     def __str__(self) -> str:
         return f"part {self.number} of {self.of}" if self.of > 1 else ""

@@ -29,7 +29,7 @@ def _facts(part: ListedPart, *, gone: bool) -> list[str]:
     if gone:
         return ["∅ gone: the store no longer has it"]
     session = part.summary
-    state = state_of(session)
+    state = part.state or state_of(session)
     own, whole = priced(session.cost), priced(part.whole)
     return [
         project_of(session),

@@ -1,0 +1,57 @@
+"""What the list knows of sessions besides the sessions: states, and what is unread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from hermes_tui.clock import Clock
+from hermes_tui.display import age, safe
+from hermes_tui.tui.widgets.session_list.rows import Conversation
+from hermes_tui.tui.widgets.states import State, state_of
+
+if TYPE_CHECKING:
+    from hermes_tui.attention.monitor import Attended
+
+__all__ = ["ShownStates"]
+
+
+class ShownStates(NamedTuple):
+    """Whoever learns of something shows the list another one."""
+
+    lanes: Mapping[str, State] = {}
+    """By unified id, of lanes of which there is something to be said."""
+    attended: Mapping[str, Attended] = {}
+    """By unified id, the sessions that were looked at."""
+    unread: Mapping[str, float] = {}
+    """By unified id, up to when a session was seen in which something came since: seconds since the epoch."""
+
+    def of(self, conversation: Conversation) -> State | None:
+        """What its row says; None for one that simply rests."""
+        tip = conversation.tip
+        attended = self.attended.get(tip.unified_id)
+        lane = None
+        if self.lanes and tip.agent == "hermes":
+            found = (self.lanes.get(part.unified_id) for part in reversed(conversation.parts))
+            lane = next((state for state in found if state is not None), None)
+        return state_of(tip, attended.state if attended is not None else None, lane)
+
+    def is_urgent(self, conversation: Conversation) -> bool:
+        """Whether it waits for a person or something went wrong: what is done can wait."""
+        attended = self.attended.get(conversation.tip.unified_id)
+        return attended is not None and attended.state.needs_person and attended.state.state != "done"
+
+    def more(self, conversation: Conversation, clock: Clock) -> str:
+        """What a judged state is about and since when: `Bash rm -rf build · 2m`; safe for a terminal."""
+        attended = self.attended.get(conversation.tip.unified_id)
+        if attended is None:
+            return ""
+        state = attended.state
+        until = f"until {clock.local(state.until):%a %H:%M}" if state.until is not None else ""
+        doing = safe(" ".join(filter(None, (state.tool, state.text))))
+        since = age(state.since, clock.now()).strip() if state.since is not None else ""
+        return " · ".join(filter(None, (doing, until, since)))
+
+    def is_unread(self, conversation: Conversation) -> bool:
+        """Whether something came in it since a person looked."""
+        return bool(self.unread) and conversation.holds(self.unread)

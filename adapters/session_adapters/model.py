@@ -266,6 +266,12 @@ class SessionSummary(_Record, frozen=True):
     """What else people should know of it, each in a few words: whom it is shared with, what it waits for."""
     gone: bool = False
     """It was here and its store no longer has it."""
+    pinned: bool = False
+    """The user keeps it at hand. This and the next two are the user's own marks, which no agent knows of."""
+    own_note: str = ""
+    """What the user noted of it; may have several lines."""
+    agent_title: str | None = None
+    """The agent's title where `title` is a name that the user gave it; else None."""
     partial: bool = False
     """Counts, models and tokens are lower bounds: of a large file, its ends and what names it were read so far."""
     path: str = ""

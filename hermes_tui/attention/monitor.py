@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from hermes_tui.attention.marks import MarkStore
 from hermes_tui.attention.panes import Pane, list_panes, pane_of
 from hermes_tui.attention.states import NEEDS, RUNS, STATES, STUCK_AFTER, SessionState, Sign, judge
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.activity import Activity, steps_of_title
 from session_adapters.base import Liveness
 from session_adapters.model import SessionSummary

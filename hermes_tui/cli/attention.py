@@ -15,9 +15,9 @@ from hermes_tui.display import age, fit, safe
 from hermes_tui.platform import paths
 
 if TYPE_CHECKING:
-    from hermes_tui.attention.marks import MarkStore
     from hermes_tui.attention.monitor import Attended, Monitor
     from hermes_tui.sessions.manager import SessionManager
+    from hermes_tui.sessions.mark_store import MarkStore
 
 __all__ = ["attention", "status"]
 
@@ -92,13 +92,11 @@ def _known_counts(context: click.Context) -> Mapping[str, int] | None:
 
 
 def _made(context: click.Context) -> tuple[SessionManager, Monitor, MarkStore]:
-    from hermes_tui.attention.marks import MarkStore
     from hermes_tui.attention.monitor import Monitor
 
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)
-    marks = MarkStore(paths.state_dir() / "marks.db")
-    return manager, Monitor(manager, marks), marks
+    return manager, Monitor(manager, manager.marks), manager.marks
 
 
 def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:

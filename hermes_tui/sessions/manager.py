@@ -25,6 +25,8 @@ from hermes_tui.sessions.catalogue.exact import Row, exact
 from hermes_tui.sessions.catalogue.options import ListOptions, select
 from hermes_tui.sessions.latest import Latest
 from hermes_tui.sessions.machine import this_machine
+from hermes_tui.sessions.mark_store import MarkStore
+from hermes_tui.sessions.marks import with_marks
 from session_adapters.base import Adapter, Environment, SessionMissing, SessionUnreadable, Source
 from session_adapters.model import Session, SessionSummary, unified_id
 from session_adapters.registry import LABELS
@@ -79,6 +81,8 @@ class SessionManager:
         self._adapters = Adapters(lambda: given or this_machine(), agents)
         self._cache_dir = cache_dir
         self._catalogue = Latest[str, Catalogue]()
+        self.marks = MarkStore(paths.state_dir() / "marks.db")
+        """The user's own marks on sessions: pins, tags, notes, names, and what was seen."""
         self._prices = prices
         self._indexed = indexed
         self._index = Latest[Path, "IndexService"]()
@@ -111,7 +115,7 @@ class SessionManager:
         """The list behind `list`, for faces that follow it."""
         name = cache_name(self._adapters.environment)
         directory = self._cache_dir or paths.cache_dir()
-        return self._catalogue.get(name, lambda: Catalogue(self._adapters, directory / name))
+        return self._catalogue.get(name, lambda: Catalogue(self._adapters, directory / name, self.marks.all))
 
     @property
     def index(self) -> IndexService:
@@ -185,7 +189,6 @@ class SessionManager:
     def get(self, agent: str, session_id: str) -> Session:
         """Everything in one session; no other is read (spec 004 §6.2). Raises `AgentNotFound`, `SessionNotFound`,
         `ParseError`."""
-
         costs = self._costs_if_readable()
 
         def read(adapter: Adapter, source: Source) -> Session:
@@ -198,7 +201,7 @@ class SessionManager:
         known = self._known(agent, session_id)
         if known is not None:
             session = replace(session, **{name: getattr(known, name) for name in _RELATIONS})
-        return session
+        return with_marks(session, self.catalogue.marks.get(session.unified_id))
 
     def open(self, agent: str, session_id: str) -> Transcript:
         """The conversation for reading and following, newest part first. Raises as `get` does."""

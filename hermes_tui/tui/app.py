@@ -17,7 +17,6 @@ from textual.notifications import Notify
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from hermes_tui.attention.marks import MarkStore
 from hermes_tui.attention.shared import SharedCounts, shared_file
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
@@ -124,10 +123,11 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
         self._attending = attention
         self.attention: AttentionReport | None = None
-        self.marks = MarkStore(paths.state_dir() / "marks.db")
         self._reports: Slot[AttentionReport] = Slot(self.in_loop, self._attend)
         shared = SharedCounts(shared_file(manager.environment, paths.cache_dir()))
-        self.attention_watch = AttentionWatch(self._monitor, self.marks, self._reports.put, self._say_failure, shared)
+        self.attention_watch = AttentionWatch(
+            self._monitor, manager.marks, self._reports.put, self._say_failure, shared
+        )
         self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
         self.lane_watch = LaneWatch(
             lambda: manager.environment, self.clock, self._lanes.put, self._say_error, read_only=config.read_only
@@ -294,7 +294,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         def board() -> Board | None:
             return self.main.parts.lanes.board if self.main.parts.lanes is not None else None
 
-        return Monitor(self.manager, self.marks, board=board, now=lambda: self.clock.now().timestamp())
+        return Monitor(self.manager, self.manager.marks, board=board, now=lambda: self.clock.now().timestamp())
 
     def _attend(self, report: AttentionReport) -> None:
         self.attention = report

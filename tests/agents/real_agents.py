@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from agents.programs import PROGRAMS, Running
-from hermes_tui.attention.marks import MarkStore
 from hermes_tui.attention.monitor import Attended, Monitor
 from hermes_tui.attention.panes import list_panes
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.base import Environment
 
 TABLE: list[str] = []

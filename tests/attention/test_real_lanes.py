@@ -6,9 +6,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from hermes_tui.attention.marks import MarkStore
 from hermes_tui.attention.monitor import Attended, Monitor
 from hermes_tui.sessions.manager import SessionManager
+from hermes_tui.sessions.mark_store import MarkStore
 from oracle.gateway import RealGateway
 from session_adapters.base import Environment
 

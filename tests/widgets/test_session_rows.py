@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_tui.clock import Clock
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow, day_heading, project_of
+from hermes_tui.tui.widgets.session_list.headings import day_heading
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow, project_of
 from made import NOW, ago, session
 from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage
 

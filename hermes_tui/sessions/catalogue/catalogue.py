@@ -15,10 +15,12 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.adapters import AdapterBroken, Adapters
 from hermes_tui.sessions.catalogue import cache
 from hermes_tui.sessions.catalogue.agent import AgentSessions, Key, read
 from hermes_tui.sessions.catalogue.snapshot import Snapshot, newest_first
+from hermes_tui.sessions.marks import NO_ONE_MARKED, OwnMarks, with_marks
 from session_adapters.base import Adapter, Liveness, Source
 from session_adapters.model import Problem, SessionSummary, unified_id
 from session_adapters.reading.bounds import is_cut
@@ -35,10 +37,18 @@ _SAVE_EVERY = 60.0
 class Catalogue:
     """The one list of sessions that both faces show."""
 
-    def __init__(self, adapters: Adapters, cache_file: Path | None) -> None:
-        """`cache_file` None: nothing is kept between runs."""
+    def __init__(
+        self,
+        adapters: Adapters,
+        cache_file: Path | None,
+        marks: Callable[[], Mapping[str, OwnMarks]] = lambda: NO_ONE_MARKED,
+    ) -> None:
+        """`cache_file` None: nothing is kept between runs. `marks` gives the user's own by unified id, the same
+        object while there are no others; it raises `HermesTuiError`."""
         self._adapters = adapters
         self._file = cache_file
+        self._read_marks = marks
+        self._marks: Mapping[str, OwnMarks] = NO_ONE_MARKED
         self._known_agents: dict[str, AgentSessions] | None = None
         self._foreign: list[cache.CachedSource] = []
         self._work = threading.RLock()
@@ -52,7 +62,9 @@ class Catalogue:
         """Of the processor's time that each `refresh` may take to read files; None: as long as it takes."""
         self._saved_at: float | None = None
         self._own_problem: Problem | None = None
-        self._published_problem: Problem | None = None
+        self._marks_problem: Problem | None = None
+        self._published: tuple[object, ...] = (None, None, NO_ONE_MARKED)
+        """What the latest snapshot shows besides sessions of the program's own: its problems, the marks."""
 
     @property
     def snapshot(self) -> Snapshot:
@@ -67,6 +79,7 @@ class Catalogue:
                 wanted = self._adapters.asked
                 sessions = tuple(one for one in self._old_picture().sessions if wanted is None or one.agent in wanted)
                 if sessions:
+                    _ = self.marks
                     self._show(Snapshot(sessions=sessions, partial=sum(one.partial for one in sessions)))
             return self._snapshot
 
@@ -124,6 +137,22 @@ class Catalogue:
                 with suppress(AdapterBroken):  # `refresh` says so
                     state.refresh_processes(self._adapters.get(agent))
             return self._publish()
+
+    def refresh_marks(self) -> Snapshot:
+        """Look only at the user's own marks, which another program may have changed. Raises nothing."""
+        with self._work:
+            return self._publish()
+
+    @property
+    def marks(self) -> Mapping[str, OwnMarks]:
+        """The user's own marks by unified id, as they are now; what is wrong with them is one of the problems."""
+        with self._work:
+            try:
+                self._marks, self._marks_problem = self._read_marks(), None
+            except HermesTuiError as error:
+                if self._marks_problem is None or self._marks_problem.reason != str(error):
+                    self._marks_problem = Problem(agent="hermes-tui", path="", reason=str(error))
+            return self._marks
 
     @property
     def processes(self) -> Mapping[str, Liveness]:
@@ -313,12 +342,12 @@ class Catalogue:
 
     def _publish(self) -> Snapshot:
         self._save_if_due()
-        problem = self._own_problem
+        shown = (self._own_problem, self.marks, self._marks_problem)
         # All are asked: each forgets its news by that.
         news = [state.take_news() for state in self._agents.values()]
-        if not any(news) and problem is self._published_problem:
+        if not any(news) and all(one is other for one, other in zip(shown, self._published, strict=True)):
             return self._snapshot
-        self._published_problem = problem
+        self._published = shown
         if self._picture is not None:
             self._forget_old()
         states = self._agents.values()
@@ -333,7 +362,7 @@ class Catalogue:
             Snapshot(
                 sessions=sessions,
                 memories=tuple(one for one in everything if one.kind == "memory" and not one.gone),
-                problems=(*problems, problem) if problem is not None else tuple(problems),
+                problems=(*problems, *(one for one in (self._own_problem, self._marks_problem) if one is not None)),
                 places=tuple(state.place for state in states if state.place is not None),
                 partial=sum(one.partial for one in sessions),
                 unread=sum(state.unread for state in states),
@@ -343,7 +372,11 @@ class Catalogue:
 
     def _show(self, snapshot: Snapshot) -> None:
         """Make `snapshot` the latest, unless nothing in it is new."""
-        snapshot = replace(snapshot, version=self._snapshot.version)
+        marks = self._marks
+        sessions = snapshot.sessions
+        if marks:
+            sessions = tuple(with_marks(one, marks.get(one.unified_id)) for one in sessions)
+        snapshot = replace(snapshot, sessions=sessions, version=self._snapshot.version)
         if snapshot != self._snapshot:
             self._snapshot = replace(snapshot, version=snapshot.version + 1)
             self._by_id = {one.unified_id: one for one in (*snapshot.sessions, *snapshot.memories)}

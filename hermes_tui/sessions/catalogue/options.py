@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from hermes_tui.errors import ValidationError
+from hermes_tui.sessions.marks import own_tag
 from session_adapters.model import SessionSummary
 
 __all__ = ["DEFAULT_LIMIT", "ListOptions", "SortDirection", "SortField", "matches", "select"]
@@ -36,6 +37,8 @@ class ListOptions(msgspec.Struct, frozen=True, kw_only=True):
     """This very model id, if any message used it."""
     tags: tuple[str, ...] | None = None
     """Any one of them."""
+    pinned: bool = False
+    """Only those that the user pinned. «ours»"""
     cwd: str | None = None
     """Started in this directory, however it is spelled (`~`, a trailing slash, a symbolic link)."""
     limit: int | None = DEFAULT_LIMIT
@@ -82,7 +85,9 @@ def matches(summary: SessionSummary, options: ListOptions) -> bool:
         return False
     if options.model is not None and options.model not in (summary.model, *summary.models):
         return False
-    return not options.tags or any(tag in summary.tags for tag in options.tags)
+    if options.pinned and not summary.pinned:
+        return False
+    return not options.tags or any(tag in summary.tags or own_tag(tag) in summary.tags for tag in options.tags)
 
 
 def _start(moment: datetime | date) -> datetime:

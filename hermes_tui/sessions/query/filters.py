@@ -1,6 +1,6 @@
 """The filters of a query: `agent: model: cwd: since: is: cost:` and others.
 
-`agent: model: cwd: tag: source: title: id: is: since: until: cost: tokens: turns:`
+`agent: model: cwd: tag: note: source: title: id: is: since: until: cost: tokens: turns:`
 """
 
 from __future__ import annotations
@@ -25,8 +25,9 @@ FILTERS: Mapping[str, str] = {
     "cwd": "where it was started: a part of the path",
     "file": "a file that a tool call named: a part of the path",
     "id": "the beginning of the session's id",
-    "is": "live, error, subagent, archived or fork",
+    "is": "pinned, live, error, subagent, archived or fork",
     "model": "a part of the name of any model it used",
+    "note": "a part of your own note",
     "role": "who said it: user, assistant, system or tool",
     "since": "begun then or later: 2026-11-21, 7d, yesterday",
     "source": "where it was held: cli, telegram, cron …",
@@ -49,6 +50,7 @@ STATES: Mapping[str, Callable[[SessionSummary], bool]] = {
     "error": lambda one: one.error,
     "fork": lambda one: one.kind == "fork",
     "live": lambda one: one.live,
+    "pinned": lambda one: one.pinned,
     "subagent": lambda one: one.kind == "subagent",
 }
 """What `is:` knows."""
@@ -115,7 +117,8 @@ _TEXTS: Mapping[str, Callable[[SessionSummary, str], bool]] = {
     "cwd": lambda one, value: value in (one.cwd or "").lower(),
     "tag": lambda one, value: any(tag.lower().startswith(value) for tag in one.tags),
     "source": lambda one, value: value in (one.source or "").lower(),
-    "title": lambda one, value: value in _plain(one.title),
+    "note": lambda one, value: value in _plain(one.own_note),
+    "title": lambda one, value: value in _plain(one.title) or value in _plain(one.agent_title or ""),
     "id": lambda one, value: one.session_id.lower().startswith(value) or one.unified_id.lower().startswith(value),
 }
 
@@ -131,7 +134,7 @@ def session_filter(field: str, value: str, values: tuple[str, ...], now: datetim
         return None if span is None else SessionFilter(field, (value,), low=span[0], high=span[1])
     if field in _FIGURES:
         return _figure(field, value.lower())
-    if field == "title":
+    if field in ("title", "note"):
         values = tuple(map(_plain, values))
     if field == "cwd":
         values = tuple(one.removeprefix("~") for one in values)

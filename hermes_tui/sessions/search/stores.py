@@ -91,8 +91,8 @@ class CatalogueStores:
 
     @cached_property
     def titles(self) -> Titles[SessionSummary]:
-        """All titles, as they are searched."""
-        return Titles((one, one.title) for one in self.sessions)
+        """All titles, as they are searched: a name of the user's own, and the agent's."""
+        return Titles((one, f"{one.title}\n{one.agent_title or ''}".rstrip()) for one in self.sessions)
 
     def get_ready(self) -> None:
         """Do now what the first question would have to wait for."""

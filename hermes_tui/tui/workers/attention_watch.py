@@ -10,11 +10,11 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from hermes_tui.attention.marks import MarkStore
 from hermes_tui.attention.shared import SharedCounts
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.background import Worker
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
+from hermes_tui.sessions.mark_store import MarkStore
 
 if TYPE_CHECKING:
     from hermes_tui.attention.monitor import AttentionReport, Monitor

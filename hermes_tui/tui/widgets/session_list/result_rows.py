@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from hermes_tui.clock import Clock
 from hermes_tui.display import safe
+from hermes_tui.tui.widgets.session_list.headings import Headings
 from hermes_tui.tui.widgets.session_list.list_columns import containing, merged
 from hermes_tui.tui.widgets.session_list.list_view import ShownAnswer
-from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, Headings, ListRow, Snippet, called
+from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow, Snippet, called
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:

@@ -9,23 +9,21 @@ snapshot, in the reader's thread. `Forest.rows` lays it out for one filter and o
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import NamedTuple
 
 from hermes_tui.clock import Clock
+from hermes_tui.tui.widgets.session_list.headings import Headings
 from hermes_tui.tui.widgets.states import State
-from session_adapters.model import EPOCH, Cost, SessionSummary, TokenUsage, unified_id
+from session_adapters.model import Cost, SessionSummary, TokenUsage, unified_id
 
 __all__ = [
     "Conversation",
     "Forest",
-    "Headings",
     "ListRow",
     "ListedPart",
     "Snippet",
     "called",
-    "day_heading",
     "project_of",
 ]
 
@@ -51,7 +49,10 @@ class Conversation:
 
     @property
     def title(self) -> str:
-        """The tip's title, else the latest one that any part has."""
+        """The name that the user gave one of its parts, the latest first; else the tip's title, else the latest one
+        that any part has."""
+        if named := next((part.title for part in reversed(self.parts) if part.agent_title is not None), ""):
+            return named
         return self.tip.title or next((part.title for part in reversed(self.parts) if part.title), "")
 
     @property
@@ -234,43 +235,6 @@ def called(session: SessionSummary) -> str:
 def project_of(session: SessionSummary) -> str:
     """The last part of its working directory; empty when it has none."""
     return session.cwd.rstrip("/").rpartition("/")[2] if session.cwd else ""
-
-
-def day_heading(day: date, today: date) -> str:
-    """Under which heading a day stands: today, yesterday, this week, last week, else its month."""
-    ago = (today - day).days
-    if ago <= 0:
-        return "today"
-    if ago == 1:
-        return "yesterday"
-    monday = today - timedelta(days=today.weekday())
-    if day >= monday:
-        return "this week"
-    if day >= monday - timedelta(days=7):
-        return "last week"
-    return f"{day:%B} {day.year}"
-
-
-class Headings:
-    """Headings for moments that come newest first: worked out once per day rather than per row."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        self._today = clock.local(clock.now()).date()
-        self._label = ""
-        self._since = datetime.max.replace(tzinfo=UTC)
-        """Midnight of the reader's day that `_label` was worked out for."""
-
-    def of(self, moment: datetime) -> str:
-        """That of a moment no newer than the one before."""
-        if moment >= self._since:
-            return self._label
-        if moment <= EPOCH:
-            return "no date"
-        local = self._clock.local(moment)
-        self._label = day_heading(local.date(), self._today)
-        self._since = local.replace(hour=0, minute=0, second=0, microsecond=0)
-        return self._label
 
 
 def _tip(parts: Sequence[SessionSummary]) -> SessionSummary:

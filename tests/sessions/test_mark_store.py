@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.attention.marks import MarkStore, MarksUnusable
+from hermes_tui.sessions.mark_store import MarkStore, MarksUnusable
 
 NOON = datetime.fromtimestamp(2000, UTC)
 

@@ -1,0 +1,228 @@
+"""Keeps a person's marks on sessions, and what was seen of them.
+
+One small SQLite file in our state directory; nothing is ever written into a store. Marks belong to a unified id, so
+that they outlive renames and moves of the session, and the session itself.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from hermes_tui.errors import HermesTuiError
+from hermes_tui.platform.own_files import check_own, open_own
+from hermes_tui.platform.paths import private_dir
+from hermes_tui.sessions.marks import (
+    NAME_LENGTH,
+    NO_MARKS,
+    NO_ONE_MARKED,
+    NOTE_LENGTH,
+    TAG_LENGTH,
+    MarkChange,
+    OwnMarks,
+)
+
+if TYPE_CHECKING:
+    import apsw
+
+__all__ = ["MarkStore", "MarksUnusable"]
+
+_WAIT = 2000
+"""Milliseconds that another program of ours may keep the file."""
+_LAYOUTS = (
+    """
+    CREATE TABLE IF NOT EXISTS fact(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS seen(id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
+    """,
+    """
+    CREATE TABLE session_mark(
+      id TEXT PRIMARY KEY, pinned INTEGER NOT NULL DEFAULT 0, name TEXT NOT NULL DEFAULT '',
+      note TEXT NOT NULL DEFAULT ''
+    ) WITHOUT ROWID;
+    CREATE TABLE session_tag(id TEXT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY(id, tag)) WITHOUT ROWID;
+    """,
+)
+"""What makes each layout of the one before; `user_version` says how many were made."""
+# As bytes: another program may have written what is no UTF-8.
+_MARKS = f"""
+SELECT CAST(id AS BLOB), pinned, CAST(substr(name, 1, {NAME_LENGTH}) AS BLOB),
+  CAST(substr(note, 1, {NOTE_LENGTH}) AS BLOB) FROM session_mark
+"""  # noqa: S608 - numbers
+_TAGS = f"SELECT CAST(id AS BLOB), CAST(substr(tag, 1, {TAG_LENGTH}) AS BLOB) FROM session_tag ORDER BY id, tag"  # noqa: S608
+
+
+class MarksUnusable(HermesTuiError):
+    """The file of marks cannot be read or written. The text is one sentence."""
+
+
+class MarkStore:
+    """The marks of one person on one machine. Any thread may call any method; each raises `MarksUnusable`."""
+
+    def __init__(self, path: Path, now: Callable[[], float] = time.time) -> None:
+        self._path = path
+        self._now = now
+        self._lock = threading.Lock()
+        self._connection: apsw.Connection | None = None
+        self._inode = 0
+        self._version: object = None
+        """Of `_known`: what other programs and this one wrote to the file, counted."""
+        self._known: Mapping[str, OwnMarks] = NO_ONE_MARKED
+
+    def close(self) -> None:
+        """Let go of the file."""
+        with self._lock:
+            self._close()
+
+    # What was seen -------------------------------------------------------------------------------------------
+
+    @property
+    def began(self) -> float:
+        """When marks were first kept, seconds since the epoch: what is older counts as seen."""
+        asked = "SELECT value FROM fact WHERE key = 'began'"
+        with self._opened() as connection:
+            found = connection.execute(asked).get
+        if found is None:
+            with self._opened(writes=True) as connection:
+                connection.execute("INSERT OR IGNORE INTO fact VALUES('began', ?)", (self._now(),))
+                found = connection.execute(asked).get
+        return float(found)
+
+    def seen(self) -> Mapping[str, float]:
+        """By unified id, when its newest message that a person looked at was said: seconds since the epoch."""
+        with self._opened() as connection:
+            return dict(connection.execute("SELECT id, at FROM seen"))
+
+    def see(self, unified_id: str, newest: datetime) -> None:
+        """A person has looked at a session whose newest message is of `newest`."""
+        with self._opened(writes=True) as connection:
+            connection.execute(
+                "INSERT INTO seen VALUES(?, ?) ON CONFLICT(id) DO UPDATE SET at = max(at, excluded.at)",
+                (unified_id, newest.timestamp()),
+            )
+
+    # Marks ---------------------------------------------------------------------------------------------------
+
+    def all(self) -> Mapping[str, OwnMarks]:
+        """By unified id, what this program and others have marked; the same object while nothing has changed. Makes
+        no file where there is none."""
+        if not os.path.lexists(self._path):
+            return NO_ONE_MARKED
+        with self._opened() as connection:
+            version = (self._inode, connection.pragma("data_version"), connection.total_changes())
+            if version != self._version:
+                found = _read(connection)
+                self._version, self._known = version, self._known if found == self._known else found
+            return self._known
+
+    def change(self, unified_ids: Iterable[str], change: MarkChange) -> Mapping[str, OwnMarks]:
+        """Change the marks of all these sessions, or, where that fails, of none; what they are then. Raises
+        `ValidationError` as `MarkChange.of` does."""
+        with self._opened(writes=True) as connection:
+            known = _read(connection)
+            changed = {one: change.of(known.get(one, NO_MARKS)) for one in unified_ids}
+            for one, marks in changed.items():
+                connection.execute("DELETE FROM session_mark WHERE id = ?", (one,))
+                connection.execute("DELETE FROM session_tag WHERE id = ?", (one,))
+                if marks != NO_MARKS:
+                    row = (one, marks.pinned, marks.name, marks.note)
+                    connection.execute("INSERT INTO session_mark VALUES(?, ?, ?, ?)", row)
+                    connection.executemany("INSERT INTO session_tag VALUES(?, ?)", ((one, tag) for tag in marks.tags))
+            return changed
+
+    # Inside --------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _opened(self, *, writes: bool = False) -> Iterator[apsw.Connection]:
+        """The file, in one transaction."""
+        import apsw  # not before there is anything to read
+
+        with self._lock:
+            try:
+                connection = self._connection = self._current() or self._open()
+                connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
+                try:
+                    yield connection
+                    connection.execute("COMMIT")
+                finally:
+                    if connection.in_transaction:
+                        connection.execute("ROLLBACK")
+            except (OSError, apsw.Error) as error:
+                reason = (error.strerror if isinstance(error, OSError) else None) or error
+                raise MarksUnusable(
+                    f"marks of sessions cannot be kept in {self._path}: {reason}; move that file away to begin anew"
+                ) from error
+
+    def _current(self) -> apsw.Connection | None:
+        """The connection to the file that is there now: a person may have moved the old one away."""
+        if self._connection is not None and self._inode != _inode(self._path):
+            self._close()
+        return self._connection
+
+    def _close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _open(self) -> apsw.Connection:
+        import apsw
+
+        private_dir(self._path.parent)
+        check_own(self._path)
+        if not self._path.exists():
+            os.close(open_own(self._path, os.O_RDWR | os.O_CREAT))
+        self._inode = _inode(self._path)
+        connection = apsw.Connection(str(self._path), flags=apsw.SQLITE_OPEN_READWRITE)
+        connection.set_busy_timeout(_WAIT)
+        try:
+            if connection.pragma("user_version") != len(_LAYOUTS):
+                connection.execute("BEGIN IMMEDIATE")
+                self._bring_up(connection)
+                connection.execute("COMMIT")
+        except BaseException:
+            connection.close()  # and with it what was begun
+            raise
+        return connection
+
+    def _bring_up(self, connection: apsw.Connection) -> None:
+        """Give the file the layout of today. Raises `MarksUnusable` for one of tomorrow."""
+        made = connection.pragma("user_version")
+        if made > len(_LAYOUTS):
+            raise MarksUnusable(
+                f"{self._path} was written by a newer hermes-tui, which alone can read it: update this one"
+            )
+        for layout in _LAYOUTS[made:]:
+            connection.execute(layout)
+        connection.pragma("user_version", len(_LAYOUTS))
+
+
+def _read(connection: apsw.Connection) -> Mapping[str, OwnMarks]:
+    """Whatever another program may have written, as text."""
+    tags: dict[str, list[str]] = {}
+    for unified_id, tag in connection.execute(_TAGS):
+        tags.setdefault(_text(unified_id), []).append(_text(tag))
+    found = {
+        _text(unified_id): OwnMarks(pinned=bool(pinned), name=_text(name), note=_text(note))
+        for unified_id, pinned, name, note in connection.execute(_MARKS)
+    }
+    for unified_id, some in tags.items():
+        found[unified_id] = replace(found.get(unified_id, NO_MARKS), tags=tuple(some))
+    return found
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")
+
+
+def _inode(path: Path) -> int:
+    try:
+        return path.stat().st_ino
+    except FileNotFoundError:
+        return 0

@@ -1,0 +1,47 @@
+"""The headings of the session list: under which a session's day stands."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+from hermes_tui.clock import Clock
+from session_adapters.model import EPOCH
+
+__all__ = ["Headings", "day_heading"]
+
+
+def day_heading(day: date, today: date) -> str:
+    """Under which heading a day stands: today, yesterday, this week, last week, else its month."""
+    ago = (today - day).days
+    if ago <= 0:
+        return "today"
+    if ago == 1:
+        return "yesterday"
+    monday = today - timedelta(days=today.weekday())
+    if day >= monday:
+        return "this week"
+    if day >= monday - timedelta(days=7):
+        return "last week"
+    return f"{day:%B} {day.year}"
+
+
+class Headings:
+    """Headings for moments that come newest first: worked out once per day rather than per row."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._today = clock.local(clock.now()).date()
+        self._label = ""
+        self._since = datetime.max.replace(tzinfo=UTC)
+        """Midnight of the reader's day that `_label` was worked out for."""
+
+    def of(self, moment: datetime) -> str:
+        """That of a moment no newer than the one before."""
+        if moment >= self._since:
+            return self._label
+        if moment <= EPOCH:
+            return "no date"
+        local = self._clock.local(moment)
+        self._label = day_heading(local.date(), self._today)
+        self._since = local.replace(hour=0, minute=0, second=0, microsecond=0)
+        return self._label

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -17,7 +17,6 @@ from hermes_tui.attention.panes import Pane, list_panes, pane_of
 from hermes_tui.attention.states import NEEDS, RUNS, STATES, STUCK_AFTER, SessionState, Sign, judge
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
-from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.activity import Activity, steps_of_title
 from session_adapters.base import Liveness
@@ -26,6 +25,9 @@ from session_adapters.model import SessionSummary
 if TYPE_CHECKING:
     from hermes_tui.attention.lanes import LaneSession
     from hermes_tui.lifecycle.lanes import Board
+    from hermes_tui.sessions.catalogue.catalogue import Catalogue
+    from session_adapters.base import Environment
+    from session_adapters.transcript import Transcript
 
 __all__ = ["Attended", "AttentionReport", "Monitor"]
 
@@ -37,6 +39,8 @@ _SOON, _LATER = 2.0, 15.0
 """Seconds until the next look: while a title or a log may tell more at any time; while nothing but time does."""
 _MOST = 300
 """Sessions that are looked at, the newest first."""
+_TOGETHER: Mapping[str, Collection[str]] = {"needs": NEEDS, "waiting": ("approval", "question")}
+"""What a search asks for by one word."""
 
 
 class Attended(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +71,13 @@ class AttentionReport(NamedTuple):
     """By unified id, all sessions in which something came since a person looked, however long ago, and up to when it
     was seen: seconds since the epoch."""
 
+    def among(self, state: str) -> frozenset[str]:
+        """Unified ids of the sessions that `is:STATE` finds."""
+        if state == "unread":
+            return frozenset(self.unread)
+        wanted: Collection[str] = _TOGETHER.get(state, (state,))
+        return frozenset(key for key, one in self.by_session.items() if one.state.state in wanted)
+
     @property
     def needs(self) -> int:
         """How many sessions need a person."""
@@ -93,12 +104,27 @@ class _Title(NamedTuple):
     since: float
 
 
+class LookedAt(Protocol):
+    """What is asked of the manager of sessions."""
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The list."""
+
+    @property
+    def environment(self) -> Environment:
+        """The machine."""
+
+    def open(self, agent: str, session_id: str) -> Transcript:
+        """A session, for what its record says last. Raises `HermesTuiError`."""
+
+
 class Monitor:
     """Keeps what it read of each session until its store changes. One thread at a time."""
 
     def __init__(
         self,
-        manager: SessionManager,
+        manager: LookedAt,
         marks: MarkStore,
         *,
         stuck_after: timedelta = STUCK_AFTER,

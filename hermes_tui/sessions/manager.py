@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-import msgspec
 from msgspec.structs import replace
 
 from hermes_tui import config
@@ -22,7 +21,7 @@ from hermes_tui.sessions.adapters import AdapterBroken, Adapters, Label
 from hermes_tui.sessions.catalogue.cache import cache_name
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.catalogue.exact import Row, exact
-from hermes_tui.sessions.catalogue.options import ListOptions, select
+from hermes_tui.sessions.catalogue.options import ListOptions, changed, select
 from hermes_tui.sessions.latest import Latest
 from hermes_tui.sessions.machine import this_machine
 from hermes_tui.sessions.mark_store import MarkStore
@@ -43,13 +42,13 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.index.reading.reader import SearchIndex
     from hermes_tui.sessions.index.service import IndexService
     from hermes_tui.sessions.native import Start, Verb
+    from hermes_tui.sessions.query import NowIn
     from hermes_tui.sessions.search.model import MessageWindow, Outcome, Result, SearchOptions
     from hermes_tui.sessions.search.service import Costs, SearchDesk
 
 __all__ = ["NativeId", "SessionManager"]
 
 T = TypeVar("T")
-Options = TypeVar("Options", bound=msgspec.Struct)
 
 _RELATIONS = ("forked_from", "kind", "parent_id", "lineage_id", "live", "status")
 """What only the comparison with other sessions, or a look at processes, tells."""
@@ -88,6 +87,8 @@ class SessionManager:
         self._index = Latest[Path, "IndexService"]()
         self._costs = Latest[Catalogue, "CostDesk"]()
         self._searches = Latest[Catalogue, "SearchDesk"]()
+        self.states: Callable[[], NowIn] | None = None
+        """Tells how sessions are, where somebody watches that; None: a search for states looks itself."""
 
     @property
     def agents(self) -> tuple[str, ...]:
@@ -141,7 +142,7 @@ class SessionManager:
         on top of it say (spec 004 §6.1). Only their metadata is read, so that `cost` is what the agent recorded or
         what was added up before; in the order of costs or turns, or of one model, every session is read in full.
         Raises `AgentNotFound`, `ValidationError`."""
-        options = _options(options, changes, ListOptions)
+        options = changed(options, changes, ListOptions)
         agents = None if agent is None else (agent,)
         catalogue = self.catalogue
         snapshot = catalogue.refresh(agents)
@@ -228,7 +229,7 @@ class SessionManager:
         `ValidationError`."""
         from hermes_tui.sessions.cost import CostOptions
 
-        return self.costs.total(_options(options, changes, CostOptions))
+        return self.costs.total(changed(options, changes, CostOptions))
 
     def pending_costs(self, sessions: Sequence[SessionSummary]) -> frozenset[str]:
         """Unified ids of those that `list` gave without a cost because it is not added up yet."""
@@ -305,7 +306,8 @@ class SessionManager:
             from hermes_tui.sessions.search.service import SearchDesk
 
             home = str(self.environment.home)
-            return SearchDesk(catalogue, self._adapters, home, self._asked_index, self._dressed)
+            states = lambda: (self.states or self._look_at_states)()  # noqa: E731
+            return SearchDesk(catalogue, self._adapters, home, self._asked_index, self._dressed, states)
 
         return self._searches.get(catalogue, make)
 
@@ -318,7 +320,7 @@ class SessionManager:
         """The same with what was covered and what could not be read. Raises `ValidationError`."""
         from hermes_tui.sessions.search.model import SearchOptions
 
-        return self.searches.discover(text, _options(options, changes, SearchOptions))
+        return self.searches.discover(text, changed(options, changes, SearchOptions))
 
     def scroll(self, agent: str, session_id: str, message_id: str, *, window: int = 10) -> MessageWindow:
         """The messages around one of a session (spec 003). Raises as `get` does, and `ValidationError`."""
@@ -351,6 +353,11 @@ class SessionManager:
         return examine(self.catalogue, self.agents, self.environment.proc)
 
     # Inside --------------------------------------------------------------------------------------------------
+
+    def _look_at_states(self) -> NowIn:
+        from hermes_tui.attention.monitor import Monitor
+
+        return Monitor(self, self.marks).look(self.catalogue.refresh()).among
 
     def _costs_if_readable(self) -> CostDesk | None:
         """None with wrong settings: a list does without estimates then, and `cost report` says what is wrong."""
@@ -394,14 +401,6 @@ class SessionManager:
         except Exception as error:
             reason = f"the adapter failed ({type(error).__name__}: {error})"
             raise ParseError(f"cannot read {agent} session {session_id!r}: {reason}") from error
-
-
-def _options(options: Options | None, changes: Mapping[str, Any], kind: type[Options]) -> Options:
-    try:
-        return replace(options, **changes) if options is not None else kind(**changes)
-    except TypeError as error:
-        names = ", ".join(field.name for field in msgspec.structs.fields(kind))
-        raise ValidationError(f"unknown option; the options are {names}") from error
 
 
 def _not_found(agent: str, session_id: str) -> SessionNotFound:

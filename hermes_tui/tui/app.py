@@ -123,6 +123,7 @@ class HermesApp(AppActions, inherit_bindings=False):
         self._index_watch = IndexWatch(lambda: manager.index, self._say_indexing)
         self._attending = attention
         self.attention: AttentionReport | None = None
+        manager.states = lambda: self.attention.among if self.attention is not None else lambda state: frozenset()
         self._reports: Slot[AttentionReport] = Slot(self.in_loop, self._attend)
         shared = SharedCounts(shared_file(manager.environment, paths.cache_dir()))
         self.attention_watch = AttentionWatch(

@@ -8,10 +8,10 @@ go by `updatedAt`, then by unified id, so that the order is always the same.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from functools import lru_cache
-from typing import Any, Literal, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
@@ -19,8 +19,9 @@ from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.marks import own_tag
 from session_adapters.model import SessionSummary
 
-__all__ = ["DEFAULT_LIMIT", "ListOptions", "SortDirection", "SortField", "matches", "select"]
+__all__ = ["DEFAULT_LIMIT", "ListOptions", "SortDirection", "SortField", "changed", "matches", "select"]
 
+Options = TypeVar("Options", bound=msgspec.Struct)
 SortField = Literal["date", "cost", "turns"]
 SortDirection = Literal["asc", "desc"]
 DEFAULT_LIMIT = 100
@@ -127,3 +128,12 @@ def _directory(path: str, home: str) -> str:
 def _check(name: str, value: object, allowed: Sequence[str]) -> None:
     if value not in allowed:
         raise ValidationError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+
+
+def changed(options: Options | None, changes: Mapping[str, Any], kind: type[Options]) -> Options:
+    """`options`, or those of `kind` that there are without any, with these changes. Raises `ValidationError`."""
+    try:
+        return msgspec.structs.replace(options, **changes) if options is not None else kind(**changes)
+    except TypeError as error:
+        names = ", ".join(field.name for field in msgspec.structs.fields(kind))
+        raise ValidationError(f"unknown option; the options are {names}") from error

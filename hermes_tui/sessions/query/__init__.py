@@ -12,7 +12,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from hermes_tui.sessions.query.completion import Completion, complete
-from hermes_tui.sessions.query.filters import FILTERS
+from hermes_tui.sessions.query.filters import ATTENDED, FILTERS, NowIn, nobody
 from hermes_tui.sessions.query.grammar import PartKind, QueryToken, read
 from hermes_tui.sessions.query.tree import (
     TRUE,
@@ -33,7 +33,7 @@ from hermes_tui.sessions.words import Span
 from session_adapters.model import SessionSummary
 from session_adapters.text import scrub
 
-__all__ = ["FILTERS", "Completion", "PartKind", "Query", "QueryToken", "Search", "complete", "parse"]
+__all__ = ["FILTERS", "Completion", "NowIn", "PartKind", "Query", "QueryToken", "Search", "complete", "parse"]
 
 _EMPTY = TextUnit("")
 
@@ -80,6 +80,12 @@ class Query(Struct, frozen=True):
         return any(isinstance(leaf, Word | Literally | MessageFilter) for leaf in leaves(self.tree))
 
     @property
+    def asks_how_they_are(self) -> bool:
+        """It asks for states that change while nothing is written: what it finds is of one moment."""
+        asked = (leaf for leaf in leaves(self.tree) if isinstance(leaf, SessionFilter) and leaf.field == "is")
+        return any(value in ATTENDED for leaf in asked for value in leaf.values)
+
+    @property
     def fields(self) -> frozenset[str]:
         """Names of the filters in it."""
         return frozenset(leaf.field for leaf in leaves(self.tree) if isinstance(leaf, SessionFilter | MessageFilter))
@@ -111,11 +117,12 @@ class Query(Struct, frozen=True):
         return any(search.matches(unit) for unit in units) != search.forbids
 
 
-def parse(text: str, now: datetime | None = None, *, typing: bool = False) -> Query:
-    """Understand a query. Never raises.
+def parse(text: str, now: datetime | None = None, *, typing: bool = False, now_in: NowIn = nobody) -> Query:
+    """Understand a query. Never raises, unless `now_in` does.
 
     `now` is aware, in the local zone; None: the clock's. `typing`: the last word may still grow, so every word that
-    begins with it counts. Halves of characters are taken for what they are in texts (`scrub`).
+    begins with it counts. `now_in` tells which sessions are in a state that changes while nothing is written; it is
+    asked only for those that the query names. Halves of characters are taken for what they are in texts (`scrub`).
     """
-    tree, parts = read(scrub(text), now or datetime.now().astimezone(), typing)
+    tree, parts = read(scrub(text), now or datetime.now().astimezone(), typing, now_in)
     return Query(text, tree, parts)

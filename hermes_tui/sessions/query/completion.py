@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from hermes_tui.sessions.query.filters import FILTERS, ROLES, STATES
+from hermes_tui.sessions.query.filters import ATTENDED, FILTERS, ROLES, STATES
 from hermes_tui.sessions.query.grammar import split
 
 __all__ = ["Completion", "complete"]
@@ -50,7 +50,7 @@ def _values(
     start = max((at + 1 for at in commas if at < cursor), default=start)
     end = min((at for at in commas if at >= cursor), default=end)
     begun = text[start:cursor].strip('"').lower()
-    known = {"is": tuple(STATES), "role": tuple(ROLES), "since": _TIMES, "until": _TIMES}.get(name)
+    known = {"is": (*ATTENDED, *STATES), "role": tuple(ROLES), "since": _TIMES, "until": _TIMES}.get(name)
     there = dict.fromkeys(value for value in (known or values(name)) if value)
     fitting = [value for value in there if begun in value.lower() and value.lower() != begun]
     fitting.sort(key=lambda value: not value.lower().startswith(begun))

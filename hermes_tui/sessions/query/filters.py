@@ -17,7 +17,17 @@ from msgspec import Struct
 from hermes_tui.sessions.period import period
 from session_adapters.model import Role, SessionSummary
 
-__all__ = ["FILTERS", "MESSAGE_FILTERS", "ROLES", "STATES", "SessionFilter", "session_filter"]
+__all__ = [
+    "ATTENDED",
+    "FILTERS",
+    "MESSAGE_FILTERS",
+    "ROLES",
+    "STATES",
+    "NowIn",
+    "SessionFilter",
+    "nobody",
+    "session_filter",
+]
 
 FILTERS: Mapping[str, str] = {
     "agent": "which agent: the beginning of its name",
@@ -25,7 +35,7 @@ FILTERS: Mapping[str, str] = {
     "cwd": "where it was started: a part of the path",
     "file": "a file that a tool call named: a part of the path",
     "id": "the beginning of the session's id",
-    "is": "pinned, live, error, subagent, archived or fork",
+    "is": "needs, waiting, unread, working, stuck, done …; pinned, live, error, subagent, archived, fork",
     "model": "a part of the name of any model it used",
     "note": "a part of your own note",
     "role": "who said it: user, assistant, system or tool",
@@ -53,7 +63,32 @@ STATES: Mapping[str, Callable[[SessionSummary], bool]] = {
     "pinned": lambda one: one.pinned,
     "subagent": lambda one: one.kind == "subagent",
 }
-"""What `is:` knows."""
+"""What `is:` knows of a session by its summary."""
+
+ATTENDED: Mapping[str, str] = {
+    "needs": "needs a person",
+    "waiting": "waits for leave or for an answer",
+    "working": "at work",
+    "unread": "something came since you looked",
+    "approval": "a tool waits for leave",
+    "question": "it asked something",
+    "stuck": "at work and silent",
+    "failed": "its last call failed",
+    "limited": "the provider refuses for a while",
+    "gone": "its process ended in the middle",
+    "done": "finished since you looked",
+    "idle": "nothing is going on",
+}
+"""What `is:` knows besides, as `hermes_tui.attention` judges it."""
+
+NowIn = Callable[[str], frozenset[str]]
+"""Unified ids of the sessions that are in one of `ATTENDED` now."""
+
+
+def nobody(state: str) -> frozenset[str]:
+    """Where it is not known how sessions are."""
+    return frozenset()
+
 
 _COMPARISONS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
@@ -81,6 +116,8 @@ class SessionFilter(Struct, frozen=True):
     """The first moment that `since` takes."""
     high: datetime | None = None
     """The last one that `until` takes."""
+    among: frozenset[str] = frozenset()
+    """Unified ids of the sessions that were in the states asked for, of `ATTENDED`, when the query was understood."""
 
     def passes(self, summary: SessionSummary) -> bool:
         """Whether the session is one of those asked for."""
@@ -92,7 +129,9 @@ class SessionFilter(Struct, frozen=True):
             figure = _FIGURES[self.field](summary)
             return figure is not None and _COMPARISONS[self.comparison](figure, self.number)
         if self.field == "is":
-            return any(STATES[value](summary) for value in self.values)
+            return summary.unified_id in self.among or any(
+                STATES[value](summary) for value in self.values if value in STATES
+            )
         return any(_TEXTS[self.field](summary, value) for value in self.values)
 
 
@@ -123,9 +162,11 @@ _TEXTS: Mapping[str, Callable[[SessionSummary, str], bool]] = {
 }
 
 
-def session_filter(field: str, value: str, values: tuple[str, ...], now: datetime) -> SessionFilter | None:
+def session_filter(
+    field: str, value: str, values: tuple[str, ...], now: datetime, now_in: NowIn = nobody
+) -> SessionFilter | None:
     """The condition `field:value`, which is any one of `values` (in lower case) but for times and figures; None for
-    one that is only begun, as while it is being typed.
+    one that is only begun, as while it is being typed. `now_in` is asked for states that no summary tells.
 
     Raises `ValueError` for a value that makes no sense.
     """
@@ -140,6 +181,8 @@ def session_filter(field: str, value: str, values: tuple[str, ...], now: datetim
         values = tuple(one.removeprefix("~") for one in values)
     if field == "is":
         values = tuple(state for one in values for state in _states(one))
+        among = frozenset[str]().union(*(now_in(state) for state in values if state in ATTENDED))
+        return SessionFilter(field, values, among=among) if values else None
     return SessionFilter(field, values) if any(values) else None
 
 
@@ -154,7 +197,7 @@ def _figure(field: str, value: str) -> SessionFilter | None:
 
 
 def _states(value: str) -> list[str]:
-    found = [state for state in STATES if state.startswith(value)]
+    found = [state for state in (*STATES, *ATTENDED) if state.startswith(value)]
     if not found:
         raise ValueError(f"{value!r} is no state")
     return found

@@ -21,7 +21,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, ROLES, session_filter
+from hermes_tui.sessions.query.filters import FILTERS, MESSAGE_FILTERS, ROLES, NowIn, nobody, session_filter
 from hermes_tui.sessions.query.tree import (
     TRUE,
     Literally,
@@ -159,8 +159,9 @@ def _word_end(text: str, at: int, opened: int) -> int:
 class Parser:
     """One pass over the pieces. Never raises."""
 
-    def __init__(self, text: str, now: datetime, typing: bool) -> None:
+    def __init__(self, text: str, now: datetime, typing: bool, now_in: NowIn) -> None:
         self._now = now
+        self._now_in = now_in
         self._lexemes = split(text)
         self._text = text
         self._open_end = len(text) if typing else -1
@@ -244,7 +245,7 @@ class Parser:
             if piece.name in MESSAGE_FILTERS:
                 found = _message_filter(piece.name, values)
             else:
-                found = session_filter(piece.name, piece.text, values, self._now)
+                found = session_filter(piece.name, piece.text, values, self._now, self._now_in)
         except ValueError:
             return self._word(piece._replace(text=f"{piece.name} {piece.text}"), negated), "odd"
         return (found, "filter") if found is not None else (None, "idle")
@@ -294,8 +295,8 @@ def _partners(lexemes: list[Lexeme]) -> dict[int, int]:
     return found
 
 
-def read(text: str, now: datetime, typing: bool) -> tuple[Tree, tuple[QueryToken, ...]]:
+def read(text: str, now: datetime, typing: bool, now_in: NowIn = nobody) -> tuple[Tree, tuple[QueryToken, ...]]:
     """The tree and the pieces of a query."""
-    parser = Parser(text, now, typing)
+    parser = Parser(text, now, typing, now_in)
     tree = parser.tree()
     return (tree, tuple(parser.parts)) if parser.parts else (TRUE, ())

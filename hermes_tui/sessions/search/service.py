@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import cache
 from typing import Literal
 
 from hermes_tui.errors import ValidationError
 from hermes_tui.sessions.adapters import Adapters
 from hermes_tui.sessions.catalogue.catalogue import Catalogue
 from hermes_tui.sessions.index.reading.reader import SearchIndex
-from hermes_tui.sessions.query import Query, complete, parse
+from hermes_tui.sessions.query import NowIn, Query, complete, parse
 from hermes_tui.sessions.query.completion import Completion
+from hermes_tui.sessions.query.filters import nobody
 from hermes_tui.sessions.search.discovery import discover
 from hermes_tui.sessions.search.excerpt import name_of, window_around
 from hermes_tui.sessions.search.incremental.search import LiveSearch
@@ -39,14 +41,22 @@ class SearchDesk:
         home: str,
         index: Callable[[], SearchIndex | None],
         dress: Dress = lambda sessions, costs: (sessions, 0),
+        states: Callable[[], NowIn] = lambda: nobody,
     ) -> None:
         """`home` is what `~` stands for. `index` gives the index to ask, or None. `dress` fills in tags, and costs
-        where they are asked for."""
+        where they are asked for. `states` looks how sessions are; it is called when a query asks for that, and may
+        raise `HermesTuiError`."""
+        self._states = states
         self._catalogue = catalogue
         self._adapters = adapters
         self._home = home
         self._index = index
         self._dress = dress
+
+    def parse(self, text: str, now: datetime | None = None, *, typing: bool = False) -> Query:
+        """Understand a query of this machine's sessions, by the states that they are in now."""
+        look = cache(self._states)  # once, however many states it names
+        return parse(text, now, typing=typing, now_in=lambda state: look()(state))
 
     # Discovery ---------------------------------------------------------------------------------------------
 
@@ -54,7 +64,7 @@ class SearchDesk:
         self, text: str, options: SearchOptions, now: datetime | None = None, stop: Callable[[], bool] = lambda: False
     ) -> Outcome:
         """What a query finds, as the stores are now; nothing for one that asks for nothing (checklist S-9)."""
-        query = parse(text, now)
+        query = self.parse(text, now)
         if query.empty or (options.agent is not None and options.agent not in self._adapters.names):
             return Outcome()
         agents = None if options.agent is None else (options.agent,)
@@ -86,7 +96,7 @@ class SearchDesk:
                 known[:] = [(*state, self.stores(query, SearchOptions(), refresh=False))]
             return known[0][2]
 
-        return LiveSearch(stores, self._index)
+        return LiveSearch(stores, self._index, lambda text: self.parse(text, typing=True))
 
     def complete(self, text: str, cursor: int) -> list[Completion]:
         """How the filter at `cursor` can go on, from the sessions that are known and the tools that the index has;
@@ -96,7 +106,7 @@ class SearchDesk:
     def instead(self, text: str) -> str:
         """What may have been meant by a query that found nothing; nothing where nobody can tell. Takes as long as a
         few searches, and looks at no store."""
-        index, query = self._index(), parse(text)
+        index, query = self._index(), self.parse(text)
         if index is None or not query.searches_text:
             return ""
         from hermes_tui.sessions.search.spelling import instead_of

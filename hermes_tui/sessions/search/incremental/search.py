@@ -45,8 +45,14 @@ class _Found(NamedTuple):
 class LiveSearch:
     """Ask as often as you like; look at `snapshot` when `changed` is called."""
 
-    def __init__(self, stores: Callable[[Query], CatalogueStores], index: Callable[[], SearchIndex | None]) -> None:
-        """`stores` gives the sessions as they are known at a question."""
+    def __init__(
+        self,
+        stores: Callable[[Query], CatalogueStores],
+        index: Callable[[], SearchIndex | None],
+        understand: Callable[[str], Query],
+    ) -> None:
+        """`stores` gives the sessions as they are known at a question, `understand` what was typed so far."""
+        self._understand = understand
         self._stores = stores
         self._index = index
         self._condition = threading.Condition()
@@ -65,9 +71,9 @@ class LiveSearch:
         """The latest. Of an earlier question until the first place for a new one is found or there is none."""
         return self._picture.snapshot
 
-    def ask(self, text: str) -> Query:
+    def ask(self, question: str | Query) -> Query:
         """Search for what was typed so far; whatever was searched before is given up."""
-        query = parse(text, typing=True)
+        query = self._understand(question) if isinstance(question, str) else question
         with self._condition:
             self._number += 1
             self._asked = query

@@ -14,6 +14,7 @@ from hermes_tui.tui.widgets.session_list.result_rows import (
     ConversationNames,
     answer_of,
     broken_rows,
+    by_need,
     left,
     listed,
     nothing_rows,
@@ -86,7 +87,8 @@ class SearchResults:
             found = listed(snapshot, forest, self._fitting(query))
         if not found.conversations and (not snapshot.done or self._parts.is_early):
             return  # what is there stays until it is known that nothing takes its place
-        top = self.query is None or self.query.tree != query.tree or self._stays_at_top()
+        same = self.query is not None and (self.query.tree == query.tree or self.query.text == query.text)
+        top = not same or self._stays_at_top()
         self.answer = Answer(query, snapshot, found, {one.key: result for one, result in found.conversations})
         self._show_rows(top=top)
         if snapshot.done:
@@ -124,11 +126,13 @@ class SearchResults:
         query, snapshot, found, _ = self.answer
         sessions, clock = self._parts.sessions, self._parts.clock
         width = sessions.size.width
-        if found.conversations and snapshot.sessions is not None:
+        two = self._parts.screen.app.size.height >= _LEAST_LINES  # the list has no height while it is hidden
+        if found.conversations and snapshot.sessions is not None and not query.asks_how_they_are:
             sessions.set_filter(snapshot.sessions, top=top)
             return
-        if found.conversations:
-            two = self._parts.screen.app.size.height >= _LEAST_LINES  # the list has no height while it is hidden
+        if found.conversations and snapshot.sessions is not None:
+            answer = by_need(found, sessions.states, clock, two_lines=two)
+        elif found.conversations:
             answer = answer_of(found, query, clock, self.previews.snippets(self.answer), two_lines=two)
         elif snapshot.failure:
             answer = broken_rows(query, snapshot.failure, width)

@@ -153,8 +153,8 @@ class MainScreen(Screen[None]):
         self.parts.attention = report
         self.parts.show_states(attended=report.by_session, unread=report.unread)
         self.transcript.update()
-        self.status.show_counts()
-        self.status.show_detail()
+        self.search.states_changed()
+        self.status.show()
 
     def show_only(self, text: str, sessions: Iterable[str], way_back: Callable[[], None]) -> None:
         """See `SearchController.show_only`; the list has the keys then."""

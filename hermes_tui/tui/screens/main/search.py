@@ -157,9 +157,7 @@ class SearchController:
             in_background("closing the search", self._live.close)  # it waits for the read that is under way
 
     def _ask(self, text: str) -> None:
-        from hermes_tui.sessions.query import parse
-
-        query = parse(text, typing=True)
+        query = self._parts.program.manager.searches.parse(text, typing=True)
         if query.empty:
             self._forget_answer()
             self._parts.sessions.set_filter(None)
@@ -173,7 +171,7 @@ class SearchController:
             return  # the answer is still right
         self._asked_at = time.monotonic()
         self._asked_early = self._parts.is_early
-        self.engine.ask(text)
+        self.engine.ask(query)
         self.results.previews.look_later()
         self._late.start()
 
@@ -201,6 +199,13 @@ class SearchController:
         else:
             self._again.start_once()
 
+    def states_changed(self) -> None:
+        """Sessions are in other states now: ask again at once where that was asked for."""
+        if self._question is not None and self._question.asks_how_they_are:
+            if self.results.answer is not None:
+                self._show_answer(self.results.answer.snapshot)
+            self._ask(self._question.text)
+
     def ask_further(self) -> None:
         """The index has come further: an answer that ended before all was searched may be had whole by now."""
         shown = self.results.snapshot
@@ -210,7 +215,7 @@ class SearchController:
     def _ask_again(self) -> None:
         if self._question is not None:
             self.results.previews.forget()
-            self.engine.ask(self._question.text)
+            self.engine.ask(self._question)
 
     # Answers -----------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from hermes_tui.tui.widgets.session_list.headings import Headings
 from hermes_tui.tui.widgets.session_list.list_columns import containing, merged
 from hermes_tui.tui.widgets.session_list.list_view import ShownAnswer
 from hermes_tui.tui.widgets.session_list.rows import Conversation, Forest, ListRow, Snippet, called
+from hermes_tui.tui.widgets.session_list.shown_states import ShownStates
 from session_adapters.model import SessionSummary
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ __all__ = [
     "Listed",
     "answer_of",
     "broken_rows",
+    "by_need",
     "finder",
     "left",
     "listed",
@@ -177,6 +179,21 @@ def answer_of(
     if shown.more:
         rows.append(ListRow("there are more: another word tells them apart"))
     return ShownAnswer(rows, finder(query))
+
+
+def by_need(shown: Listed, states: ShownStates, clock: Clock, *, two_lines: bool) -> ShownAnswer:
+    """The rows of an answer by states alone: who needs a person first, and what each is at."""
+    rows: list[ListRow] = []
+    heading = ""
+    for conversation, _ in sorted(shown.conversations, key=lambda pair: states.rank(pair[0])):
+        label = states.group(conversation)
+        if label != heading:
+            heading = label
+            rows.append(ListRow(label, names=not rows))
+        rows.append(ListRow(conversation=conversation, result=True))
+        if two_lines and (more := states.more(conversation, clock)):
+            rows.append(ListRow(snippet=Snippet(more)))
+    return ShownAnswer(rows, lambda text: ())
 
 
 def _snippet(conversation: Conversation, result: LiveResult | None, snippets: Mapping[str, Snippet]) -> Snippet:

@@ -1,4 +1,4 @@
-"""What the list knows of sessions besides the sessions: states, and what is unread."""
+"""What rows say besides the sessions themselves: states, and what is unread."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from hermes_tui.attention.monitor import Attended
 
 __all__ = ["ShownStates"]
+
+_LAST = 1_000
+"""Behind every rank of those that were looked at."""
 
 
 class ShownStates(NamedTuple):
@@ -51,6 +54,18 @@ class ShownStates(NamedTuple):
         doing = safe(" ".join(filter(None, (state.tool, state.text))))
         since = age(state.since, clock.now()).strip() if state.since is not None else ""
         return " · ".join(filter(None, (doing, until, since)))
+
+    def rank(self, conversation: Conversation) -> tuple[int, float]:
+        """Sort key: who needs a person first, then who works; the newest first."""
+        attended = self.attended.get(conversation.tip.unified_id)
+        return attended.rank if attended is not None else (_LAST, -conversation.tip.updated_at.timestamp())
+
+    def group(self, conversation: Conversation) -> str:
+        """The heading that it stands under in that order."""
+        attended = self.attended.get(conversation.tip.unified_id)
+        if attended is not None and attended.state.needs_person:
+            return "need you"
+        return "at work" if attended is not None and attended.state.state == "working" else "at rest"
 
     def is_unread(self, conversation: Conversation) -> bool:
         """Whether something came in it since a person looked."""

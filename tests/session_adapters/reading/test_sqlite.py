@@ -139,6 +139,37 @@ def test_a_journal_that_goes_while_it_is_copied_is_no_trouble(
     assert len(missed) == 1
 
 
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_log_that_is_emptied_while_it_is_copied_leads_to_nothing_older(
+    anew: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All of it was in the database already; a first part of it would undo the rest."""
+    path = tmp_path / "state.db"
+    with closing(apsw.Connection(str(tmp_path / "live.db"))) as live:
+        live.execute("PRAGMA journal_mode = WAL; CREATE TABLE t (n); INSERT INTO t VALUES (0)").fetchall()
+        for number in range(40):
+            live.execute("UPDATE t SET n = ?", (number,))
+        assert live.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall() == [(0, 42, 42)]
+        for suffix in ("", "-wal"):
+            shutil.copy(tmp_path / f"live.db{suffix}", f"{path}{suffix}")
+    copy_file, torn = copies.copy_file, 0
+
+    def copy(source: str, target: str, path: str) -> None:
+        nonlocal torn
+        copy_file(source, target, path)
+        if source.endswith("-wal") and not torn:
+            torn += 1
+            os.truncate(target, Path(target).stat().st_size // 2)
+            if anew:  # by other frames, of which there are as many already
+                Path(source).write_bytes(b"\0" * 32 + Path(source).read_bytes()[32:])
+            else:
+                os.truncate(source, 0)
+
+    monkeypatch.setattr(copies, "copy_file", copy)
+    assert read_database(path, lambda found: found.execute("SELECT n FROM t").get) == 39
+    assert torn == 1
+
+
 @pytest.mark.parametrize("name", ["a b.db", "a?mode=rwc.db", "a#b.db", "a%41.db", "ü&x=1;.db", "\udcff.db", "-n"])
 def test_any_file_name_is_only_a_file_name(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "a?b#c%d"

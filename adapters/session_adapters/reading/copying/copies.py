@@ -28,6 +28,8 @@ KEPT_FROM = 16 << 20
 """Bytes from which on a copy is kept for the next read."""
 KEPT_SECONDS = 10.0
 """Seconds after which a copy that nobody reads is given back."""
+_HEADER = 32
+"""Bytes."""
 _PROCESS = os.getpid()
 """A process that was forked from this one keeps none: it may end without giving it back."""
 
@@ -36,8 +38,9 @@ _PROCESS = os.getpid()
 def copied(path: str, files: Files) -> Iterator[str]:
     """A private copy of the database with its log and journal, gone afterwards.
 
-    Whole when the database file itself did not move: what is appended to a log meanwhile is either there with
-    its checksum or not, and pages taken from a journal are the ones that stand in the file.
+    Whole when the database file itself did not move and the log was not begun anew: what is appended to a log
+    meanwhile is either there with its checksum or not, and pages taken from a journal are the ones that stand in the
+    file. The first part alone of a log that was emptied meanwhile would lead back to what the database was before.
     """
     if files.bytes > COPY_LIMIT:
         raise DatabaseUnreadable(
@@ -76,8 +79,11 @@ class _Copy:
             for suffix, present in (("", True), ("-wal", files.has_wal), ("-journal", files.has_journal)):
                 if present:
                     copy_file(path + suffix, f"{folder}/copy.db{suffix}", path)
+            log = _beginning(f"{self.database}-wal"), _beginning(f"{path}-wal")
             now = look(path)
             if now.database != files.database or now.journal != files.journal or now.wal[:2] != files.wal[:2]:
+                raise Moved
+            if files.has_wal and (log[0] != log[1] or now.wal[2] < files.wal[2]):
                 raise Moved
             self._folder = stack.pop_all()
         if files.bytes >= KEPT_FROM and os.getpid() == _PROCESS:
@@ -133,6 +139,15 @@ def copy_file(source: str, target: str, path: str) -> None:
             raise Moved
         raise DatabaseUnreadable(f"it could not be copied: {words or done.returncode}")
     Path(target).chmod(0o600)  # a log or journal cannot be taken in where the original may not be written
+
+
+def _beginning(log: str) -> bytes:
+    """The header of a log, another one each time that it is begun anew. Nobody locks a log."""
+    try:
+        with open(log, "rb", buffering=0) as file:  # noqa: PTH123 - a path as it was given
+            return file.read(_HEADER)
+    except OSError:
+        return b""
 
 
 def _give_back() -> None:

@@ -138,6 +138,8 @@ class RowStore(ClawShape, TreeStore):
                 break
             for row in ration.take(row for row in rows if row.number <= wanted[-1]):
                 self._feed(row)
+            # Where the next rows cannot be read, it goes on behind these.
+            self._stamp, self._look = (), look._replace(marks=look.marks[: done + ration.taken])
         self.damaged[0].discard(*self._cut)
         late = len(wanted) - ration.taken if ration.spent else 0
         if late:  # they are read when something is written, as far as there is room then

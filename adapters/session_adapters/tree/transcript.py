@@ -20,7 +20,7 @@ from session_adapters.text import one_line
 from session_adapters.times import from_epoch
 from session_adapters.tool_names import of_call
 from session_adapters.transcript import PAGE, Branch, Builder, Change, Transcript
-from session_adapters.tree.file import TreeFile, TreeStore
+from session_adapters.tree.file import Shown, TreeFile, TreeStore
 from session_adapters.tree.messages import SUMMARY, messages_of
 from session_adapters.tree.paths import common_prefix
 from session_adapters.tree.records import ENTRIES
@@ -72,6 +72,8 @@ class TreeTranscript(Transcript):
         self._page = page
         self._pinned: str | None = None
         self._branches: tuple[object, tuple[Branch, ...]] | None = None
+        self._followed = 0
+        """Nodes of the tree when the branch was last read."""
         with reading_session(agent, session_id, path):
             self._load()
 
@@ -87,6 +89,7 @@ class TreeTranscript(Transcript):
         self.file = file
         self._follow()
         self._build(self._page_before(len(self._path)))
+        self._followed = len(file.tree)
 
     def _follow(self) -> None:
         """Set the branch that is shown."""
@@ -147,15 +150,18 @@ class TreeTranscript(Transcript):
         ]
 
     def _read(self, builder: TreeBuilder, first: list[int], start: int, stop: int) -> None:
-        """Give the builder the positions `start` to `stop`, and note the index of each one's first message."""
+        """Give the builder the positions `start` to `stop`, and note the index of each one's first message. Raises
+        `OSError`, and then it was given nothing."""
+        found: list[list[Shown]] = []
         with self.file.reading() as shown:
             for place in range(start, stop):
-                first.append(len(builder.messages))
                 index = self._path[place]
-                for compaction in self._kept.get(place, ()):
-                    builder.take(*shown(compaction))
-                if index not in self.file.shapes:
-                    builder.take(*shown(index))
+                own = () if index in self.file.shapes else (index,)
+                found.append([shown(one) for one in (*self._kept.get(place, ()), *own)])
+        for some in found:
+            first.append(len(builder.messages))
+            for one in some:
+                builder.take(*one)
 
     def earlier(self) -> int:
         """See `Transcript.earlier`."""
@@ -174,13 +180,12 @@ class TreeTranscript(Transcript):
         """See `Transcript.refresh`."""
         try:
             if self._paths() == self.file.paths and self.file.unchanged_so_far():
-                before = len(self.file.tree)
-                if not self.file.read():
-                    return Change()
-                if len(self.file.tree) == before:
+                grown = self.file.read()
+                if len(self.file.tree) != self._followed:
+                    return self._moved()
+                if grown:
                     self._publish()
-                    return Change()
-                return self._moved()
+                return Change()
             self._load()
         except FileNotFoundError:
             return Change(gone=True)
@@ -190,9 +195,20 @@ class TreeTranscript(Transcript):
         return Change(first=0, rewritten=True)
 
     def _moved(self) -> Change:
-        """Follow the branch to where it leads now, keeping what is loaded of it."""
-        old, old_kept, loaded = self._path, self._kept, list(self._builder.messages)
+        """Follow the branch to where it leads now, keeping what is loaded of it. Raises `OSError`, and then all is as
+        it was: what could not be read is read the next time."""
+        old, old_kept = self._path, self._kept
         self._follow()
+        try:
+            change = self._read_on(old, old_kept)
+        except OSError:
+            self._path, self._kept = old, old_kept
+            raise
+        self._followed = len(self.file.tree)
+        return change
+
+    def _read_on(self, old: list[int], old_kept: dict[int, list[int]]) -> Change:
+        loaded = list(self._builder.messages)
         shared = common_prefix(old, self._path)
         if shared == len(old) and all(
             place >= shared or old_kept.get(place) == at for place, at in self._kept.items()
@@ -310,8 +326,10 @@ class TreeTranscript(Transcript):
         if leaf_id not in {tree.nodes[tip].id for tip in tree.tips(self.file.leaf())}:
             return super().switch(leaf_id)
         active = tree.spoken_above(self.file.leaf())
+        before = self._pinned
         self._pinned = None if active is not None and tree.nodes[active].id == leaf_id else leaf_id
         try:
             return self._moved()
         except OSError as error:
+            self._pinned = before
             raise LookupError(f"cannot read {self.path}: {error.strerror or error}") from error

@@ -24,6 +24,7 @@ from session_adapters.openclaw.rules import ClawFile
 from session_adapters.openclaw.shelves import ClawDatabaseStore, RowStore
 from session_adapters.reading.files import METER
 from session_adapters.transcript import Change, Transcript, first_difference
+from session_adapters.tree import file as tree_file
 
 Stored = Callable[..., Path]
 Statements = list[tuple[str, list[str]]]
@@ -116,6 +117,45 @@ def test_a_file_that_grows_line_by_line(tmp_path: Path) -> None:
             transcript.refresh()
         complete = ClawTranscript("s", str(sample), lambda sample=sample: ClawFile([str(sample)]))  # type: ignore[misc]
         assert transcript.messages == complete.messages, sample.name
+
+
+@pytest.mark.parametrize("failing", range(10))
+@pytest.mark.parametrize("layout", ["database", "file"])
+def test_what_cannot_be_read_for_a_moment_is_read_later(
+    layout: str, failing: int, own: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever read fails, of a busy database or a file on a network: nothing is lost, and nothing there twice."""
+    turns = [one for number in range(301) for one in turn(number)]
+    place_of: Any
+    if layout == "database":
+        own.key("k", "s")
+        own.write("s", *turns[:2])
+        transcript, place_of, name = opened(own.adapter, "k"), ClawDatabaseStore, "rows"
+    else:
+        path = place(folder_of(own.home), "s.jsonl", header("s"), *turns[:2])
+        transcript, place_of, name = opened(adapter_for(own.home), "s"), tree_file, "open_file"
+    read, calls = getattr(place_of, name), 0
+
+    def once(*given: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == failing + 1:
+            raise OSError("it changes faster than it can be read")
+        return read(*given)
+
+    monkeypatch.setattr(place_of, name, once)
+    for part in (turns[2:520], turns[520:]):
+        if layout == "database":
+            own.connection.execute("BEGIN")
+            own.write("s", *part)
+            own.connection.execute("COMMIT")
+        else:
+            with path.open("ab") as file:
+                file.write(b"".join(json.dumps(one).encode() + b"\n" for one in part))
+        for _ in range(2):
+            assert not transcript.refresh().rewritten
+    assert calls > failing
+    assert [message.id for message in transcript.messages] == [one["id"] for one in turns]
 
 
 def test_facts_of_a_result_that_comes_later(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ class Activity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, re
     tool: str = ""
     """What runs, or waits for leave."""
     text: str = ""
-    """Its command, the question, the error; one line."""
+    """Its command, the question, the error, the prompt that is being answered, an answer's last line; one line."""
     until: datetime | None = None
     """When the limit ends, where that is recorded."""
     record: str = ""
@@ -68,7 +68,8 @@ def activity_of(messages: Sequence[Message]) -> Activity:
         elif message.role == "assistant":
             return _of_reply(message, answered)
         elif message.is_prompt:
-            return Activity(step="working", since=answered or when, record="a prompt without an answer")
+            text = _line(message.content)
+            return Activity(step="working", since=answered or when, text=text, record="a prompt without an answer")
     return Activity(step="idle", record="nothing was asked yet")
 
 
@@ -80,10 +81,13 @@ def _of_reply(message: Message, answered: datetime | None) -> Activity:
     if message.tool_calls and message.tool_calls[-1].is_error and _asks(message.tool_calls[-1]):
         return Activity(step="idle", since=answered or message.timestamp, record="a question that was dismissed")
     if message.tool_calls:
-        return Activity(step="working", since=answered or message.timestamp, record="a result without an answer")
+        text = _line(f"after {message.tool_calls[-1].tool_name} {_most_telling(message.tool_calls[-1].input)}")
+        when = answered or message.timestamp
+        return Activity(step="working", since=when, text=text, record="a result without an answer")
     if message.unfinished or not message.content:
         return Activity(step="working", since=message.timestamp, record="an answer that is not finished")
-    return Activity(step="done", since=message.timestamp, record="an answer")
+    last = message.content.rstrip().rpartition("\n")[2]
+    return Activity(step="done", since=message.timestamp, text=_line(last), record="an answer")
 
 
 def _waiting(call: ToolCall, when: datetime | None) -> Activity:

@@ -71,7 +71,7 @@ class SessionState(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     tool: str = ""
     """What runs, or waits for leave."""
     text: str = ""
-    """Its command, the question, the error; one line."""
+    """Its command, the question, the error, the prompt that is being answered, an answer's last line; one line."""
     until: datetime | None = None
     """When a limit ends, where that is recorded."""
     pid: int | None = None
@@ -133,7 +133,7 @@ def judge(
         sure=sure,
         since=activity.since if same else next((sign.at for sign in reversed(signs) if step in sign.steps), None),
         tool=activity.tool if step in RUNS else "",
-        text=activity.text if same or step in RUNS else "",
+        text=activity.text if same or (step in RUNS and activity.step in RUNS) else "",
         until=activity.until,
         pid=live.pid if live is not None else None,
         evidence=tuple(evidence),

@@ -298,8 +298,13 @@ class HermesApp(AppActions, inherit_bindings=False):
         return Monitor(self.manager, self.manager.marks, board=board, now=lambda: self.clock.now().timestamp())
 
     def _attend(self, report: AttentionReport) -> None:
+        from hermes_tui.tui.screens.attention import AttentionScreen
+
         self.attention = report
         self.main.show_attention(report)
+        for screen in self.screen_stack:
+            if isinstance(screen, AttentionScreen):
+                screen.apply(report)
 
     def _show_lanes(self, news: LaneNews) -> None:
         from hermes_tui.tui.screens.lanes.screen import LanesScreen

@@ -6,6 +6,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from hermes_tui.display import safe
+from hermes_tui.errors import HermesTuiError
 from hermes_tui.tui.program import Program
 from hermes_tui.tui.themes import NO_COLOUR_THEME, THEMES
 
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.cost.overview import Overview, Rank
     from hermes_tui.tui.screens.main.screen import MainScreen
     from hermes_tui.tui.widgets.session_list.rows import Forest
+    from hermes_tui.tui.workers.attention_watch import AttentionWatch
     from hermes_tui.tui.workers.lane_watch import LaneWatch
     from hermes_tui.tui.workers.session_watch import Watch
+    from session_adapters.model import SessionSummary
 
 __all__ = ["AppActions"]
 
@@ -28,6 +31,7 @@ class AppActions(Program, inherit_bindings=False):
     no_colour: bool
     watch_thread: Watch
     lane_watch: LaneWatch
+    attention_watch: AttentionWatch
 
     @property
     def main(self) -> MainScreen:
@@ -110,6 +114,33 @@ class AppActions(Program, inherit_bindings=False):
 
         version = lambda: self.main.snapshot.version  # noqa: E731
         self.push_screen(CostScreen(self.clock, compute, so_far, labels, version, at), chosen)
+
+    def action_attention(self) -> None:
+        """Which sessions need a person."""
+        from hermes_tui.tui.screens.attention import AttentionScreen
+
+        if isinstance(self.screen, AttentionScreen):
+            self.notify("These are the sessions that need you.")
+            return
+        if self._is_back_at(AttentionScreen):
+            return
+
+        def chosen(session: SessionSummary | None) -> None:
+            if session is not None:
+                while self.screen is not self.main:
+                    self.screen.dismiss(None)
+                self.main.open_session(session)
+
+        self.push_screen(AttentionScreen(self, self.attention), chosen)
+
+    def see(self, session: SessionSummary) -> bool:
+        """See `Program.see`."""
+        try:
+            self.attention_watch.see(session.unified_id, session.updated_at)
+        except HermesTuiError as error:
+            self.notify(safe(str(error)), severity="error")
+            return False
+        return True
 
     def action_lanes(self) -> None:
         """The lanes of Hermes' gateway."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.catalogue.snapshot import Snapshot
     from hermes_tui.sessions.manager import SessionManager
     from hermes_tui.tui.widgets.session_list.rows import Forest
+    from session_adapters.model import SessionSummary
 
 __all__ = ["Program"]
 
@@ -43,6 +44,10 @@ class Program(App[None], inherit_bindings=False):
 
     def in_loop(self, function: Callable[[], None]) -> None:
         """Run `function` in the screen's thread, soon, unless the screen is taken down before; from any thread."""
+        raise NotImplementedError
+
+    def see(self, session: SessionSummary) -> bool:
+        """A person has looked at a session; False where that cannot be kept, which is said."""
         raise NotImplementedError
 
     def look_at_lanes(self) -> None:

@@ -9,7 +9,7 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-__all__ = ["ClaudeHome", "say"]
+__all__ = ["ClaudeHome"]
 
 
 class ClaudeHome:
@@ -64,12 +64,14 @@ class ClaudeHome:
         with path.open("a") as file:
             file.write(json.dumps(record) + "\n")
 
-
-def say(home: Path, session_id: str, status: str, **fields: str) -> None:
-    """What Claude Code writes of a process: of this one."""
-    start = Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]
-    file = home / ".claude" / "sessions" / f"{os.getpid()}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    record = {"pid": os.getpid(), "sessionId": session_id, "procStart": start, "status": status, **fields}
-    record["statusUpdatedAt"] = int(time.time() * 1000)
-    file.write_text(json.dumps(record))
+    def process(self, session_id: str, status: str, pid: int | None = None, **fields: str) -> None:
+        """What the program writes of a process that has the session open; this one unless a `pid` is given."""
+        pid = pid or os.getpid()
+        start = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        file = self.home / ".claude" / "sessions" / f"{pid}.json"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        record = {"pid": pid, "sessionId": session_id, "procStart": start, "status": status, **fields}
+        record["statusUpdatedAt"] = int(time.time() * 1000)
+        draft = file.with_suffix(".tmp")
+        draft.write_text(json.dumps(record))
+        draft.replace(file)

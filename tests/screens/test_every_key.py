@@ -16,6 +16,7 @@ from hermes_tui.demo.home import environment_of, write_home
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.keymap import KEYS, key_label
+from hermes_tui.tui.screens.attention import AttentionScreen
 from hermes_tui.tui.screens.cost import CostScreen
 from hermes_tui.tui.screens.diff import DiffScreen
 from hermes_tui.tui.screens.help import HelpScreen
@@ -154,6 +155,15 @@ async def to_cost(pilot: Pilot[None]) -> None:
     app.screen.query_one(CostList).action_move(20)
 
 
+async def to_attention(pilot: Pilot[None]) -> None:
+    await back(pilot)
+    app = app_of(pilot)
+    await until(pilot, lambda: app.attention is not None and app.attention.by_session)
+    await pilot.press("A")
+    await until(pilot, lambda: isinstance(app.screen, AttentionScreen) and app.screen.attended is not None)
+    await pilot.press("home", "down")
+
+
 async def to_lanes(pilot: Pilot[None]) -> None:
     await back(pilot)
     app = app_of(pilot)
@@ -220,6 +230,7 @@ async def listed(pilot: Pilot[None]) -> list[str]:
         (to_results, False),
         (to_diff, False),
         (to_cost, False),
+        (to_attention, False),
         (to_lanes, False),
         (to_lanes, True),
         (to_lane, False),
@@ -233,7 +244,7 @@ async def test_every_key_does_something_or_says_why_not(
     monkeypatch.setenv("PATH", str(tmp_path))  # no pager, no editor, no agent
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     manager = SessionManager(environment_of(home), cache_dir=tmp_path / "cache")
-    app = Program(manager, Config(read_only=read_only), clock=Clock(STATIC_NOW))
+    app = Program(manager, Config(read_only=read_only), clock=Clock(STATIC_NOW), attention=go is to_attention)
     silent: list[str] = []
     async with app.run_test(size=(80, 24), notifications=True) as pilot:
         await until(

@@ -7,7 +7,7 @@ from contextlib import AbstractAsyncContextManager
 
 from textual.pilot import Pilot
 
-from claude_lines import ClaudeHome, say
+from claude_lines import ClaudeHome
 from pilots import screen_text, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -15,10 +15,10 @@ Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
 async def test_a_session_that_waits_says_so_in_its_row_and_below(program: Program, claude_home: ClaudeHome) -> None:
     one = claude_home.session("remove it").stem
-    say(claude_home.home, one, "busy")
+    claude_home.process(one, "busy")
     async with program(claude_home.home, size=(80, 24), attention=True) as pilot:
         await until(pilot, lambda: "● working" in screen_text(pilot))
-        say(claude_home.home, one, "waiting", waitingFor="permission prompt")
+        claude_home.process(one, "waiting", waitingFor="permission prompt")
         await until(pilot, lambda: "? approval" in screen_text(pilot).splitlines()[-2])
         row = next(line for line in screen_text(pilot).splitlines() if "remove it" in line)
         assert "cc? remove it" in row and row.rstrip().endswith("? approval")

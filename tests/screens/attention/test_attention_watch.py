@@ -9,7 +9,7 @@ from pathlib import Path
 
 from textual.pilot import Pilot
 
-from claude_lines import ClaudeHome, say
+from claude_lines import ClaudeHome
 from hermes_tui.tui.app import HermesApp
 from pilots import screen_text, until
 
@@ -18,13 +18,13 @@ Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
 
 async def test_who_waits_is_counted_in_the_header(program: Program, claude_home: ClaudeHome) -> None:
     one = claude_home.session("remove it").stem
-    say(claude_home.home, one, "busy")
+    claude_home.process(one, "busy")
     async with program(claude_home.home, size=(120, 30), attention=True) as pilot:
         await until(pilot, lambda: isinstance(pilot.app, HermesApp) and pilot.app.attention is not None)
         assert "need" not in screen_text(pilot)
-        say(claude_home.home, one, "waiting", waitingFor="permission prompt")
+        claude_home.process(one, "waiting", waitingFor="permission prompt")
         await until(pilot, lambda: "? 1 needs you" in screen_text(pilot))
-        say(claude_home.home, one, "busy")
+        claude_home.process(one, "busy")
         await until(pilot, lambda: "need" not in screen_text(pilot))
 
 

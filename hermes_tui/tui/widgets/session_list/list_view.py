@@ -150,6 +150,13 @@ class SessionLines(RowView):
         """What the rows say of sessions besides what the sessions say."""
         return self._states
 
+    def reveal(self, unified_id: str) -> None:
+        """Put the cursor on the conversation that holds this session, unfolding what it is folded under."""
+        home = self._forest.by_session.get(unified_id)
+        if home is not None:
+            self._unfolded |= self._forest.way_to((unified_id,)) - {home.key}
+            self._lay(home.key, self.cursor)
+
     def part(self, unified: str) -> ListedPart | None:
         """The session of this unified id, and how it is."""
         part = self._forest.part(unified)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import msgspec
 from msgspec.structs import replace
 
-from hermes_tui.attention.panes import Pane, list_panes, pane_of
+from hermes_tui.attention.panes import Pane, is_real, list_panes, pane_of
 from hermes_tui.attention.states import NEEDS, RUNS, STATES, STUCK_AFTER, SessionState, Sign, judge
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.sessions.catalogue.snapshot import Snapshot
@@ -162,7 +162,7 @@ class Monitor:
             busy = key in lanes and lanes[key].is_busy
             if len(wanted) < _MOST and (key in processes or (recent and (unread or busy))):
                 wanted.append((session, unread))
-        panes = self._list_panes() if processes else ()
+        panes = self._list_panes() if processes and is_real(self._manager.environment.proc) else ()
         found = [
             self._attend(session, unread, processes, lanes.get(session.unified_id), panes, now)
             for session, unread in wanted

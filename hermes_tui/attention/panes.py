@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["Pane", "list_panes", "pane_of"]
+__all__ = ["Pane", "is_real", "list_panes", "pane_of", "parents_of"]
 
 _SECONDS = 1.0
 _SERVERS = 8
@@ -88,18 +88,30 @@ def _ask(tmux: str, socket: str) -> Iterator[Pane]:
 def pane_of(pid: int, panes: Sequence[Pane], proc: Path = Path("/proc")) -> Pane | None:
     """The pane in which a process runs: the one whose program is among its ancestors, else the one with its tty."""
     by_pid = {pane.pid: pane for pane in panes}
-    at, terminal = pid, 0
-    for _ in range(_DEEPEST):
-        if at in by_pid:
-            return by_pid[at]
-        facts = _parent_and_terminal(proc, at)
-        if facts is None:
-            break
-        terminal = terminal or facts[1]
-        at = facts[0]
-        if at <= 1:
-            break
+    line = (pid, *parents_of(proc, pid))
+    found = next((by_pid[one] for one in line if one in by_pid), None)
+    if found is not None:
+        return found
+    terminals = (facts[1] for one in line if (facts := _parent_and_terminal(proc, one)) is not None)
+    terminal = next((one for one in terminals if one), 0)
     return next((pane for pane in panes if terminal and _device(pane.tty) == terminal), None)
+
+
+def parents_of(proc: Path, pid: int) -> Sequence[int]:
+    """The process that started a process, the one that started that, and so on, but for the first of all."""
+    found: list[int] = []
+    while len(found) < _DEEPEST:
+        facts = _parent_and_terminal(proc, pid)
+        if facts is None or facts[0] <= 1:
+            break
+        pid = facts[0]
+        found.append(pid)
+    return found
+
+
+def is_real(proc: Path) -> bool:
+    """Whether this is the machine's own table of processes: a made-up one may have the number of a real process."""
+    return proc == Path("/proc")
 
 
 def _parent_and_terminal(proc: Path, pid: int) -> tuple[int, int] | None:

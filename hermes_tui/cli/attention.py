@@ -1,4 +1,4 @@
-"""`hermes-tui attention` and `hermes-tui status`."""
+"""`hermes-tui attention`, `hermes-tui status` and `hermes-tui jump`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from hermes_tui.sessions.manager import SessionManager
     from hermes_tui.sessions.mark_store import MarkStore
 
-__all__ = ["attention", "status"]
+__all__ = ["attention", "jump", "status"]
 
 _EVERY = 2.0
 """Seconds between two looks of `--watch`."""
@@ -89,6 +89,41 @@ def _known_counts(context: click.Context) -> Mapping[str, int] | None:
 
     environment = environment_of(context.find_root().obj.home) or Environment.current()
     return shared_counts(shared_file(environment, paths.cache_dir()))
+
+
+@click.command()
+@click.option(
+    "--client",
+    default="",
+    metavar="NAME",
+    help="Show it in this terminal, by tmux's name for it; without it, where a key was pressed last.",
+)
+@click.argument("agent", metavar="[AGENT]", required=False)
+@click.argument("session_id", metavar="[ID]", required=False)
+@click.pass_context
+def jump(context: click.Context, agent: str | None, session_id: str | None, client: str) -> None:
+    """Bring this terminal to the tmux pane in which the session ID of AGENT runs.
+
+    Without a session: to the one that needs a person most, of those that run in a pane. `agent:id` in one word does
+    as well, and so does the beginning of an id. Nothing is typed into a pane.
+    """
+    from hermes_tui.attention import jump as jumping
+    from hermes_tui.cli.sessions.session_argument import split_name, summary_named
+    from hermes_tui.errors import SessionNotFound
+
+    manager, monitor, _ = _made(context)
+    if agent is None:
+        found = monitor.look(manager.catalogue.refresh()).by_session.values()
+        pid = next((one.state.pid for one in found if one.state.needs_person and one.pane is not None), None)
+        if pid is None:
+            raise SessionNotFound("no session that needs you runs in a tmux pane; name one: hermes-tui jump AGENT ID")
+    else:
+        session = summary_named(manager, *split_name(manager, agent, session_id, context))
+        manager.catalogue.refresh()
+        live = manager.catalogue.processes.get(session.unified_id)
+        pid = live.pid if live is not None else None
+    manager.catalogue.close()
+    jumping.jump(pid, client=client, proc=manager.environment.proc)
 
 
 def _made(context: click.Context) -> tuple[SessionManager, Monitor, MarkStore]:

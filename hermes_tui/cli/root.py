@@ -30,6 +30,7 @@ COMMANDS = {
         "hermes_tui.cli.doctor", "doctor", "Say where sessions are looked for and what cannot be read."
     ),
     "index": CommandPlace("hermes_tui.cli.index", "index", "See, rebuild or delete the search index."),
+    "jump": CommandPlace("hermes_tui.cli.attention", "jump", "Go to the tmux pane in which a session runs."),
     "lanes": CommandPlace("hermes_tui.cli.lanes.commands", "lanes", "See and steer the lanes of Hermes' gateway."),
     "sessions": CommandPlace(
         "hermes_tui.cli.sessions.commands",

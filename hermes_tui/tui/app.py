@@ -29,10 +29,11 @@ from hermes_tui.sessions.catalogue.snapshot import Snapshot
 from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.tui.app_actions import AppActions
 from hermes_tui.tui.drawing_caches import forget_drawn
-from hermes_tui.tui.keymap import bindings, validate_keymap
+from hermes_tui.tui.keymap import bindings
 from hermes_tui.tui.notice import Notice
 from hermes_tui.tui.screens.main.screen import MainScreen
 from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
+from hermes_tui.tui.user_keymap import validate_keymap
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.transcript.layout.style import get_ready as ready_to_show
 from hermes_tui.tui.workers.attention_watch import AttentionWatch

@@ -129,9 +129,18 @@ class AppActions(Program, inherit_bindings=False):
             if session is not None:
                 while self.screen is not self.main:
                     self.screen.dismiss(None)
-                self.main.open_session(session)
+                self._read(session)
 
         self.push_screen(AttentionScreen(self, self.attention), chosen)
+
+    def _read(self, session: SessionSummary) -> None:
+        """Show a session on the main screen, with the list's cursor on it."""
+        main = self.main
+        if main.sessions.is_filtered:
+            main.action_leave()
+        main.sessions.reveal(session.unified_id)
+        main.transcript.ask_for(session)
+        main.go_to_transcript()
 
     def see(self, session: SessionSummary) -> bool:
         """See `Program.see`."""
@@ -141,6 +150,10 @@ class AppActions(Program, inherit_bindings=False):
             self.notify(safe(str(error)), severity="error")
             return False
         return True
+
+    def jump(self, session: SessionSummary) -> None:
+        """See `Program.jump`."""
+        self.main.actions.jump_to(session)
 
     def action_lanes(self) -> None:
         """The lanes of Hermes' gateway."""

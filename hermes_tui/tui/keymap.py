@@ -1,22 +1,17 @@
 """Every key, once: its stable id, what it does and where it works.
 
 Widgets, help, tests and documents read this.
-
-A user's keymap names ids and gives them other keys; `validate_keymap` says everything that is wrong with one before
-any of it is used, because Textual itself would drop unknown ids and bad names without a word.
 """
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from textual.binding import Binding, BindingType
-from textual.keys import KEY_NAME_REPLACEMENTS, Keys, format_key, key_to_character
+from textual.keys import format_key
 
-__all__ = ["CONTEXTS", "KEYS", "Key", "bindings", "key_label", "validate_keymap"]
+__all__ = ["CONTEXTS", "INSIDE", "KEYS", "Key", "bindings", "key_label"]
 
 CONTEXTS: Mapping[str, str] = {
     "app": "Everywhere",
@@ -42,7 +37,7 @@ CONTEXTS: Mapping[str, str] = {
 """Where keys work → the name people see. Keys of `app` work in every other context too, those of `main` in
 `list`, `search` and `transcript`."""
 
-_INSIDE: Mapping[str, tuple[str, ...]] = {
+INSIDE: Mapping[str, tuple[str, ...]] = {
     "list": ("main", "app"),
     "search": ("app",),
     "transcript": ("main", "app"),
@@ -58,9 +53,6 @@ _INSIDE: Mapping[str, tuple[str, ...]] = {
     "lane": ("transcript", "app"),
 }
 """Innermost contexts → those whose keys work in them as well."""
-
-_MODIFIERS = {"ctrl", "shift", "alt", "super", "hyper", "meta"}
-_NAMED = {key.value for key in Keys if not key.value.startswith("<")} | set(KEY_NAME_REPLACEMENTS.values())
 
 
 class Key(NamedTuple):
@@ -105,6 +97,7 @@ KEYS: tuple[Key, ...] = (
     Key("main.pager", "p", "session('pager')", "Read it in $PAGER"),
     Key("main.editor", "v", "session('editor')", "Open it in $EDITOR"),
     Key("main.resume", "r", "session('resume')", "Resume it in the agent's own CLI", "resume…"),
+    Key("main.jump", "ctrl+g", "session('jump')", "Go to the tmux pane in which it runs"),
     Key(
         "main.fork",
         "F",
@@ -183,6 +176,7 @@ KEYS: tuple[Key, ...] = (
     Key("cost.last", "end,G", "edge(1)", "Last line"),
     Key("attention.close", "escape,q,backspace,h", "screen.close", "Back to the sessions", "back"),
     Key("attention.open", "enter,l", "open", "Open the session", "open"),
+    Key("attention.jump", "g,ctrl+g", "screen.jump", "Go to the tmux pane in which it runs", "jump"),
     Key("attention.next_unread", "n", "screen.next_unread", "Next session with something new in it", "next unread"),
     Key("attention.mark_read", "m", "screen.mark_read", "Count it as seen", "mark read"),
     Key("attention.explain", "x", "screen.explain", "Show how its state is known", "explain"),
@@ -296,67 +290,3 @@ def _one_label(key: str) -> str:
     *modifiers, base = key.split("+") if key != "+" else [key]
     shown = {"enter": "↵", "space": "␣", "escape": "esc"}.get(base) or format_key(base)
     return "+".join([*modifiers, shown])
-
-
-def validate_keymap(mapping: Mapping[str, str]) -> list[str]:
-    """Everything wrong with a user's keymap (binding id → keys, comma separated), one sentence each.
-
-    Unknown ids, empty entries, names that are no keys, and keys that would mean two things in one place.
-    An empty list means that it can be used as it stands.
-    """
-    keys = {key.id: key for key in KEYS}
-    wrong: list[str] = []
-    for name, value in mapping.items():
-        if name not in keys:
-            wrong.append(f"keymap: there is no binding {name!r}; the ids are in the help (?) and in docs/keys.md")
-        elif not isinstance(value, str) or not value.strip():
-            wrong.append(f"keymap: {name} has no key; give at least one, such as {keys[name].keys!r}")
-        else:
-            wrong.extend(
-                f"keymap: {name}: {key!r} is no key name; names are like 'ctrl+r', 'f5', 'J' or 'question_mark'"
-                for key in _split(value)
-                if not _is_key(key)
-            )
-    changed = {name: key._replace(keys=mapping.get(name, key.keys)) for name, key in keys.items()}
-    wrong.extend(_clashes(changed.values(), set(mapping)))
-    return wrong
-
-
-def _clashes(keys: Iterable[Key], changed: set[str]) -> list[str]:
-    """Keys with two meanings in one context, where a changed binding is one of the two."""
-    every = list(keys)
-    found: dict[str, None] = {}
-    for context in CONTEXTS:
-        inside = (context, *_INSIDE.get(context, ()))
-        owner: dict[str, Key] = {}
-        for key in sorted((key for key in every if key.context in inside), key=lambda key: inside.index(key.context)):
-            # A character has several names.
-            for name in {key_to_character(part) or part for part in _split(key.keys)}:
-                other = owner.setdefault(name, key)
-                if other.id == key.id or other.action == key.action or not {other.id, key.id} & changed:
-                    continue
-                if context == "search" and key_to_character(name) is not None:
-                    continue  # a character is typed there, it does nothing else
-                found[f"keymap: {name!r} means both {other.id} and {key.id}"] = None
-    return list(found)
-
-
-def _split(value: str) -> list[str]:
-    return [part.strip() for part in value.split(",") if part.strip()] if isinstance(value, str) else []
-
-
-def _is_key(key: str) -> bool:
-    """Whether Textual can ever send a key of this name."""
-    *modifiers, base = key.split("+") if len(key) > 1 else [key]
-    if not set(modifiers) <= _MODIFIERS or len(set(modifiers)) != len(modifiers) or not base:
-        return False
-    if len(base) == 1:
-        return base.isprintable() and not (modifiers and base.isspace())
-    if base in _NAMED or re.fullmatch(r"f([1-9]|1\d|2[0-4])", base):
-        return True
-    if key_to_character(base) is not None:
-        return True
-    try:
-        return bool(unicodedata.lookup(base.replace("_", " ").upper()))
-    except KeyError:
-        return False

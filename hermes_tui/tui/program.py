@@ -50,6 +50,10 @@ class Program(App[None], inherit_bindings=False):
         """A person has looked at a session; False where that cannot be kept, which is said."""
         raise NotImplementedError
 
+    def jump(self, session: SessionSummary) -> None:
+        """Bring the terminal to the tmux pane in which a session runs; where there is none, offer to resume it."""
+        raise NotImplementedError
+
     def look_at_lanes(self) -> None:
         """Look at the lanes without waiting for the next turn."""
         raise NotImplementedError

@@ -156,3 +156,14 @@ def test_beside_a_running_program_status_asks_only_that(cli: Cli, claude: Path, 
     assert METER.opened == read
     shared.close()
     assert cli("status").out == "1 need you, 0 working\n"
+
+
+def test_a_session_that_runs_in_no_pane_cannot_be_jumped_to(claude: Path, cli: Cli) -> None:
+    ran = cli("jump", f"claude:{SESSION}")
+    assert ran.code == 1
+    assert "no process has the session open, so it is in no pane" in ran.err
+    be_live(claude, "busy")
+    ran = cli("jump", "claude", SESSION[:8])
+    assert ran.code == 1
+    assert re.search(rf"process {os.getpid()} runs in|this terminal is not in tmux|tmux is not on PATH", ran.err)
+    assert cli("jump").code == 8, "no session needs a person"

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import struct
 import subprocess
 import tempfile
+import termios
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Self
 
 from support import PATIENCE
 from system_programs import required_program
 
-__all__ = ["Tmux"]
+__all__ = ["Client", "Tmux", "until"]
 
 
 class Tmux:
@@ -89,3 +95,59 @@ class Tmux:
         while self.is_there:
             assert time.monotonic() < end, f"it still runs\n{self.text()}"
             time.sleep(0.02)
+
+
+class Client:
+    """A terminal that is attached to a server."""
+
+    def __init__(self, tmux: Tmux, session: str) -> None:
+        self._tmux = tmux
+        self.shows = b""
+        """All bytes that it was sent."""
+        self._keys, terminal = pty.openpty()
+        fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 80, 0, 0))
+        self.name = os.ttyname(terminal)
+        argv = [required_program("tmux"), "-S", str(tmux.socket), "attach-session", "-t", session]
+        ends = {"stdin": terminal, "stdout": terminal, "stderr": terminal}
+        env = {**os.environ, "TERM": "xterm"}
+        self._process = subprocess.Popen(argv, env=env, start_new_session=True, **ends)  # type: ignore[call-overload]
+        os.close(terminal)
+        threading.Thread(target=self._drain, daemon=True).start()
+        until(lambda: self.name in tmux.run("list-clients", "-F", "#{client_name}"))
+
+    def _drain(self) -> None:
+        try:
+            while data := os.read(self._keys, 1 << 16):
+                self.shows += data
+        except OSError:
+            pass
+
+    def press(self, key: str) -> None:
+        """Press a key, later than any before."""
+        time.sleep(1.1)  # tmux counts in seconds
+        before = self.shown("#{client_activity}")
+        os.write(self._keys, key.encode())
+        until(lambda: self.shown("#{client_activity}") != before)
+
+    def shown(self, form: str = "#{session_name}:#{window_index}.#{pane_index}") -> str:
+        """The pane that it shows."""
+        lines = self._tmux.run("list-clients", "-F", f"#{{client_name}} {form}").splitlines()
+        return next(line.partition(" ")[2] for line in lines if line.startswith(f"{self.name} "))
+
+    def seen(self) -> str:
+        """The text of the pane that it shows."""
+        return self._tmux.run("capture-pane", "-p", "-t", self.shown("#{pane_id}"))
+
+    def close(self) -> None:
+        """Detach."""
+        self._process.kill()
+        self._process.wait()
+        os.close(self._keys)
+
+
+def until(condition: Callable[[], object]) -> None:
+    """Wait until it is so."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)

@@ -30,6 +30,7 @@ def test_the_commands_are_those_of_the_design() -> None:
         "hermes-tui doctor",
         "hermes-tui index",
         *(f"hermes-tui index {name}" for name in ("clear", "rebuild", "status")),
+        "hermes-tui jump",
         "hermes-tui lanes",
         *(f"hermes-tui lanes {name}" for name in LANES),
         "hermes-tui sessions",

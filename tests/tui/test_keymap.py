@@ -7,7 +7,8 @@ import re
 import pytest
 from textual.binding import Binding
 
-from hermes_tui.tui.keymap import CONTEXTS, KEYS, bindings, key_label, validate_keymap
+from hermes_tui.tui.keymap import CONTEXTS, KEYS, bindings, key_label
+from hermes_tui.tui.user_keymap import validate_keymap
 
 
 def test_ids_are_unique_and_say_their_context() -> None:

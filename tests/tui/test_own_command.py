@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_tui.tui.cli_equivalent import own_command
+from hermes_tui.tui.screens.cli_equivalent import own_command
 
 
 @pytest.mark.parametrize("home", [None, Path("/srv/a b/it's"), Path("/srv/\x1b[2J\u202e")])

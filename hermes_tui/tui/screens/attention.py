@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from hermes_tui.attention.monitor import Attended, AttentionReport
     from hermes_tui.attention.states import StateEvidence
 
-__all__ = ["AttentionScreen", "evidence_blocks", "title_parts"]
+__all__ = ["TICK", "AttentionScreen", "evidence_blocks", "title_parts"]
 
-_TICK = 10.0
+TICK = 10.0
 """Seconds between two looks at whether an age reads differently."""
 _READING = "Looking at the sessions …"
 _NOTHING = "Nothing needs you, and nothing is at work."
@@ -55,7 +55,7 @@ class AttentionScreen(FullScreen[SessionSummary | None]):
         """Show what is known, and let ages grow."""
         self._show()
         if not self._clock.is_fixed:
-            self.set_interval(_TICK, self._show)
+            self.set_interval(TICK, self._show)
 
     def on_resize(self) -> None:
         """The lines are cut to the width."""
@@ -136,6 +136,12 @@ class AttentionScreen(FullScreen[SessionSummary | None]):
     def _when(self, moment: datetime | None) -> str:
         return f"{self._clock.local(moment):%Y-%m-%d %H:%M:%S}" if moment is not None else "since an unknown time"
 
+    def action_jump(self) -> None:
+        """Go to the pane in which the session runs."""
+        one = self._subject()
+        if one is not None:
+            self._program.jump(one.session)
+
     def action_mark_read(self) -> None:
         """A person has looked at it."""
         one = self._subject()
@@ -176,6 +182,7 @@ def evidence_blocks(one: Attended, when: Callable[[datetime | None], str]) -> Se
         "tool": state.tool,
         "text": state.text,
         "until": when(state.until) if state.until is not None else "",
+        "lane": one.lane,
         "directory": session.cwd or "",
         "process": str(state.pid) if state.pid is not None else "none was found",
         "pane": f"{one.pane.name} of the server at {one.pane.socket}" if one.pane is not None else "none was found",

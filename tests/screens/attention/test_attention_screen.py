@@ -6,6 +6,7 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import AbstractAsyncContextManager
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from textual.pilot import Pilot
 from claude_lines import ClaudeHome
 from hermes_tui.tui.app import HermesApp
 from hermes_tui.tui.screens.attention import AttentionScreen
+from hermes_tui.tui.screens.dialogs.start_agent import StartScreen
 from pilots import main_of, screen_text, toasts, until
 
 Program = Callable[..., AbstractAsyncContextManager[Pilot[None]]]
@@ -159,7 +161,7 @@ async def test_nothing_to_show_is_said_in_a_sentence(program: Program, claude_ho
 async def test_nothing_is_written_while_nothing_changes(
     written: list[str], program: Program, claude_home: ClaudeHome, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("hermes_tui.tui.screens.attention._TICK", 0.02)
+    monkeypatch.setattr("hermes_tui.tui.screens.attention.TICK", 0.02)
     one = claude_home.session("Clear the build")
     claude_home.process(one.stem, "busy")
     async with program(claude_home.home, attention=True) as pilot:
@@ -171,3 +173,19 @@ async def test_nothing_is_written_while_nothing_changes(
         written.clear()
         await until(pilot, lambda: len(shows) > 5)
         assert written == []
+
+
+async def test_a_session_without_a_process_is_offered_to_be_resumed(
+    program: Program, claude_home: ClaudeHome
+) -> None:
+    one = claude_home.session("Clear the build")
+    async with program(claude_home.home, attention=True) as pilot:
+        screen = await opened(pilot)
+        claude_home.start = datetime.now(UTC)
+        claude_home.say(one, "assistant", "Nothing is left.")
+        await until(pilot, lambda: len(screen.table.rows) == 2)
+        await pilot.press("g")
+        await until(pilot, lambda: isinstance(pilot.app.screen, StartScreen))
+        assert "Cannot jump: no process has the session open, so it is in no pane." in toasts(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: pilot.app.screen is screen)

@@ -15,8 +15,8 @@ from hermes_tui.platform.daemon_call import in_thread
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.calls import output_text
 from hermes_tui.sessions.export.plain import plain
-from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.menu import MenuChoice, MenuScreen
 from hermes_tui.tui.widgets.hints import Hints
 from hermes_tui.tui.workers.coroutines import run_beside

@@ -17,8 +17,8 @@ from hermes_tui.display import compact
 from hermes_tui.redact import Redactor
 from hermes_tui.sessions.export import SUFFIXES
 from hermes_tui.sessions.export.target import suggested_name
-from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.dismissal import Dialog
 from hermes_tui.tui.widgets.styled import Part, Styled, looks
 from session_adapters.model import SessionSummary

@@ -13,8 +13,8 @@ from textual.widgets import Input
 from hermes_tui.display import safe
 from hermes_tui.errors import HermesTuiError
 from hermes_tui.platform.daemon_call import in_thread
-from hermes_tui.tui.cli_equivalent import own_command
 from hermes_tui.tui.keymap import bindings
+from hermes_tui.tui.screens.cli_equivalent import own_command
 from hermes_tui.tui.screens.dialogs.confirm import ConfirmScreen
 from hermes_tui.tui.widgets.buttons import Buttons
 from hermes_tui.tui.widgets.page import Page, Paragraph

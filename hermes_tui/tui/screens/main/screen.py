@@ -38,7 +38,6 @@ from hermes_tui.tui.workers.session_reader import SessionReader
 if TYPE_CHECKING:
     from hermes_tui.attention.monitor import AttentionReport
     from hermes_tui.tui.workers.lane_watch import LaneNews
-    from session_adapters.model import SessionSummary
 
 __all__ = ["MainScreen"]
 
@@ -156,14 +155,6 @@ class MainScreen(Screen[None]):
         self.transcript.update()
         self.search.states_changed()
         self.status.show()
-
-    def open_session(self, session: SessionSummary) -> None:
-        """Read this session, with the list's cursor on it."""
-        if self.sessions.is_filtered:
-            self.action_leave()
-        self.sessions.reveal(session.unified_id)
-        self.transcript.ask_for(session)
-        self.go_to_transcript()
 
     def show_only(self, text: str, sessions: Iterable[str], way_back: Callable[[], None]) -> None:
         """See `SearchController.show_only`; the list has the keys then."""

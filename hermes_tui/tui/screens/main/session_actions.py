@@ -208,6 +208,33 @@ class SessionActions:
         if code:
             self._screen.notify(f"{safe(Path(argv[0]).name)} ended with code {code}.", severity="warning")
 
+    # The pane in which it runs ------------------------------------------------------------------------
+
+    def jump(self) -> None:
+        """Bring the terminal to the tmux pane in which the session runs."""
+        subject = self._subject()
+        if subject is not None:
+            self.jump_to(subject)
+
+    def jump_to(self, subject: SessionSummary) -> None:
+        """The same, to any session."""
+        self._run(partial(self._jump, subject))
+
+    async def _jump(self, subject: SessionSummary) -> None:
+        from hermes_tui.attention.jump import CannotJump, jump
+
+        manager = self._program.manager
+        live = manager.catalogue.processes.get(subject.unified_id)
+        go = partial(jump, live.pid if live is not None else None, proc=manager.environment.proc)
+        try:
+            pane = await in_thread(go)
+        except CannotJump as error:
+            self._tell(f"Cannot jump: {error}.", bad=True)
+            if not error.is_open:
+                self._propose("resume", subject)
+        else:
+            self._tell(f"Jumped to pane {pane.name}.")
+
     # The agent's own CLI ------------------------------------------------------------------------------
 
     def resume(self) -> None:
@@ -218,11 +245,11 @@ class SessionActions:
         """A new session that starts with the messages of this one."""
         self._propose("fork")
 
-    def _propose(self, verb: Literal["resume", "fork"]) -> None:
+    def _propose(self, verb: Literal["resume", "fork"], subject: SessionSummary | None = None) -> None:
         """Show what would be started. At once: what is typed next must not reach the list any more."""
         from hermes_tui.tui.screens.dialogs.start_agent import StartScreen
 
-        subject = self._subject()
+        subject = subject or self._subject()
         if subject is None:
             return
         manager = self._program.manager

@@ -76,10 +76,10 @@ def attention_rows(
                 state=attention_state(one.state),
                 since=age(one.state.since, now),
                 badge=safe(badges.get(one.session.agent, one.session.agent[:_BADGE])),
-                title=safe(one.session.title) or "untitled",
+                title=safe(one.lane or one.session.title) or "untitled",
                 project=safe(project_of(one.session)) or "—",
                 doing=doing_words(one, local),
-                pane=safe(one.pane.name) if one.pane is not None else "—",
+                pane=safe(one.pane.name) if one.pane is not None else "gateway" if one.lane else "—",
             )
 
 

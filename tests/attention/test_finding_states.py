@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 from pytest import CaptureFixture
 
-from claude_lines import ClaudeHome, say
+from claude_lines import ClaudeHome
 from hermes_tui.attention.monitor import AttentionReport
 from hermes_tui.attention.states import StateName
 from hermes_tui.cli.execute import execute
@@ -52,7 +52,7 @@ def test_every_state_can_be_searched_for() -> None:
 @pytest.fixture
 def waiting_home(tmp_path: Path) -> ClaudeHome:
     made = ClaudeHome(tmp_path / "home")
-    say(made.home, made.session("remove it").stem, "waiting", waitingFor="permission prompt")
+    made.process(made.session("remove it").stem, "waiting", waitingFor="permission prompt")
     made.session("draw totals")
     return made
 

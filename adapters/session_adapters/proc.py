@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["FileLock", "file_locks", "flocks", "open_files", "pids", "start_of", "words_of"]
+__all__ = ["FileLock", "file_locks", "flocks", "open_files", "pids", "start_of", "started_at", "words_of"]
 
 _LOOKS = 5
 """At the list of locks, where the one before found another list: where 80 locks come and go all the time, one look in
@@ -45,6 +45,18 @@ def words_of(proc: Path, pid: int | str) -> tuple[bytes, ...]:
     """A process's command line; an empty word alone for one that is gone or another user's. A program that names
     itself leaves blanks behind it."""
     return tuple(start_of(f"{proc}/{pid}/cmdline", 1 << 16).rstrip(b"\0 ").split(b"\0"))
+
+
+def started_at(proc: Path, pid: int) -> float | None:
+    """When a process began, seconds since the epoch: field 22 of its stat, in clock ticks since the boot time, which
+    is a whole second: up to a second too early. None for one that is gone."""
+    # The name in parentheses may hold anything.
+    fields = start_of(f"{proc}/{pid}/stat").rpartition(b")")[2].split()
+    try:
+        boot = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
+        return int(boot.split()[1]) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
 
 
 def open_files(proc: Path, pid: int) -> Iterator[str]:

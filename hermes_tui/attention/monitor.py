@@ -21,6 +21,7 @@ from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.activity import Activity, steps_of_title
 from session_adapters.base import Liveness
 from session_adapters.model import SessionSummary
+from session_adapters.proc import started_at
 
 if TYPE_CHECKING:
     from hermes_tui.attention.lanes import LaneSession
@@ -221,10 +222,16 @@ class Monitor:
             now=datetime.fromtimestamp(now, UTC),
             unread=unread and lane is None,  # who speaks in a lane reads it there
             can_tell=can_tell,
+            started=self._started(live) if lane is None else None,
             stuck_after=self._stuck_after,
         )
         name = lane.name if lane is not None else ""
         return Attended(session=session, state=state, unread=unread, pane=pane, lane=name)
+
+    def _started(self, live: Liveness | None) -> datetime | None:
+        """When a process certainly ran already: its start is known to a second."""
+        began = started_at(self._manager.environment.proc, live.pid) if live is not None else None
+        return datetime.fromtimestamp(began, UTC) if began is not None else None
 
     def _read(self, session: SessionSummary) -> _Known | None:
         """What the record says; None where it cannot be read, which the list of problems says."""

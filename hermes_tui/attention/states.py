@@ -34,6 +34,8 @@ RUNS: frozenset[Step] = frozenset(("working", "approval", "question"))
 """Steps that a process is at: without one they cannot go on."""
 
 
+_RESTS: frozenset[Step] = frozenset(get_args(Step)) - RUNS
+
 _LIKELY: tuple[Step, ...] = ("working", "approval", "question", "idle", "done", "failed", "limited")
 """What is said of several steps where nothing tells which."""
 
@@ -97,12 +99,13 @@ def judge(
     now: datetime,
     unread: bool = False,
     can_tell: bool = True,
+    started: datetime | None = None,
     stuck_after: timedelta = STUCK_AFTER,
 ) -> SessionState:
     """The state of one session.
 
     `activity`: what its record says. `live`: the process that has it open; with `can_tell` False none that is found
-    does not mean that there is none.
+    does not mean that there is none. `started`: when that process did; it cannot be at what was begun before.
     `title`: what the title of its terminal says. `changed`: when its store last changed; `unread`: it did since a
     person looked. Times are aware.
     """
@@ -111,7 +114,11 @@ def judge(
     if live is not None:
         why = f" ({live.waits_for})" if live.waits_for else ""
         words = f"process {live.pid} says {live.status}{why}" if live.steps else f"process {live.pid} has it open"
-        signs.append(Sign(source="process", steps=live.steps, at=live.since, words=words))
+        sign = Sign(source="process", steps=live.steps, at=live.since, words=words)
+        began = activity.since
+        if not live.steps and activity.step in RUNS and began and started and started > began:
+            sign = Sign(source="process", steps=_RESTS, at=started, words=f"{words}, and was started after that")
+        signs.append(sign)
     if title is not None and live is not None:
         signs.append(title)
     step, clear = _decide(signs, activity.step)

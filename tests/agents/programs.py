@@ -45,6 +45,8 @@ class Program(NamedTuple):
     asks_for_leave: str = "RUN"
     """The word that makes the model call a tool which needs leave."""
     has_questions: bool = True
+    resumed: str = ""
+    """What its screen shows when it was resumed and takes prompts; empty: the same."""
 
 
 def _write(path: Path, value: Any) -> None:
@@ -124,7 +126,7 @@ PROGRAMS: Mapping[str, Program] = {
         *("@github/copilot", "1.0.102", "copilot", _copilot, "/ commands"),
         first_keys=("Confirm folder trust", "Enter"),
     ),
-    "opencode": Program("opencode-ai", "1.18.33", "opencode", _opencode, "Ask anything"),
+    "opencode": Program("opencode-ai", "1.18.33", "opencode", _opencode, "Ask anything", resumed="ctrl+p commands"),
     "pi": Program(
         *("@mariozechner/pi-coding-agent", "0.73.1", "pi", _pi, "mock-model"),
         asks_for_leave="",  # it asks for none
@@ -155,21 +157,40 @@ class Running:
         self.home.mkdir(parents=True)
         self.work.mkdir()
         self.model = Model()
+        self._name = name
         setup = self.program.prepare(self.home, self.work, self.model.url)
         own = {"HOME": str(self.home), "PATH": os.environ["PATH"], "LANG": "C.UTF-8", "TERM": "xterm-256color"}
         away = {"NO_PROXY": "127.0.0.1", "no_proxy": "127.0.0.1"}
+        self._setup = setup
         variables = [f"{key}={value}" for key, value in {**own, **away, **setup.variables}.items()]
         self.tmux = {"TMUX_TMPDIR": str(folder), "PATH": os.environ["PATH"], "HOME": str(folder)}
-        argv = ["env", "-i", *variables, str(installed(self.program)), *setup.command]
-        self.run("new-session", "-d", "-s", name, "-x", "120", "-y", "40", "-c", str(self.work), *argv)
+        self._env = ["env", "-i", *variables]
+        self._start(())
+
+    def _start(self, more: Sequence[str]) -> None:
+        argv = [*self._env, str(installed(self.program)), *self._setup.command, *more]
+        self.run("new-session", "-d", "-s", self._name, "-x", "120", "-y", "40", "-c", str(self.work), *argv)
+
+    def resume(self, more: Sequence[str]) -> None:
+        """After `kill`: start it again with these arguments, and wait until it takes prompts."""
+        self.until(lambda: not self._has_panes(), "the end of the program that was killed")
+        self._start(more)
+        self._get_ready(self.program.resumed or self.program.ready)
+
+    def _has_panes(self) -> bool:
+        argv = ["tmux", "-L", "agents", "has-session", "-t", self._name]
+        return not subprocess.run(argv, env=self.tmux, check=False, capture_output=True).returncode
 
     def __enter__(self) -> Self:
-        if self.program.first_keys:
-            shown, *keys = self.program.first_keys
-            self.until(lambda: shown in self.screen(), shown)
-            self.run("send-keys", *keys)
-        self.until(lambda: self.program.ready in self.screen(), self.program.ready)
+        self._get_ready(self.program.ready)
         return self
+
+    def _get_ready(self, shown: str) -> None:
+        if self.program.first_keys:
+            asked, *keys = self.program.first_keys
+            self.until(lambda: asked in self.screen(), asked)
+            self.run("send-keys", *keys)
+        self.until(lambda: shown in self.screen(), shown)
 
     def __exit__(self, *_: object) -> None:
         self.kill()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from hermes_tui.sessions.manager import SessionManager
 from hermes_tui.sessions.mark_store import MarkStore
 from session_adapters.base import Environment
 
+HASTE = timedelta(seconds=4)
 TABLE: list[str] = []
 pytestmark = [pytest.mark.needs("tmux"), pytest.mark.timeout(900)]
 
@@ -37,11 +39,19 @@ class Watcher:
         self.name, self.running = name, running
         self.manager = SessionManager(Environment(home=running.home), cache_dir=folder / "cache", indexed=False)
         marks = MarkStore(folder / "marks.db", now=lambda: 1.0)
-        self.monitor = Monitor(self.manager, marks, panes=lambda: list_panes(running.tmux))
+        panes = lambda: list_panes(running.tmux)  # noqa: E731
+        self.monitor = self._usual = Monitor(self.manager, marks, panes=panes)
+        self._hasty = Monitor(self.manager, marks, panes=panes, stuck_after=HASTE)
 
     def look(self) -> Attended | None:
         found = self.monitor.look(self.manager.catalogue.refresh((self.name,)))
         return next(iter(found.by_session.values()), None)
+
+    def expect_stuck(self) -> None:
+        """As if silence counted after a few seconds."""
+        self.monitor = self._hasty
+        self.expect(f"silent for {HASTE.seconds} s", "stuck")
+        self.monitor = self._usual
 
     def expect(self, true: str, *said: str) -> Attended:
         """Wait until one of these is said, and a second later still is."""
@@ -67,6 +77,7 @@ class Watcher:
 def test_an_agent_is_what_we_say(name: str, tmp_path: Path) -> None:
     with Running(name, tmp_path / "agent") as running:
         watcher = Watcher(name, running, tmp_path)
+        tells = name in ("claude", "codex", "copilot")  # of the others no file says which process is whose
         running.say("Hello")  # some keep no file before the first answer
         watcher.expect("it answered", "done")
         running.say("HOLD one")
@@ -89,7 +100,22 @@ def test_an_agent_is_what_we_say(name: str, tmp_path: Path) -> None:
         running.say("HOLD two")
         running.until(lambda: running.model.is_holding("two"), "the model is asked")
         watcher.expect("the model is asked", "working")
+        watcher.expect_stuck()
+        running.model.let_go("two")
+        watcher.expect("it answered", "done")
+        running.say("FAIL")
+        watcher.expect("the model refuses", "failed")
+        running.say("HOLD three")
+        running.until(lambda: running.model.is_holding("three"), "the model is asked")
+        cut = watcher.expect("the model is asked", "working")
         running.kill()
-        watcher.expect(
-            "killed in the middle", *(("gone",) if name in ("claude", "codex", "copilot") else ("working?",))
-        )
+        watcher.expect("killed in the middle", "gone" if tells else "working?")
+        running.model.let_go("three")
+        command = watcher.manager.resume(cut.session.agent, cut.session.session_id)
+        running.resume(command.argv[1:])
+        watcher.expect("resumed", *(("idle", "done", "gone") if tells else ("idle", "working?")))
+        running.say("HOLD four")
+        running.until(lambda: running.model.is_holding("four"), "the model is asked")
+        watcher.expect("resumed, and the model is asked", "working")
+        running.model.let_go("four")
+        watcher.expect("resumed, and it answered", "done")

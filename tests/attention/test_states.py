@@ -78,6 +78,16 @@ def test_work_that_is_silent_for_long_is_stuck() -> None:
     )
 
 
+def test_a_process_is_not_at_what_was_asked_before_it_began() -> None:
+    activity = Activity(step="working", since=ago(30), record="a prompt without an answer")
+    resumed = judge(activity, process(), started=ago(10), changed=ago(30), now=NOW)
+    assert resumed.word == "idle"
+    assert "was started after that" in resumed.evidence[1].words and resumed.evidence[0].contradicts
+    assert judge(activity, process(), started=ago(40), changed=ago(30), now=NOW).word == "working"
+    told = judge(activity, process("working", at=5), started=ago(10), changed=ago(30), now=NOW)
+    assert told.word == "working", "what the process says itself counts"
+
+
 def test_where_nobody_can_tell_nothing_is_claimed() -> None:
     activity = Activity(step="working", since=ago(30), record="a prompt without an answer")
     assert judge(activity, None, changed=ago(30), now=NOW, can_tell=False).word == "working?"

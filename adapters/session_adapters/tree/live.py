@@ -6,13 +6,12 @@ taken for open is the newest of that directory, and only if its file changed aft
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from session_adapters.base import Liveness, Source
-from session_adapters.proc import pids, words_of
+from session_adapters.proc import pids, started_at, words_of
 
 __all__ = ["Process", "newest_by_directory", "process", "processes"]
 
@@ -40,17 +39,12 @@ def process(proc: Path, pid: int) -> Process | None:
     """The process with this id; None when there is none, or it is another user's."""
     folder = proc / str(pid)
     try:
-        # The name in parentheses may hold anything; field 22 of the line is the start in ticks since boot.
-        fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
-        parent, ticks = int(fields[1]), int(fields[19])
-        boot = next(
-            int(line.split()[1]) for line in (proc / "stat").read_text().splitlines() if line.startswith("btime ")
-        )
+        parent = int((folder / "stat").read_bytes().rpartition(b")")[2].split()[1])
         cwd = str((folder / "cwd").readlink())
-    except (OSError, ValueError, IndexError, StopIteration):
+    except (OSError, ValueError, IndexError):
         return None
-    started = boot + ticks / os.sysconf("SC_CLK_TCK")
-    return Process(pid, _words(proc, pid), started, cwd, parent)
+    started = started_at(proc, pid)
+    return None if started is None else Process(pid, _words(proc, pid), started, cwd, parent)
 
 
 def processes(proc: Path, wanted: Callable[[tuple[str, ...]], bool]) -> Iterator[Process]:

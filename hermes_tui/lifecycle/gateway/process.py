@@ -14,7 +14,7 @@ from typing import Literal
 
 import msgspec
 
-from session_adapters.proc import file_locks
+from session_adapters.proc import file_locks, started_at
 from session_adapters.reading.files import read_small
 from session_adapters.times import from_epoch
 
@@ -129,24 +129,14 @@ def _named_pid(home: Path) -> int | None:
 
 
 def _started(proc: Path, pid: int) -> datetime | None:
-    """Start time of a process: field 22 of its stat, in clock ticks since the boot time of `stat`, which is a whole
-    second: up to a second too early."""
-    try:
-        ticks = int(_stat(proc, pid)[19])
-        boot = next(line for line in (proc / "stat").read_text().splitlines() if line.startswith("btime "))
-        return from_epoch(int(boot.split()[1]) + ticks / os.sysconf("SC_CLK_TCK"))
-    except (OSError, ValueError, IndexError, StopIteration):
-        return None
+    began = started_at(proc, pid)
+    return from_epoch(began) if began is not None else None
 
 
 def _is_halted(proc: Path, pid: int) -> bool:
     """By SIGSTOP or a debugger: it lives, holds its lock and does nothing."""
     try:
-        return _stat(proc, pid)[0] in "Tt"
+        # Field 3; the name before it may hold anything. Of both cases of T one means a debugger.
+        return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()[0] in "Tt"
     except (OSError, IndexError):
         return False
-
-
-def _stat(proc: Path, pid: int) -> list[str]:
-    """The fields of a process' stat from its state, field 3, on. Raises `OSError`."""
-    return (proc / str(pid) / "stat").read_text().rpartition(")")[2].split()

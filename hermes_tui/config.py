@@ -8,6 +8,7 @@ than none: whoever set `read_only` must not lose it to a misspelt theme.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
@@ -18,7 +19,7 @@ from hermes_tui import errors
 from hermes_tui.platform import paths
 from session_adapters.reading.files import read_small
 
-__all__ = ["Config", "ContextWindow", "Hector", "Price", "config_file", "load"]
+__all__ = ["AttentionSettings", "Config", "ContextWindow", "Hector", "NotifyForm", "Price", "config_file", "load"]
 
 _LIMIT = 256 << 10
 """Bytes; a settings file longer than that is not one."""
@@ -65,6 +66,38 @@ class Hector(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return f"Hector({len(self.dsn)} addresses)"
 
 
+NotifyForm = Literal["off", "bell", "osc9", "osc99", "osc777", "command"]
+_UNITS = {"": 1, "s": 1, "m": 60, "h": 3600}
+
+
+class AttentionSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is made of sessions that need a person."""
+
+    notify: NotifyForm = "off"
+    """How you are told that a session came to need you: `off`, `bell`, `osc9`, `osc99` or `osc777` (which
+    terminals show on the desktop), or `command`."""
+    command: tuple[str, ...] = ()
+    """For `command`: a program and its arguments, run without a shell, with what happened in variables of its
+    environment."""
+    text: bool = False
+    """`true`: a notification also says what a session asks or runs, which are words of its transcript; otherwise its
+    state, project and title alone."""
+    stuck_after: str | int = "5m"
+    """Silence after which work counts as stuck: seconds, or a number with `s`, `m` or `h`."""
+
+    def __post_init__(self) -> None:
+        if self.notify == "command" and not self.command:
+            raise ValueError("notify is 'command', and there is no command")
+        if not 1 <= self.stuck_seconds <= 365 * 86400:
+            raise ValueError(f"stuck_after cannot be {self.stuck_after!r}; it is like '5m', '90s' or 300")
+
+    @property
+    def stuck_seconds(self) -> int:
+        """`stuck_after` in seconds; 0 where it is none."""
+        found = re.fullmatch(r"(\d{1,9})([smh]?)", str(self.stuck_after).strip())
+        return int(found[1]) * _UNITS[found[2]] if found else 0
+
+
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All settings, with their defaults."""
 
@@ -84,6 +117,8 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table for each agent: what it takes into its next call, where its store does not say."""
     hector: Hector = Hector()
     """A table: Hector's databases on servers."""
+    attention: AttentionSettings = AttentionSettings()
+    """A table: when work counts as stuck, and how you are told of sessions that need you."""
     searches: Mapping[str, str] = field(default_factory=dict)
     """A table: name → query, beside the searches that are saved by key (`ctrl+r`, `ctrl+s`)."""
 

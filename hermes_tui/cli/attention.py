@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -131,7 +131,8 @@ def _made(context: click.Context) -> tuple[SessionManager, Monitor, MarkStore]:
 
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)
-    return manager, Monitor(manager, manager.marks), manager.marks
+    stuck_after = timedelta(seconds=context.find_root().obj.config().attention.stuck_seconds)
+    return manager, Monitor(manager, manager.marks, stuck_after=stuck_after), manager.marks
 
 
 def _lines(found: Sequence[Attended], now: datetime) -> Iterator[str]:

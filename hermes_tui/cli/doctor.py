@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
@@ -12,6 +13,7 @@ import click
 from hermes_tui.cli import stdout
 from hermes_tui.cli.home_option import hurry, manager_of, mention_the_unread
 from hermes_tui.display import counted, duration, safe
+from hermes_tui.errors import HermesTuiError
 
 if TYPE_CHECKING:
     from hermes_tui.lifecycle.gateway.process import Gateway
@@ -32,6 +34,8 @@ def doctor(context: click.Context, as_json: bool) -> None:
 
     Every session is read in full once; nothing is changed.
     """
+    from hermes_tui.attention.notifier import hindrance
+
     manager = manager_of(context.find_root().obj.home)
     hurry(manager)
     report = manager.doctor()
@@ -41,6 +45,12 @@ def doctor(context: click.Context, as_json: bool) -> None:
         stdout.write_json(report)
     else:
         stdout.write("".join(f"{line}\n" for line in _lines(report, datetime.now(UTC))))
+        try:
+            hindered = hindrance(context.find_root().obj.config().attention.notify, os.environ)
+        except HermesTuiError as error:  # wrong settings: the rest holds all the same
+            hindered = str(error)
+        if hindered:
+            stdout.write(f"! {safe(hindered)}\n")
 
 
 def _lines(report: DoctorReport, now: datetime) -> Iterator[str]:

@@ -17,7 +17,6 @@ from textual.notifications import Notify
 from textual.screen import Screen
 from textual.worker import WorkerFailed
 
-from hermes_tui.attention.shared import SharedCounts, shared_file
 from hermes_tui.clock import Clock
 from hermes_tui.config import Config
 from hermes_tui.errors import HermesTuiError
@@ -36,7 +35,7 @@ from hermes_tui.tui.themes import THEMES, has_no_colour, theme_for
 from hermes_tui.tui.user_keymap import validate_keymap
 from hermes_tui.tui.widgets.session_list.rows import Forest
 from hermes_tui.tui.widgets.transcript.layout.style import get_ready as ready_to_show
-from hermes_tui.tui.workers.attention_watch import AttentionWatch
+from hermes_tui.tui.workers.attention_setup import attention_watch
 from hermes_tui.tui.workers.cost_refresh import CostRefresh
 from hermes_tui.tui.workers.index_refresh import IndexWatch
 from hermes_tui.tui.workers.lane_watch import LaneNews, LaneWatch
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
 
-    from hermes_tui.attention.monitor import AttentionReport, Monitor
+    from hermes_tui.attention.monitor import AttentionReport
     from hermes_tui.lifecycle.lanes import Board
     from hermes_tui.tui.splash.splash import Splash
     from session_adapters.transcript import Transcript
@@ -126,9 +125,9 @@ class HermesApp(AppActions, inherit_bindings=False):
         self.attention: AttentionReport | None = None
         manager.states = lambda: self.attention.among if self.attention is not None else lambda state: frozenset()
         self._reports: Slot[AttentionReport] = Slot(self.in_loop, self._attend)
-        shared = SharedCounts(shared_file(manager.environment, paths.cache_dir()))
-        self.attention_watch = AttentionWatch(
-            self._monitor, manager.marks, self._reports.put, self._say_failure, shared
+        self._tells_focus = False
+        self.attention_watch = attention_watch(
+            self, self._board, self._reports.put, self._write, self._has_focus, self._say_failure
         )
         self._lanes: Slot[LaneNews] = Slot(self.in_loop, self._show_lanes)
         self.lane_watch = LaneWatch(
@@ -290,13 +289,23 @@ class HermesApp(AppActions, inherit_bindings=False):
         """Say that a thread has ended by an error of ours; from that thread."""
         self.in_loop(lambda: self.notify(sentence, severity="error", timeout=60))
 
-    def _monitor(self) -> Monitor:
-        from hermes_tui.attention.monitor import Monitor
+    def _board(self) -> Board | None:
+        return self.main.parts.lanes.board if self.main.parts.lanes is not None else None
 
-        def board() -> Board | None:
-            return self.main.parts.lanes.board if self.main.parts.lanes is not None else None
+    def _write(self, text: str) -> None:
+        """Between two frames, and behind what is to be written already."""
+        if self._driver is not None:
+            self._driver.write(text)
+            self._driver.flush()
 
-        return Monitor(self.manager, self.manager.marks, board=board, now=lambda: self.clock.now().timestamp())
+    @on(events.AppFocus)
+    @on(events.AppBlur)
+    def _hear_of_focus(self) -> None:
+        self._tells_focus = True
+
+    def _has_focus(self) -> bool | None:
+        """Whether a person has turned to the terminal; None where it never said."""
+        return self.app_focus if self._tells_focus else None
 
     def _attend(self, report: AttentionReport) -> None:
         from hermes_tui.tui.screens.attention import AttentionScreen

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from hermes_tui.attention.jump import CannotJump, jump
+from hermes_tui.attention.notifier import hindrance, is_in_view
 from tmuxes import Client, Tmux, until
 
 NOBODY = 65534
@@ -167,3 +168,17 @@ def test_what_belongs_to_another_user_is_said(tmux: Tmux) -> None:
     assert as_nobody(lambda: jump(pid, variables=variables)) == (
         f"process {pid} runs in a tmux of user root, so its pane cannot be gone to"
     )
+
+
+def test_what_tmux_says_of_the_pane_that_we_run_in(tmux: Tmux) -> None:
+    variables = inside(tmux)
+    assert not is_in_view(variables), "no terminal is attached"
+    client = Client(tmux, "0")
+    assert is_in_view(variables)
+    assert not is_in_view(inside(tmux, "jobs:1.0"))
+    client.close()
+    assert is_in_view({"PATH": os.environ["PATH"]}), "outside of tmux nobody can tell"
+    assert "allow-passthrough is off" in hindrance("osc9", variables)
+    assert hindrance("bell", variables) == hindrance("osc9", {}) == ""
+    tmux.run("set-option", "-g", "allow-passthrough", "on")
+    assert hindrance("osc9", variables) == ""

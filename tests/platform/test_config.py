@@ -76,6 +76,11 @@ def test_the_variable_names_another_file(tmp_path: Path, monkeypatch: pytest.Mon
         ("[prices.m]\ninput = nan\noutput = 2", "input"),
         ("[prices.m]\ninput = 1\noutput = 2\ncache_read = inf", "cache_read"),
         ('[context.hector]\nstrategy = "all"', "strategy"),
+        ('[attention]\nnotify = "loud"', "notify"),
+        ('[attention]\nnotify = "command"', "there is no command"),
+        ('[attention]\nstuck_after = "soon"', "stuck_after"),
+        ("[attention]\nstuck_after = 0", "stuck_after"),
+        ('[attention]\ncommand = "notify-send"', "command"),
         ('[hector]\ndsn = "postgresql://db/hector"', "dsn"),
     ],
 )
@@ -95,3 +100,11 @@ def test_any_bytes_are_settings_or_refused(tmp_path: Path, raw: bytes) -> None:
         assert isinstance(config.load(file), config.Config)
     except ValidationError as error:
         assert str(file) in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [('"90s"', 90), ('"5m"', 300), ('"2h"', 7200), ("45", 45), ('"45"', 45)]
+)
+def test_how_long_work_may_be_silent(tmp_path: Path, text: str, seconds: int) -> None:
+    file = written(tmp_path, f"[attention]\nstuck_after = {text}")
+    assert config.load(file).attention.stuck_seconds == seconds

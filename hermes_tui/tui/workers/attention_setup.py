@@ -1,0 +1,51 @@
+"""Sets up the watch over who needs a person, and who tells that person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+from hermes_tui.attention.notifier import Notifier
+from hermes_tui.attention.shared import SharedCounts, shared_file
+from hermes_tui.platform import paths
+from hermes_tui.tui.program import Program
+from hermes_tui.tui.workers.attention_watch import AttentionWatch
+
+if TYPE_CHECKING:
+    from hermes_tui.attention.monitor import AttentionReport, Monitor
+    from hermes_tui.lifecycle.lanes import Board
+
+__all__ = ["attention_watch"]
+
+
+def attention_watch(
+    program: Program,
+    board: Callable[[], Board | None],
+    publish: Callable[[AttentionReport], None],
+    write: Callable[[str], None],
+    focused: Callable[[], bool | None],
+    failed: Callable[[str], None],
+) -> AttentionWatch:
+    """The watch of one program, whose reports go to `publish` and become notifications. `board`: what is known of
+    lanes. `write`, `focused` and `failed`: as `Notifier` has them; `write` is called in the screen's thread."""
+    manager, settings = program.manager, program.config.attention
+    notifier = Notifier(settings, lambda text: program.in_loop(lambda: write(text)), focused, failed)
+
+    def monitor() -> Monitor:
+        from hermes_tui.attention.monitor import Monitor
+
+        return Monitor(
+            manager,
+            manager.marks,
+            board=board,
+            stuck_after=timedelta(seconds=settings.stuck_seconds),
+            now=lambda: program.clock.now().timestamp(),
+        )
+
+    def report(found: AttentionReport) -> None:
+        publish(found)
+        notifier.look(found)
+
+    shared = SharedCounts(shared_file(manager.environment, paths.cache_dir()))
+    return AttentionWatch(monitor, manager.marks, report, failed, shared)
